@@ -1,0 +1,166 @@
+"""What every rule makes of one panel, drawn side by side, and where the verdict came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from reviewdesk.app.paint import Lines, Piece, cut, fold, heading, inline, line, pad, paragraph
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.assess import Assessment, Seat, State
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Decision, Policy
+
+_NAME, _VALUE, _WORD = 18, 11, 13
+_INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
+
+
+def numbers_lines(item: Item, width: int) -> Lines:
+    """Each rule's value and decision, the strip plot, and the spread of the scores."""
+    found, policy = item.assessment, item.verdict.policy
+    rows = _rules(found, policy)
+    cells = [_rule(*row, found.decision) for row in rows]
+    lines = [heading("NUMBERS", width, "≠ differs from the verdict")]
+    column = _NAME + _VALUE + _WORD + 2
+    if width >= 2 * column:
+        half = (len(cells) + 1) // 2
+        for i in range(half):
+            right = cells[half + i] if half + i < len(cells) else Content("")
+            lines.append(cut(cells[i].pad_right(column - cells[i].cell_length) + right, width))
+    else:
+        lines += [cut(cell, width) for cell in cells]
+    return [*lines, *_plot_lines(found.seats, policy, width), *_spread(found, width)]
+
+
+def _rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
+    values, made, votes = found.values, found.decisions, found.votes
+    tally = f"{votes.passes} of {votes.seated}"
+    quorum = "-" if policy.quorum is None else inline(policy.quorum, 12)
+    rows = [
+        ("mean", _number(values.mean), made.mean),
+        (f"trimmed mean −{found.trim.per_side}", _number(values.trimmed_mean), made.trimmed_mean),
+        ("median", _number(values.median), made.median),
+        ("weighted average", _number(values.weighted_average), made.weighted_average),
+        ("highest", _number(values.highest), made.highest),
+        ("lowest", _number(values.lowest), made.lowest),
+        (f"quorum {quorum}", tally, made.quorum),
+    ]
+    if made.quorum_strict != made.quorum:
+        rows.append(("quorum, strict", tally, made.quorum_strict))
+    if made.quorum_answered != made.quorum:
+        rows.append(
+            ("quorum, answered", f"{votes.passes} of {votes.answered}", made.quorum_answered)
+        )
+    return [
+        *rows,
+        ("majority", tally, made.majority),
+        ("unanimous", f"{votes.passes} of {votes.answered}", made.unanimous),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _rule(name: str, value: str, made: Decision | None, verdict: Decision | None) -> Content:
+    differs = made is not None and verdict is not None and made != verdict
+    word = "-" if made is None else made.value
+    ink = _INKS.get(made, Ink.MUTED) if made else Ink.MUTED
+    return line(
+        (pad(name, _NAME), Ink.MUTED),
+        (pad(value, _VALUE - 3, right=True) + "   ", Ink.TEXT),
+        ("≠ " if differs else "  ", Ink.WARN),
+        (pad(word, _WORD), ink),
+    ).rstrip()
+
+
+def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
+    """Scores on an axis from 0 to 1: ``●`` counted, ``○`` trimmed, a digit where several meet."""
+    if width < 3:
+        return Content("")
+    marks: dict[int, list[Seat]] = {}
+    for seat in seats:
+        if seat.ballot.score is not None:
+            marks.setdefault(round(seat.ballot.score * (width - 1)), []).append(seat)
+    bar = None if threshold is None else round(threshold * (width - 1))
+    return line(*(_mark(marks.get(at), threshold=at == bar) for at in range(width)))
+
+
+def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
+    if not here:
+        return ("│", Ink.STRONG) if threshold else ("─", Ink.RULE)
+    counted = [seat for seat in here if seat.state is State.COUNTED]
+    if len(here) > 1:
+        return str(min(len(here), 9)), Ink.STRONG if counted else Ink.MUTED
+    return ("●", Ink.STRONG) if counted else ("○", Ink.WARN if here[0].dissent else Ink.MUTED)
+
+
+def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
+    if width < 12 or not any(seat.ballot.score is not None for seat in seats):
+        return []
+    plot = strip_plot(seats, policy.threshold, width - 4)
+    legend = "● counted  ○ trimmed  2..9 so many  │ threshold"
+    return [
+        line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED)),
+        cut(line((f"  {legend}", Ink.MUTED)), width),
+    ]
+
+
+def _spread(found: Assessment, width: int) -> Lines:
+    close = found.agreement
+    facts = [
+        ("closeness", close.closeness),
+        ("SD", close.sd),
+        ("range", close.range),
+        ("margin", close.margin),
+        ("unit alpha", close.alpha),
+    ]
+    pieces: list[Piece | str] = []
+    for name, value in facts:
+        pieces += [(f"{name} ", Ink.MUTED), (f"{_number(value)}   ", Ink.TEXT)]
+    return fold(line(*pieces).rstrip(), width)
+
+
+def provenance_lines(item: Item, width: int) -> Lines:
+    """The rule that was asked for and used, the panel's hash, the trim, and every mismatch."""
+    verdict, found = item.verdict, item.assessment
+    asked, used = found.rule.strategy, found.rule.used
+    rule = "unknown" if asked is None else asked.value
+    if used is not asked and used is not None:
+        rule += f", used {used.value} ({inline(found.rule.reason or '')})"
+    facts = [("rule", rule), ("trim", _trim(item))]
+    provenance = verdict.body.get("provenance") or {}
+    if provenance.get("panel_hash"):
+        facts.append(("panel hash", f"{inline(provenance['panel_hash'])} (unverified)"))
+    if verdict.generator.model or verdict.generator.vendor:
+        names = (verdict.generator.model, verdict.generator.vendor)
+        facts.append(("written by", ", ".join(inline(name) for name in names if name)))
+    if verdict.regime:
+        facts.append(("regime", inline(verdict.regime)))
+    if found.derived:
+        facts.append(("derived", inline(", ".join(found.derived), 2000)))
+    lines = [heading("PROVENANCE", width)]
+    for name, text in facts:
+        lines += paragraph(text, width, first=[(pad(name, 12), Ink.MUTED)], indent=12)
+    for mismatch in found.mismatches:
+        lead: Piece = (pad("≠ mismatch", 12), Ink.WARN)
+        lines += paragraph(inline(mismatch, 2000), width, first=[lead], indent=12)
+    return lines
+
+
+def _trim(item: Item) -> str:
+    """The trim as the report states it, beside ours."""
+    stated, ours = item.verdict.trim, item.assessment.trim
+    text = f"ours {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
+    if stated.method is None and stated.low is None:
+        return f"{text}; the report states none"
+    said = inline(stated.method or "unnamed")
+    if stated.fraction is not None:
+        said += f" {stated.fraction:g}"
+    if stated.rounding is not None:
+        said += f" {stated.rounding.value}"
+    if stated.low is not None:
+        gone = [inline(name, 80) for name in (*stated.low, *(stated.high or ()))]
+        said += f", left out {', '.join(gone) or 'nobody'}"
+    return f"stated {said}; {text}"

@@ -1,0 +1,99 @@
+"""One line of the queue."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from reviewdesk.app.paint import Piece, clip, clip_start, cut, inline, line, pad
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.records import QueueRow, Truth
+from reviewdesk.domain.verdict import Band, Decision
+
+DECISIONS: dict[Decision | None, tuple[str, str]] = {
+    Decision.PASS: ("PASS", Ink.PASS),
+    Decision.FAIL: ("FAIL", Ink.FAIL),
+    Decision.INCONCLUSIVE: ("INC", Ink.WARN),
+    Decision.ERROR: ("ERR", Ink.WARN),
+    None: ("-", Ink.MUTED),
+}
+BANDS: dict[Band | None, tuple[str, str]] = {
+    Band.HIGH: ("H", Ink.MUTED),
+    Band.MEDIUM: ("M", Ink.TEXT),
+    Band.LOW: ("L", Ink.WARN),
+    None: (" ", Ink.TEXT),
+}
+_LABELS: dict[Truth | None, tuple[str, str]] = {
+    Truth.PASS: ("p", Ink.PASS),
+    Truth.FAIL: ("f", Ink.FAIL),
+    Truth.UNSURE: ("?", Ink.NOTE),
+    Truth.DISPUTED: ("!", Ink.WARN),
+    None: ("·", Ink.MUTED),
+}
+_FLAG_WIDTH = 11
+_LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
+
+
+def label_mark(row: QueueRow) -> Piece:
+    """The label as one or two characters: ``·`` none, ``p?`` tentative, ``z`` deferred."""
+    if row.label is None and row.deferred:
+        return "z", Ink.NOTE
+    mark, ink = _LABELS[row.label]
+    tentative = row.tentative and row.label in {Truth.PASS, Truth.FAIL}
+    return (f"{mark}?" if tentative else mark), ink
+
+
+def flag_names(flags: Flag, width: int) -> str:
+    """As many short names as fit, the most telling first, and ``+`` for those left out."""
+    names = [short for flag, short in SHORT.items() if flag in flags]
+    text = ""
+    for i, name in enumerate(names):
+        longer = f"{text} {name}".strip()
+        room = width - (1 if i + 1 < len(names) else 0)
+        if len(longer) > room:
+            return text + "+" if text else clip(name, width)
+        text = longer
+    return text
+
+
+def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
+    """One verdict; in a blind session only id, test and label."""
+    mark, ink = label_mark(row)
+    pieces: list[Piece | str] = [("▸ " if current else "  ", Ink.KEY), (pad(mark, 3), ink)]
+    used = 5
+    if not blind:
+        facts = _facts(row)
+        pieces += facts
+        used += sum(cell_len(text) for text, _ in facts)
+    pieces += _names(row, width - used, strong=current)
+    return cut(line(*pieces), width)
+
+
+def _facts(row: QueueRow) -> list[Piece]:
+    word, ink = DECISIONS[row.decision]
+    letter, band_ink = BANDS[row.band]
+    figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
+    loud = Ink.WARN if row.flags & _LOUD else Ink.MUTED
+    return [
+        (pad(word, 5), ink),
+        (figure[-5:], Ink.TEXT),
+        (f"{letter}  ", band_ink),
+        (pad(flag_names(row.flags, _FLAG_WIDTH), _FLAG_WIDTH + 1), loud),
+    ]
+
+
+def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
+    """Id and test in what is left; of an id that does not fit, its end stays."""
+    if width <= 0:
+        return []
+    name, test = inline(row.id), inline(row.test)
+    ink = Ink.STRONG if strong else Ink.TEXT
+    if test == name or width < 24:
+        return [(clip_start(name, width), ink)]
+    column = min(max(12, width // 2), max(12, cell_len(name)))
+    return [
+        (pad(clip_start(name, column), column), ink),
+        ("  ", Ink.TEXT),
+        (clip(test, width - column - 2), Ink.MUTED),
+    ]

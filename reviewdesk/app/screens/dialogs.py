@@ -1,0 +1,250 @@
+"""Small modal dialogs: a question, the order, the filter and the note.
+
+While one is open the screen below gets no key, so that typing never labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import Input, OptionList, TextArea
+from textual.widgets.option_list import Option
+
+from reviewdesk.app.paint import Lines, Painter, cut, inline, line, paragraph
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.lines import Bar
+from reviewdesk.domain.queue import ORDERS, FilterError
+from reviewdesk.domain.safetext import strip_controls
+
+_ORDER_NOTES = {
+    "draw": "flagged first, the audit sample among them",
+    "file": "as the report lists them",
+    "score": "lowest panel score first",
+    "agreement": "least agreement first",
+    "margin": "closest to the threshold first",
+    "pivotal": "decisions that hang on one vote first",
+    "id": "by name",
+}
+
+
+def _said(*rows: tuple[str, str]) -> Painter:
+    return lambda width: [cut(line((f" {text}", ink)), width) for text, ink in rows]
+
+
+class Question(ModalScreen[bool]):
+    """A yes-or-no question; every key but ``y`` means no."""
+
+    CSS = """
+    Question { align: center middle; background: $background 50%; }
+    Question > Vertical { width: 64; max-width: 100%; height: auto;
+        background: $panel; padding: 1 1; }
+    Question Bar { height: 6; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("y", "answer(True)", "Yes"),
+        ("n,enter,escape", "answer(False)", "No"),
+    ]
+
+    def __init__(self, question: str, reason: str) -> None:
+        """Ask ``question``; ``reason`` says what depends on it."""
+        super().__init__()
+        self._question, self._reason = question, reason
+
+    def compose(self) -> ComposeResult:
+        """Show question, reason and keys."""
+        with Vertical():
+            yield Bar(self._lines)
+
+    def _lines(self, width: int) -> Lines:
+        keys = line(("y", Ink.KEY), (" yes    ", Ink.TEXT), ("n enter esc", Ink.KEY), (" no", ""))
+        return [
+            *paragraph(self._question, width, Ink.STRONG),
+            *paragraph(self._reason, width, Ink.MUTED),
+            Content(""),
+            cut(keys, width),
+        ]
+
+    def action_answer(self, answer: bool) -> None:
+        """Close with the answer."""
+        self.dismiss(answer)
+
+
+class OrderDialog(ModalScreen[str | None]):
+    """Choose the order of the queue."""
+
+    CSS = """
+    OrderDialog { align: center middle; background: $background 50%; }
+    OrderDialog > Vertical { width: 64; max-width: 100%; height: auto; max-height: 100%;
+        background: $panel; padding: 1 1; }
+    OrderDialog OptionList { height: auto; max-height: 18; border: none; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape", "cancel", "Cancel"),
+        ("minus", "turn", "Descending"),
+        ("j", "move('cursor_down')", "Down"),
+        ("k", "move('cursor_up')", "Up"),
+    ]
+
+    def __init__(self, order: str) -> None:
+        """Open with the order that is in force."""
+        super().__init__()
+        self._order = order
+        self._descending = order.startswith("-")
+
+    def compose(self) -> ComposeResult:
+        """List every order with what it brings up first."""
+        with Vertical():
+            yield Bar(_said(("Order of the queue", Ink.STRONG)))
+            yield OptionList(*self._options(), markup=False)
+            yield Bar(self._keys)
+
+    def on_mount(self) -> None:
+        """Stand on the order in force."""
+        name = self._order.removeprefix("-")
+        self.query_one(OptionList).highlighted = ORDERS.index(name) if name in ORDERS else 0
+
+    def _options(self) -> list[Option]:
+        return [Option(Content(f"{name:<10} {_ORDER_NOTES[name]}"), id=name) for name in ORDERS]
+
+    def _keys(self, width: int) -> Lines:
+        way = "descending" if self._descending else "ascending"
+        return [cut(line((" -", Ink.KEY), (f" {way}   ", ""), ("esc", Ink.KEY), " cancel"), width)]
+
+    def action_turn(self) -> None:
+        """Turn the direction round."""
+        self._descending = not self._descending
+        self.query(Bar).last().paint(self._keys)
+
+    def action_move(self, how: str) -> None:
+        """Move with the vim letters too."""
+        getattr(self.query_one(OptionList), f"action_{how}")()
+
+    def action_cancel(self) -> None:
+        """Keep the order in force."""
+        self.dismiss(None)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the chosen order."""
+        self.dismiss(("-" if self._descending else "") + (event.option.id or "draw"))
+
+
+class FilterDialog(ModalScreen[str | None]):
+    """Type a filter; what cannot be read is pointed at and nothing is lost."""
+
+    CSS = """
+    FilterDialog { align: center bottom; background: $background 30%; }
+    FilterDialog > Vertical { width: 100%; height: 5; background: $panel; padding: 0 0; }
+    FilterDialog Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    FilterDialog #help { height: 2; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
+
+    def __init__(self, value: str, check: Callable[[str], object]) -> None:
+        """Open with the filter in force; ``check`` raises ``FilterError`` on one it cannot read."""
+        super().__init__()
+        self._value, self._check = value, check
+
+    def compose(self) -> ComposeResult:
+        """Show the field and, below it, its errors."""
+        with Vertical():
+            yield Bar(_said(("Filter the queue    enter applies, esc keeps the old", Ink.STRONG)))
+            yield Input(self._value, select_on_focus=False)
+            yield Bar(self._hint, id="help")
+
+    def _hint(self, width: int) -> Lines:
+        text = "esc  trim  label:none  band:low  score<.6  test~word  !not  one|other"
+        return [cut(line((f" {text}", Ink.MUTED)), width)]
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Apply a filter that can be read; else stay and point at the place."""
+        try:
+            self._check(event.value)
+        except FilterError as error:
+            self._point(error)
+        else:
+            self.dismiss(event.value.strip())
+
+    def _point(self, error: FilterError) -> None:
+        def painter(width: int) -> Lines:
+            column = min(error.column, max(0, width - 3))
+            return [
+                cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width),
+                cut(line((f" {inline(error)}", Ink.FAIL)), width),
+            ]
+
+        self.query_one(Input).cursor_position = error.column
+        self.query_one("#help", Bar).paint(painter)
+
+    def on_input_changed(self) -> None:
+        """Drop an error once the text has changed."""
+        self.query_one("#help", Bar).paint(self._hint)
+
+    def action_cancel(self) -> None:
+        """Keep the filter in force."""
+        self.dismiss(None)
+
+
+class _NoteArea(TextArea):
+    """A text field whose lines pass the second layer too."""
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line without control characters."""
+        strip = super().render_line(y)
+        clean = [segment._replace(text=strip_controls(segment.text)) for segment in strip]
+        return Strip(clean, strip.cell_length)
+
+
+class NoteDialog(ModalScreen[tuple[bool, str]]):
+    """Write the note of an item. Closes with whether to save, and the text."""
+
+    CSS = """
+    NoteDialog { align: center bottom; background: $background 30%; }
+    NoteDialog > Vertical { width: 100%; height: 8; background: $panel; }
+    NoteDialog TextArea { border: none; height: 1fr; padding: 0 1; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "save", "Save", priority=True),
+        Binding("ctrl+j", "newline", "New line", priority=True),
+        Binding("escape", "keep", "Close, keep the draft", priority=True),
+    ]
+
+    def __init__(self, text: str) -> None:
+        """Open with the draft, or with the note as it stands."""
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Show the field and its keys."""
+        keys = "Note    enter saves, ctrl+j new line, esc closes and keeps the draft"
+        with Vertical():
+            yield Bar(_said((keys, Ink.STRONG)))
+            yield _NoteArea(self._text, soft_wrap=True, tab_behavior="focus")
+
+    def on_mount(self) -> None:
+        """Go on where the text ends."""
+        area = self.query_one(TextArea)
+        area.move_cursor(area.document.end)
+
+    @property
+    def text(self) -> str:
+        """What has been typed so far."""
+        return self.query_one(TextArea).text
+
+    def action_keep(self) -> None:
+        """Close without saving."""
+        self.dismiss((False, self.text))
+
+    def action_save(self) -> None:
+        """Close and save."""
+        self.dismiss((True, self.text))
+
+    def action_newline(self) -> None:
+        """Start a new line."""
+        self.query_one(TextArea).insert("\n")

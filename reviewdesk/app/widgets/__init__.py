@@ -1,0 +1,1 @@
+"""Widgets that paint lines: the queue, the panes and the bars."""

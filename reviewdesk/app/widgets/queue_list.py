@@ -1,0 +1,140 @@
+"""The queue as a line-API list: only the lines on screen are fetched and drawn."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.cache import LRUCache
+from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from reviewdesk.app.messages import Failed, RowChosen
+from reviewdesk.app.paint_queue import queue_line
+from reviewdesk.app.widgets.lines import to_strip
+from reviewdesk.domain.records import QueueRow
+from reviewdesk.errors import ReviewDeskError
+
+PAGE = 64
+"""Rows fetched by one query: a little more than a tall screen."""
+
+
+class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
+    """All verdicts of a queue, one line each; a million cost no more than a hundred."""
+
+    DEFAULT_CSS = """
+    QueueList { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    QueueList > .queue--cursor { background: $desk-cursor; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--cursor"}
+    ALLOW_SELECT = False
+
+    def __init__(
+        self,
+        fetch: Callable[[Sequence[int]], list[QueueRow]],
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
+        """Ask ``fetch`` for the rows of the keys that are on screen."""
+        super().__init__(id=id)
+        self._fetch = fetch
+        self._keys: array[int] = array("q")
+        self._cursor: int | None = None
+        self._blind = False
+        self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
+        self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
+        self._failed = False
+
+    def fill(self, keys: array[int], *, blind: bool) -> None:
+        """Show another queue, or the same one in another mode."""
+        if keys is self._keys and blind is self._blind:
+            return
+        self._keys, self._blind = keys, blind
+        self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
+        self.reload()
+
+    def reload(self) -> None:
+        """Forget the rows, so that those on screen are read again."""
+        self._pages.clear()
+        self._failed = False
+        self.notify_style_update()
+        self.refresh()
+
+    def point(self, cursor: int | None) -> None:
+        """Put the cursor on a line and bring it into view."""
+        self._cursor = cursor
+        self._follow()
+        self.refresh()
+
+    @property
+    def page(self) -> int:
+        """How many lines are in view."""
+        return max(1, self.size.height)
+
+    def _follow(self) -> None:
+        if self._cursor is None or not self.size.height:
+            return
+        top, height = self.scroll_offset.y, self.size.height
+        if self._cursor < top:
+            self.scroll_to(y=self._cursor, animate=False)
+        elif self._cursor >= top + height:
+            self.scroll_to(y=self._cursor - height + 1, animate=False)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view at any height."""
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._keys))
+        self._follow()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the clicked line."""
+        index = event.y + self.scroll_offset.y
+        if 0 <= index < len(self._keys):
+            self.post_message(RowChosen(index))
+
+    def notify_style_update(self) -> None:
+        """Drop drawn lines when the theme or the focus changes."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def _row(self, index: int) -> QueueRow | None:
+        number = index // PAGE
+        page = self._pages.get(number)
+        if page is None:
+            if self._failed:
+                return None
+            try:
+                page = self._fetch(self._keys[number * PAGE : (number + 1) * PAGE])
+            except ReviewDeskError as error:
+                # Drawing must not raise, and one message for a screenful of lines is enough.
+                self._failed = True
+                self.post_message(Failed(error))
+                return None
+            self._pages[number] = page
+        place = index - number * PAGE
+        return page[place] if place < len(page) else None
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the queue."""
+        width, index = self.size.width, y + self.scroll_offset.y
+        current = index == self._cursor
+        if index >= len(self._keys):
+            return Strip.blank(width, self.visual_style.rich_style)
+        if (known := self._strips.get((index, width, current))) is not None:
+            return known
+        row = self._row(index)
+        under = self.visual_style
+        if current:
+            under = self.get_visual_style("queue--cursor")
+        content = (
+            Content("")
+            if row is None
+            else queue_line(row, width, current=current, blind=self._blind)
+        )
+        strip = to_strip(self, content, width, under)
+        if row is not None:
+            self._strips[index, width, current] = strip
+        return strip

@@ -1,0 +1,81 @@
+"""The command line: stdout is data, stderr is narration, every error one line.
+
+Each command imports what it needs inside itself, so that start-up stays light.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from reviewdesk import __version__
+from reviewdesk.cli import deskfile, figures, labels, review
+from reviewdesk.cli.common import say, shared_options
+from reviewdesk.errors import ExitCode, ReviewDeskError
+
+_EPILOG = "Start with: reviewdesk open sample_runs/support-bot.jsonl"
+
+
+@click.group(
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="reviewdesk")
+@click.option("--debug", is_flag=True, help="Show a traceback where a command fails.")
+@shared_options
+def cli(*, debug: bool) -> None:
+    """Review what juries of LLM judges decided, and measure how far to trust them.
+
+    `open` is the desk itself; the other commands give the same facts without a screen.
+    """
+    click.get_current_context().meta["debug"] = debug
+
+
+for command in (
+    review.open_,
+    review.ingest,
+    review.runs,
+    review.queue,
+    review.show,
+    labels.label,
+    labels.undo,
+    labels.redo,
+    labels.defer,
+    labels.labels,
+    figures.calibrate,
+    deskfile.desk,
+):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run a command and end the process with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code; the one place where errors become lines."""
+    context: click.Context | None = None
+    try:
+        with cli.make_context("reviewdesk", arguments) as context:
+            cli.invoke(context)
+    except ReviewDeskError as error:
+        if context is not None and context.meta.get("debug"):
+            raise
+        say(str(error))
+        return error.exit_code
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.BAD_INPUT
+    except (click.Abort, KeyboardInterrupt):
+        say("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has closed it, as `head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    return ExitCode.OK

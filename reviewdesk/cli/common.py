@@ -1,0 +1,145 @@
+"""What all commands share: the desk's options, where output goes, how a verdict is named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reviewdesk.errors import AmbiguousError, NotFoundError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Run
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.meta[f"reviewdesk.{param.name}"] = value
+
+
+def shared_options(command: F) -> F:
+    """``--desk`` and ``--reviewer``, before or after the command's name."""
+    for name, text in (
+        ("--reviewer", "Who labels; else REVIEWDESK_REVIEWER, else the login name."),
+        ("--desk", "The desk file; else REVIEWDESK_DESK, else the user's data folder."),
+    ):
+        option = click.option(
+            name, metavar="NAME" if name == "--reviewer" else "PATH",
+            expose_value=False, callback=_remember, help=text,
+        )  # fmt: skip
+        command = option(command)
+    return command
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+run_option = click.option(
+    "--run", "run_name", metavar="RUN", help="A run's name or a prefix of its hash."
+)
+
+
+@contextmanager
+def open_desk() -> Iterator[Desk]:
+    """The desk that the options name, closed at the end."""
+    from reviewdesk.desk import Desk
+
+    meta = click.get_current_context().meta
+    path = meta.get("reviewdesk.desk")
+    desk = Desk.open(Path(path) if path else None, reviewer=meta.get("reviewdesk.reviewer"))
+    try:
+        yield desk
+    finally:
+        desk.close()
+
+
+def say(text: str) -> None:
+    """One line of narration on stderr; whatever it quotes is made harmless."""
+    from reviewdesk.domain.safetext import show_line
+
+    click.echo(show_line(text, 4000), err=True)
+
+
+def put(text: str = "") -> None:
+    """Lines of data on stdout, made harmless."""
+    from reviewdesk.domain.safetext import show
+
+    click.echo(show(text, 10_000_000))
+
+
+def dump(value: object) -> str:
+    """JSON in plain ASCII on one line, so that no control character reaches a terminal."""
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+def put_json(value: object) -> None:
+    """One JSON value on stdout."""
+    click.echo(dump(value))
+
+
+def chosen_run(desk: Desk, name: str | None) -> Run:
+    """The run asked for, else the one opened last, which is then named on stderr."""
+    run = desk.run(name)
+    if name is None:
+        say(f"run: {run.name}")
+    return run
+
+
+def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
+    """A verdict by its id, or by ``RUN:ID`` where a run has that name."""
+    if run_name is not None:
+        run = desk.run(run_name)
+        return run, desk.find(run, name)
+    runs = desk.runs()
+    found = [(run, name) for run in runs if _has(desk, run, name)]
+    if not found:
+        found = [
+            (run, name[len(run.name) + 1 :])
+            for run in runs
+            if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
+        ]
+    if not found:
+        raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
+    if len(found) > 1:
+        candidates = ", ".join(f"{run.name}:{verdict}" for run, verdict in found)
+        raise AmbiguousError(f"{name!r} is in several runs: {candidates}", "Name one of them.")
+    run, verdict = found[0]
+    return run, desk.find(run, verdict)
+
+
+def _has(desk: Desk, run: Run, verdict: str) -> bool:
+    try:
+        desk.find(run, verdict)
+    except NotFoundError:
+        return False
+    return True
+
+
+class Bar:
+    """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
+
+    def __init__(self, title: str) -> None:
+        """Name what is going on."""
+        from time import monotonic
+
+        self._title, self._clock, self._next = title, monotonic, 0.0
+        self._shown = False
+
+    def __call__(self, share: float, count: int) -> bool:
+        """Draw; always goes on (ctrl+c is what stops it)."""
+        if sys.stderr.isatty() and self._clock() >= self._next:
+            self._next = self._clock() + 0.1
+            self._shown = True
+            click.echo(f"\r{self._title} {share:4.0%}  {count:,} verdicts", nl=False, err=True)
+        return True
+
+    def done(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            click.echo("\r\x1b[2K", nl=False, err=True)

@@ -1,0 +1,190 @@
+"""Labels from the shell: one event each, the same as the keys; files out and in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli.common import (
+    chosen_run,
+    json_option,
+    named_verdict,
+    open_desk,
+    put,
+    put_json,
+    run_option,
+    say,
+    shared_options,
+)
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Event
+
+_FORMATS = ("mcptest", "full", "csv")
+_SOURCES = ("support", "score", "reported", "vote_share")
+
+
+@click.command(epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'")
+@click.argument("verdict")
+@click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
+@click.option("--note", help="Keep a note with the label.")
+@click.option("--tentative", is_flag=True, help="Mark the label as one to come back to.")
+@run_option
+@json_option
+@shared_options
+def label(
+    *, verdict: str, truth: str, note: str | None, tentative: bool, run_name: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Record what the response of VERDICT deserved."""
+    from reviewdesk.domain.records import Truth
+
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        made = desk.label(key, Truth(truth), tentative=tentative, note=note)
+        _report(desk, made, as_json=as_json)
+
+
+@click.command()
+@click.argument("verdict")
+@run_option
+@json_option
+@shared_options
+def defer(*, verdict: str, run_name: str | None, as_json: bool) -> None:
+    """Put VERDICT off to the end of your queue, still undecided."""
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        _report(desk, desk.defer(key), as_json=as_json)
+
+
+@click.command()
+@json_option
+@shared_options
+def undo(*, as_json: bool) -> None:
+    """Take back your newest label, note or deferral; unlimited, across restarts."""
+    with open_desk() as desk:
+        _report(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
+
+
+@click.command()
+@json_option
+@shared_options
+def redo(*, as_json: bool) -> None:
+    """Bring back what the last undo took; a new label clears it."""
+    with open_desk() as desk:
+        _report(desk, desk.redo(), as_json=as_json, nothing="nothing to redo")
+
+
+def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
+    """Print the event and the label that holds after it."""
+    from reviewdesk.cli import shapes
+
+    if made is None:
+        say(nothing)
+        if as_json:
+            put_json(None)
+        return
+    run = next((found for found in desk.runs() if found.hash == made.run), None)
+    held = None
+    if run is not None and made.verdict is not None:
+        row = desk.rows([desk.find(run, made.verdict)])[0]
+        held = row.label
+    if as_json:
+        put_json(shapes.event(run, made, held))
+        return
+    what = made.detail.get("was") or made.label or ""
+    put(f"{made.kind} {what}".rstrip() + f"  {made.verdict or ''}")
+
+
+@click.group()
+def labels() -> None:
+    """Labels out of the desk and into it."""
+
+
+@labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
+@click.option(
+    "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
+    help="Two keys per row, or everything known of each label.",
+)  # fmt: skip
+@click.option("--confidence", type=click.Choice(_SOURCES), help="Where confidence is read from.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file.")
+@run_option
+@shared_options
+def export(*, kind: str, confidence: str | None, output: Path | None, run_name: str | None) -> None:
+    """Write a run's labels for a calibration gate, an archive or another desk."""
+    from reviewdesk.desk import transfer
+    from reviewdesk.reports.labelswrite import as_csv, as_jsonl
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        make = transfer.score_rows if kind == "mcptest" else transfer.full_rows
+        found = make(desk, run, confidence)
+        text = as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows)
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            _write(output, text)
+        for warning in found.warnings:
+            say(f"warning: {warning}")
+        say(f"{len(found.rows)} rows; log head {desk.head()}")
+
+
+def _write(output: Path, text: str) -> None:
+    from reviewdesk.errors import UsageError
+
+    try:
+        output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"{output}: {reason}", "Name another file with -o.") from error
+
+
+@labels.command("import", epilog="One import is one undo.")
+@click.argument("file")
+@run_option
+@json_option
+@shared_options
+def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
+    """Record the labels of FILE: rows with a truth and an id or item_hash."""
+    from dataclasses import asdict
+
+    from reviewdesk.cli.review import source_of
+    from reviewdesk.desk import transfer
+    from reviewdesk.reports.labelsfile import read_labels
+
+    rows = read_labels(source_of(file))
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        done = transfer.import_labels(desk, run, rows)
+        if as_json:
+            put_json({name: value for name, value in asdict(done).items() if name != "places"})
+        else:
+            put(f"{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
+                f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}")  # fmt: skip
+        if done.places:
+            lines = ", ".join(map(str, done.places[:5]))
+            say(f"{file}: no verdict of {run.name} fits line {lines}"
+                + (" and others" if len(done.places) > 5 else ""))  # fmt: skip
+        if done.conflicts:
+            say(f"{done.conflicts} rows differ from a label the desk holds; the desk's stand")
+
+
+@labels.command("list")
+@run_option
+@json_option
+@shared_options
+def list_(*, run_name: str | None, as_json: bool) -> None:
+    """List every label of a run."""
+    from reviewdesk.desk import transfer
+
+    with open_desk() as desk:
+        found = list(transfer.list_labels(desk, chosen_run(desk, run_name)))
+        if as_json:
+            put_json(found)
+            return
+        for row in found:
+            mark = row["label"] + ("?" if row["tentative"] else "")
+            put(f"{mark:8} {row['decision'] or '-':13} {row['id']}  {row['reviewer']}  {row['at']}")

@@ -1,0 +1,293 @@
+"""Opening reports, and the screens' facts as text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reviewdesk.cli.common import (
+    Bar,
+    chosen_run,
+    json_option,
+    named_verdict,
+    open_desk,
+    put,
+    put_json,
+    run_option,
+    say,
+    shared_options,
+)
+from reviewdesk.errors import ExitCode, ReviewDeskError, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk, LoadOptions
+    from reviewdesk.domain.records import Loaded, Run, View
+    from reviewdesk.reports.source import Source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_STRATEGIES = (
+    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
+    "trimmed_mean",
+)  # fmt: skip
+
+
+def loading_options(command: F) -> F:
+    """The options that say how a file is read."""
+    options = (
+        click.option("--format", "format_", metavar="NAME", help="Read as this format."),
+        click.option("--skip-bad", is_flag=True, help="Leave out verdicts that are wrong."),
+        click.option("--seed", help="Seed of the draw, for a new run."),
+        click.option("--threshold", type=click.FloatRange(0, 1), help="Where the file has none."),
+        click.option("--quorum", metavar="Q", help="Where the file has none: 0.67 or 2/3."),
+        click.option("--strategy", type=click.Choice(_STRATEGIES), help="Where the file has none."),
+        click.option("--import-labels", is_flag=True, help="Take the human labels in the file."),
+        click.option("--max-size", metavar="BYTES", help="Largest file to read: 500M, 4G."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def source_of(file: str, max_size: str | None = None) -> Source:
+    """Where a file's bytes come from; ``-`` is standard input."""
+    from reviewdesk.reports.source import DEFAULT_MAX_SIZE, Source
+
+    limit = _bytes(max_size) if max_size else DEFAULT_MAX_SIZE
+    if file == "-":
+        return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
+    return Source.from_path(file, limit)
+
+
+def _bytes(text: str) -> int:
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    factor = units.get(text[-1:].upper(), 1)
+    digits = text if factor == 1 else text[:-1]
+    if not digits.isdecimal():
+        raise UsageError(f"--max-size: {text!r} is not a size", "Write 500M or 4G.")
+    return int(digits) * factor
+
+
+def _quorum(text: str | None) -> float | str | None:
+    """A quorum as a report would state it: a share, or ``k/n``."""
+    if text is None:
+        return None
+    whole, slash, of = text.partition("/")
+    if slash and whole.isdecimal() and of.isdecimal() and 0 < int(whole) <= int(of):
+        return text
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1
+    if not 0 < share <= 1:
+        raise UsageError(f"--quorum: {text!r} is not a quorum", "Write 0.67, 1 or 2/3.")
+    return share
+
+
+def _load_options(given: dict[str, Any]) -> LoadOptions:
+    from reviewdesk.desk import LoadOptions
+
+    return LoadOptions(
+        format=given["format_"],
+        skip_bad=given["skip_bad"],
+        seed=given["seed"],
+        threshold=given["threshold"],
+        quorum=_quorum(given["quorum"]),
+        strategy=given["strategy"],
+        import_labels=given["import_labels"],
+    )
+
+
+def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+    bar = Bar(f"loading {file}")
+    try:
+        return desk.load(source_of(file, given["max_size"]), _load_options(given), bar)
+    finally:
+        bar.done()
+
+
+@click.command("open", epilog="Example: reviewdesk open sample_runs/support-bot.jsonl")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--filter", "filter_", help="Which verdicts: esc label:none score<.6 test~word.")
+@click.option("--order", help="draw, file, score, agreement, margin, pivotal or id; - descends.")
+@click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
+@run_option
+@loading_options
+@shared_options
+def open_(
+    *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
+    run_name: str | None, **given: Any,
+) -> None:  # fmt: skip
+    """Load reports and review the first; without FILE, the run opened last.
+
+    Off a terminal it prints the queue and ends, so that it can be piped.
+    """
+    with open_desk() as desk:
+        loaded = [_load(desk, file, given) for file in files]
+        for made in loaded:
+            for note in made.notes:
+                say(f"{made.run.name}: {note}")
+        run = desk.run(run_name) if run_name or not loaded else loaded[0].run
+        desk.opened(run)
+        view, notice = _view(desk, run, filter_, order, blind=blind)
+        if not sys.stdout.isatty():
+            _print_queue(desk, run, view)
+            return
+        _review(desk, run, view, notice)
+
+
+def _view(
+    desk: Desk, run: Run, filter_: str | None, order: str | None, *, blind: bool | None
+) -> tuple[View, str | None]:
+    """Where the reviewer left off, with what the options override, and what to say of it."""
+    from dataclasses import replace
+
+    from reviewdesk.domain.queue import parse_filter, parse_order
+    from reviewdesk.domain.records import View
+
+    kept = desk.view(run)
+    view = kept or View()
+    if filter_ is not None:
+        parse_filter(filter_)
+        view = replace(view, filter=filter_)
+    if order is not None:
+        parse_order(order)
+        view = replace(view, order=order)
+    if blind is not None:
+        view = replace(view, blind=blind)
+    if kept is None:
+        return view, None if view.blind else (
+            "b reviews blind: people lean towards an answer they have seen"
+        )
+    if blind is None and kept.blind:
+        return view, "resumed blind, as you left it; b opens the panel's answers"
+    return view, None
+
+
+def _review(desk: Desk, run: Run, view: View, notice: str | None) -> None:
+    """The terminal app, with keys from the terminal even where stdin was the report."""
+    import os
+
+    if not sys.stdin.isatty():
+        try:
+            os.dup2(os.open("/dev/tty", os.O_RDONLY), 0)
+        except OSError as error:
+            raise UsageError(
+                "no terminal to read keys from", "Load it: reviewdesk ingest."
+            ) from error
+    from reviewdesk.app.app import ReviewApp
+
+    ReviewApp(desk, run, view=view, notice=notice).run()
+    say(f"log head {desk.head()}")
+
+
+@click.command(epilog="Example: reviewdesk ingest runs/*.json --json")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@loading_options
+@json_option
+@shared_options
+def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Load reports without opening them; bad ones are named, the good ones stay loaded."""
+    from reviewdesk.cli import plain, shapes
+
+    lines, bad = [], False
+    with open_desk() as desk:
+        for file in files:
+            try:
+                made = _load(desk, file, given)
+            except ReviewDeskError as error:
+                if error.exit_code is not ExitCode.BAD_INPUT:
+                    raise
+                bad = True
+                say(str(error))
+                continue
+            lines.append(shapes.loaded(file, made))
+            if not as_json:
+                put(plain.loaded(lines[-1]))
+    if as_json:
+        put_json(lines)
+    if bad:
+        click.get_current_context().exit(ExitCode.BAD_INPUT)
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@shared_options
+@click.pass_context
+def runs(ctx: click.Context, *, as_json: bool) -> None:
+    """List the loaded runs."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reviewdesk.cli import plain, shapes
+
+    with open_desk() as desk:
+        lines = [shapes.run_line(run, desk.progress(run).labelled) for run in desk.runs()]
+        if as_json:
+            put_json(lines)
+            return
+        say(f"desk: {desk.path}")
+    for line in lines:
+        put(plain.run_line(line))
+
+
+@runs.command()
+@click.argument("run")
+@shared_options
+def remove(*, run: str) -> None:
+    """Hide RUN; its labels stay, and opening its file shows it again."""
+    with open_desk() as desk:
+        found = desk.run(run)
+        desk.remove(found)
+        say(f"{found.name}: hidden; its labels are kept")
+
+
+@click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order -score")
+@click.option("--filter", "filter_", default="", help="Which verdicts: esc score<.6 test~word.")
+@click.option("--order", default="draw", show_default=True, help="- in front descends.")
+@run_option
+@json_option
+@shared_options
+def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
+    """List a run's verdicts in the order of the queue."""
+    from reviewdesk.cli import shapes
+    from reviewdesk.domain.records import View
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        if not as_json:
+            _print_queue(desk, run, View(filter=filter_, order=order))
+            return
+        rows = desk.rows(desk.queue(run, filter_, order))
+        put_json([shapes.queue_row(run, row) for row in rows])
+
+
+def _print_queue(desk: Desk, run: Run, view: View) -> None:
+    from reviewdesk.cli import plain
+    from reviewdesk.domain.queue import MIXED
+
+    order = MIXED if view.blind and view.order == "draw" else view.order
+    keys = desk.queue(run, view.filter, order)
+    for start in range(0, len(keys), 500):
+        for row in desk.rows(keys[start : start + 500]):
+            put(plain.queue_row(row, blind=view.blind))
+
+
+@click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
+@click.argument("verdict")
+@run_option
+@json_option
+@shared_options
+def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
+    """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
+    from reviewdesk.cli import plain, shapes
+
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        item = desk.item(key)
+        if as_json:
+            put_json(shapes.verdict(item))
+        else:
+            put(plain.verdict(item))

@@ -1,0 +1,212 @@
+"""The JSON shapes that others rely on; keys keep their names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from reviewdesk.domain.flags import names
+from reviewdesk.domain.records import Calibration, Event, Item, Loaded, QueueRow, Run
+
+
+def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
+    """One line of ``queue --json``."""
+    return {
+        "run": run.name,
+        "id": row.id,
+        "test": row.test,
+        "decision": row.decision,
+        "score": row.score,
+        "agreement": row.agreement,
+        "band": row.band,
+        "flags": names(row.flags),
+        "label": row.label,
+        "tentative": row.tentative,
+        "deferred": row.deferred,
+        "stratum": row.stratum,
+        "audit": row.audit,
+    }
+
+
+def run_line(run: Run, labelled: int) -> dict[str, Any]:
+    """One line of ``runs --json``."""
+    return {
+        "run": run.name,
+        "hash": run.hash,
+        "file": run.file,
+        "format": run.format,
+        "verdicts": run.verdicts,
+        "ballots": run.ballots,
+        "flagged": run.flagged,
+        "audit": run.audit,
+        "labelled": labelled,
+        "seed": run.seed,
+        "loaded_at": run.loaded_at,
+        "notes": list(run.notes),
+    }
+
+
+def loaded(file: str, made: Loaded) -> dict[str, Any]:
+    """One line of ``ingest --json``."""
+    run = made.run
+    return {
+        "file": file,
+        "format": run.format,
+        "run": run.name,
+        "new": made.new,
+        "verdicts": run.verdicts,
+        "ballots": run.ballots,
+        "flagged": run.flagged,
+        "failed_ballots": run.failed_ballots,
+        "skipped": run.skipped,
+        "notes": [*run.notes, *made.notes],
+    }
+
+
+def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
+    """What a command that writes an event prints; ``label`` is what holds after it."""
+    return {
+        "event": made.kind,
+        "seq": made.seq,
+        "run": run.name if run else None,
+        "id": made.verdict,
+        "item_hash": made.item_hash,
+        "label": label,
+        "reviewer": made.reviewer,
+        "at": made.at,
+        **({"was": made.detail["was"]} if "was" in made.detail else {}),
+    }
+
+
+def calibration(found: Calibration) -> dict[str, Any]:
+    """``calibrate --json``: the population where the design carries it, else the labelled."""
+    line = asdict(found.headline)
+    head = {
+        "n": line.pop("n"),
+        "confidence_source": found.confidence_source,
+        "design": found.design,
+        "ess": line.pop("ess"),
+    }
+    counts = {"unsure": found.unsure, "disputed": found.disputed, "no_verdict": found.no_verdict}
+    return {
+        **head,
+        **line,
+        **counts,
+        "labelled": asdict(found.labelled),
+        "population": asdict(found.population) if found.population else None,
+        "warnings": list(found.warnings),
+    }
+
+
+def verdict(item: Item) -> dict[str, Any]:
+    """``show --json``: what the report states, and everything recomputed beside it."""
+    body, found, stated = item.verdict.body, item.assessment, item.verdict
+    policy = stated.policy
+    return {
+        "run": item.run.name,
+        "id": stated.id,
+        "test": stated.test,
+        "item_hash": item.item_hash,
+        "rubric": stated.text("rubric"),
+        "input": stated.text("input"),
+        "output": stated.text("output"),
+        "alternative": stated.text("alternative"),
+        "reference": body.get("reference"),
+        "checks": body.get("checks") or [],
+        "decision": found.decision,
+        "score": found.score,
+        "strategy": found.rule.strategy,
+        "threshold": policy.threshold,
+        "quorum": policy.quorum,
+        "jurors": jurors(item),
+        "values": asdict(found.values),
+        "decisions": asdict(found.decisions),
+        "votes": asdict(found.votes),
+        "trim": trim(item),
+        "agreement": agreement(item),
+        "band": found.band,
+        "escalate_for_review": stated.escalate,
+        "escalation": list(found.escalation),
+        "same_family": found.same_family,
+        "bias_warning": found.bias_warning,
+        "flags": names(item.row.flags),
+        "reasons": {note.flag.label: note.reason for note in found.notes},
+        "mismatches": list(found.mismatches),
+        "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
+        "stratum": item.row.stratum,
+        "flagged": item.row.stratum.startswith("flagged"),
+        "audit": item.row.audit,
+        "label": item.row.label,
+        "labels": [
+            {
+                "label": made.label,
+                "reviewer": made.author,
+                "at": made.at,
+                "blind": made.detail.get("blind"),
+                "tentative": made.detail.get("tentative", False),
+                "undone": made.undone,
+            }
+            for made in item.history
+            if made.kind == "label"
+        ],
+        "note": item.note,
+        "human": body.get("human"),
+        "reruns": body.get("reruns") or [],
+        "derived": list(found.derived),
+        "strategy_used": found.rule.used,
+        "fallback_reason": found.rule.reason,
+    }
+
+
+def jurors(item: Item) -> list[dict[str, Any]]:
+    """The ballots in seat order."""
+    return [
+        {
+            "id": seat.ballot.id,
+            "model": seat.ballot.model,
+            "vendor": seat.ballot.vendor,
+            "family": seat.family.name if seat.family else None,
+            "score": seat.ballot.score,
+            "pass": seat.ballot.vote,
+            "confidence": seat.ballot.confidence,
+            "weight": seat.ballot.weight,
+            "status": seat.ballot.status,
+            "state": seat.state,
+            "dissent": seat.dissent,
+            "reason": seat.ballot.reason,
+            "error": seat.ballot.error,
+        }
+        for seat in item.assessment.seats
+    ]
+
+
+def trim(item: Item) -> dict[str, Any]:
+    """The recomputed trim, jurors named."""
+    cut = item.assessment.trim
+    names_ = [ballot.id for ballot in item.verdict.ballots]
+    return {
+        "fraction": cut.fraction,
+        "rounding": cut.rounding,
+        "per_side": cut.per_side,
+        "low": [names_[seat] for seat in cut.low],
+        "high": [names_[seat] for seat in cut.high],
+    }
+
+
+def agreement(item: Item) -> dict[str, Any]:
+    """The reported agreement under its own name, and ours unprefixed."""
+    stated, found = item.verdict.agreement, item.assessment.agreement
+    return {
+        "reported": stated.value if stated else None,
+        "reported_metric": stated.metric if stated else None,
+        "band_reported": item.verdict.band,
+        "r_wg": found.spread.raw,
+        "r_wg_clamped": found.spread.clamped,
+        "band": found.spread.band,
+        "reason": found.spread.reason,
+        "alpha": found.alpha,
+        "closeness": found.closeness,
+        "sd": found.sd,
+        "range": found.range,
+        "margin": found.margin,
+    }

@@ -1,0 +1,274 @@
+"""One open desk: a connection, a reviewer and a clock."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+from array import array
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk import items, loading
+from reviewdesk.domain.queue import parse_filter
+from reviewdesk.domain.records import (
+    Calibration,
+    Event,
+    Item,
+    Loaded,
+    Progress,
+    QueueRow,
+    Run,
+    Truth,
+    View,
+)
+from reviewdesk.errors import DeskError, NotFoundError
+from reviewdesk.store import audit, events, queue, runs
+from reviewdesk.store.connect import connect, explained, writing
+from reviewdesk.store.events import Entry
+from reviewdesk.store.schema import migrate
+
+if TYPE_CHECKING:
+    from reviewdesk.reports.source import Source
+
+Clock = Callable[[], datetime]
+
+
+def now() -> datetime:
+    """The time in UTC; the one clock of events."""
+    return datetime.now(UTC)
+
+
+def default_path() -> Path:
+    """``REVIEWDESK_DESK``, else a file in the user's data folder."""
+    if named := os.environ.get("REVIEWDESK_DESK"):
+        return Path(named)
+    from platformdirs import user_data_path
+
+    return user_data_path("reviewdesk", appauthor=False) / "desk.db"
+
+
+def default_reviewer() -> str:
+    """``REVIEWDESK_REVIEWER``, else the login name."""
+    if named := os.environ.get("REVIEWDESK_REVIEWER"):
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "reviewer"
+
+
+class Desk:
+    """The use cases of one reviewer on one desk file; use it from one thread."""
+
+    def __init__(self, path: Path, reviewer: str, clock: Clock) -> None:
+        """Open the file, creating or migrating it where needed."""
+        self.path, self.reviewer, self.clock = path, reviewer, clock
+        self.conn = connect(path)
+        try:
+            with explained(path):
+                migrate(self.conn, path, self.at())
+        except BaseException:
+            self.conn.close()
+            raise
+        self._version = self._data_version()
+
+    @staticmethod
+    def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
+        """Open a desk, by default the user's own."""
+        return Desk(path or default_path(), reviewer or default_reviewer(), clock)
+
+    def reader(self) -> Desk:
+        """An independent connection to the same desk, for a worker thread."""
+        return Desk(self.path, self.reviewer, self.clock)
+
+    def close(self) -> None:
+        """Fold the log into the file, so that a plain copy of it is whole, and close."""
+        # Another process may hold the log; then that one folds it, and nothing is lost.
+        with contextlib.suppress(DeskError):
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.conn.close()
+
+    def at(self) -> str:
+        """The clock's time as it is written down."""
+        return self.clock().isoformat(timespec="milliseconds")
+
+    def head(self) -> str:
+        """The head of the label log, ``SEQ:HASH``."""
+        return audit.head(self.conn)
+
+    def changed(self) -> bool:
+        """Whether another process wrote since the last call."""
+        version = self._data_version()
+        changed, self._version = version != self._version, version
+        return changed
+
+    def _data_version(self) -> int:
+        found: int = self.conn.execute("PRAGMA data_version").fetchone()[0]
+        return found
+
+    # Runs
+
+    def load(
+        self,
+        source: Source,
+        options: loading.LoadOptions | None = None,
+        progress: loading.ProgressCall | None = None,
+    ) -> Loaded:
+        """Load a report in one transaction; a file that is known is only opened."""
+        return loading.load(self, source, options or loading.LoadOptions(), progress)
+
+    def runs(self) -> list[Run]:
+        """Every loaded run, the newest last."""
+        return runs.all_runs(self.conn)
+
+    def run(self, name: str | None = None) -> Run:
+        """A run by name or hash prefix; the one opened or loaded last without either."""
+        return runs.find(self.conn, name)
+
+    def opened(self, run: Run) -> None:
+        """Remember a run as the one opened last."""
+        with writing(self.conn, self.path):
+            runs.touch(self.conn, run.key)
+
+    def remove(self, run: Run) -> None:
+        """Hide a run; its labels stay."""
+        with writing(self.conn, self.path):
+            runs.remove(self.conn, run.key, self.at())
+
+    # The queue
+
+    def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
+        """The keys of a run's verdicts that a filter keeps, in order."""
+        return queue.keys(self.conn, run.key, parse_filter(filter), order)
+
+    def rows(self, keys: Sequence[int]) -> list[QueueRow]:
+        """The lines of some verdicts, in the order asked for."""
+        return queue.rows(self.conn, keys, self.reviewer)
+
+    def progress(self, run: Run) -> Progress:
+        """How far the labels have come."""
+        decided = queue.decided_keys(self.conn, run.key)
+        put_off = queue.deferred_keys(self.conn, run.key, self.reviewer)
+        return runs.progress(self.conn, run, decided, len(put_off))
+
+    def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
+        """Where the next undecided verdict stands, wrapping; put-off ones come last."""
+        decided = queue.decided_keys(self.conn, run.key)
+        put_off = queue.deferred_keys(self.conn, run.key, self.reviewer)
+        skipped = decided.union(put_off)
+        for step in range(1, len(keys) + 1):
+            place = (after + step) % len(keys)
+            if keys[place] not in skipped:
+                return place
+        return next((keys.index(key) for key in put_off if key in keys), None)
+
+    def find(self, run: Run, verdict_id: str) -> int:
+        """The key of a verdict by its id."""
+        row = self.conn.execute(
+            "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
+        ).fetchone()
+        if row is None:
+            raise NotFoundError(
+                f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
+            )
+        return int(row[0])
+
+    def item(self, key: int) -> Item:
+        """Everything about one verdict."""
+        return items.item(self, key)
+
+    # Events: one transaction each
+
+    def label(
+        self,
+        key: int,
+        truth: Truth,
+        *,
+        tentative: bool = False,
+        blind: bool | None = None,
+        revealed_at: str | None = None,
+        note: str | None = None,
+        view: View | None = None,
+    ) -> Event:
+        """Record the ground truth of an item; on disk when this returns."""
+        detail = {"blind": blind, "revealed_at": revealed_at, "note": note}
+        said = {name: value for name, value in detail.items() if value is not None}
+        return self._append(
+            key, Entry("label", self.at(), label=truth, tentative=tentative, detail=said), view
+        )
+
+    def note(self, key: int, text: str) -> Event:
+        """Keep a note on an item; an empty one takes the last away."""
+        return self._append(key, Entry("note", self.at(), detail={"note": text}))
+
+    def defer(self, key: int) -> Event:
+        """Put an item off to the end of the reviewer's queue, still undecided."""
+        return self._append(key, Entry("defer", self.at()))
+
+    def reveal(self, key: int) -> Event:
+        """Record that the reviewer saw the panel's answer."""
+        return self._append(key, Entry("reveal", self.at()))
+
+    def _append(self, key: int, entry: Entry, view: View | None = None) -> Event:
+        with writing(self.conn, self.path):
+            event = events.append(self.conn, self.reviewer, [items.about(self, key, entry)])[0]
+            if view is not None:
+                run = self.conn.execute("SELECT run FROM verdicts WHERE key = ?", (key,))
+                runs.save_view(self.conn, run.fetchone()[0], self.reviewer, view)
+            return event
+
+    def undo(self) -> Event | None:
+        """Take back the reviewer's newest action that stands; ``None`` where there is none."""
+        return self._turn("undo", events.next_undo)
+
+    def redo(self) -> Event | None:
+        """Bring back what the last undo took; ``None`` where there is nothing."""
+        return self._turn("redo", events.next_redo)
+
+    def _turn(self, kind: str, find: Callable[..., int | None]) -> Event | None:
+        with writing(self.conn, self.path):
+            action = find(self.conn, self.reviewer)
+            if action is None:
+                return None
+            entry = items.turning(self, kind, action)
+            return events.append(self.conn, self.reviewer, [entry])[0]
+
+    # Figures and resuming
+
+    def calibration(self, run: Run, confidence: str | None = None) -> Calibration:
+        """The calibration of a run's judge by the labels so far."""
+        from reviewdesk.domain.summary import summarise
+        from reviewdesk.store import figures
+
+        with explained(self.path):
+            found = figures.labelled(self.conn, run.key)
+            return summarise(found, figures.run_figures(self.conn, run.key), confidence)
+
+    def view(self, run: Run) -> View | None:
+        """What the reviewer last had on screen in a run."""
+        return runs.view(self.conn, run.key, self.reviewer)
+
+    def save_view(self, run: Run, view: View) -> None:
+        """Keep what the reviewer has on screen."""
+        with writing(self.conn, self.path):
+            runs.save_view(self.conn, run.key, self.reviewer, view)
+
+    def verify(self, expected: str | None = None) -> audit.Audit:
+        """Whether the label log is whole, and continues an expected head."""
+        return audit.verify(self.conn, expected)
+
+    def backup(self, target: Path) -> None:
+        """Copy the desk whole, what the log holds included."""
+        import sqlite3
+
+        if target.exists():
+            raise DeskError(f"{target}: is there already", "Name a new file.")
+        with explained(target):
+            copy = sqlite3.connect(target)
+            try:
+                self.conn.backup(copy)
+            finally:
+                copy.close()

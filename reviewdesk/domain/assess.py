@@ -1,0 +1,260 @@
+"""Everything recomputed from one verdict's ballots, beside what its report states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reviewdesk.domain import bias, provenance
+from reviewdesk.domain.agreement import (
+    Spread,
+    closeness,
+    sample_variance,
+    unit_alpha,
+    verdict_agreement,
+)
+from reviewdesk.domain.bias import Family
+from reviewdesk.domain.flags import Flag, FlagNote
+from reviewdesk.domain.panel import (
+    Decisions,
+    Rule,
+    Values,
+    Votes,
+    decide,
+    decision_by,
+    rule_for,
+    score_by,
+    tally,
+    values,
+)
+from reviewdesk.domain.pivot import pivotal_seats
+from reviewdesk.domain.reasons import flag_notes
+from reviewdesk.domain.trim import Trim, trim
+from reviewdesk.domain.verdict import (
+    DEFAULT_TRIM_FRACTION,
+    Ballot,
+    Band,
+    Decision,
+    Rounding,
+    Strategy,
+    Verdict,
+)
+
+
+class State(StrEnum):
+    """What became of a ballot; dissent is kept apart."""
+
+    COUNTED = "counted"
+    TRIMMED_LOW = "trimmed_low"
+    TRIMMED_HIGH = "trimmed_high"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One juror within the verdict: its ballot, what became of it, and whether it lost the vote."""
+
+    ballot: Ballot
+    family: Family | None
+    state: State
+    dissent: bool
+    tied: bool
+
+    @property
+    def trimmed(self) -> bool:
+        """Left out by the trim, at either end."""
+        return self.state in {State.TRIMMED_LOW, State.TRIMMED_HIGH}
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """Agreement figures recomputed from the ballots."""
+
+    spread: Spread
+    alpha: float | None
+    closeness: float | None
+    sd: float | None
+    range: float | None
+    margin: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """A verdict, recomputed. ``derived`` names what the report leaves unsaid and was filled in."""
+
+    seats: tuple[Seat, ...]
+    votes: Votes
+    values: Values
+    decisions: Decisions
+    trim: Trim
+    agreement: Closeness
+    rule: Rule
+    decision: Decision | None
+    score: float | None
+    band: Band | None
+    same_family: bool | None
+    bias_warning: str | None
+    pivotal: tuple[int, ...]
+    degraded: tuple[str, ...]
+    escalation: tuple[str, ...]
+    """Why the verdict would be escalated, recomputed; empty if it would not."""
+    mismatches: tuple[str, ...]
+    derived: tuple[str, ...]
+    notes: tuple[FlagNote, ...] = ()
+
+    @property
+    def flags(self) -> Flag:
+        """All flags as one value."""
+        found = Flag(0)
+        for note in self.notes:
+            found |= note.flag
+        return found
+
+
+def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
+    """Recompute a verdict from its ballots; what the report states stands, ours beside it.
+
+    ``escalation_stated`` says whether the report uses ``escalate_for_review`` at all; where it does
+    not, the recomputed escalation takes its place.
+    """
+    ballots = verdict.ballots
+    fraction = verdict.trim.fraction or verdict.policy.trim_fraction
+    scores = [ballot.score for ballot in ballots]
+    cut = trim(
+        scores,
+        DEFAULT_TRIM_FRACTION if fraction is None else fraction,
+        verdict.trim.rounding or Rounding.DOWN,
+    )
+    votes = tally(ballots)
+    found = values(scores, [ballot.weight for ballot in ballots], cut.fraction, cut.rounding)
+    made = decide(votes, found, verdict.policy)
+    rule = rule_for(verdict.policy, ballots)
+    decision = verdict.decision or decision_by(rule.used, made, votes)
+    score = verdict.score if verdict.score is not None else score_by(rule.used, found)
+    close = _closeness(verdict, score)
+    seats = _seats(verdict, cut, decision)
+    band = verdict.band or close.spread.band
+    shared = verdict.same_family
+    if shared is None:
+        shared = bias.same_family(ballots, verdict.generator)
+    counted = [seat.ballot for seat in seats if seat.state is State.COUNTED]
+    pivotal = pivotal_seats(ballots, counted, votes, cut, rule.used, made, verdict.policy)
+    assessment = Assessment(
+        seats=seats,
+        votes=votes,
+        values=found,
+        decisions=made,
+        trim=cut,
+        agreement=close,
+        rule=rule,
+        decision=decision,
+        score=score,
+        band=band,
+        same_family=shared,
+        bias_warning=verdict.bias_warning
+        or bias.bias_warning(ballots, verdict.generator, band, shared),
+        pivotal=pivotal,
+        degraded=_degraded(verdict, rule),
+        escalation=_escalation(close.spread.band, votes, pivotal),
+        mismatches=provenance.mismatches(verdict, votes, made, cut),
+        derived=_derived(verdict, rule, decision, score, band, shared),
+    )
+    return _with_notes(verdict, assessment, escalation_stated=escalation_stated)
+
+
+def _with_notes(verdict: Verdict, found: Assessment, *, escalation_stated: bool) -> Assessment:
+    notes = flag_notes(verdict, found, escalation_stated=escalation_stated)
+    fields = {name: getattr(found, name) for name in found.__slots__ if name != "notes"}
+    return Assessment(**fields, notes=notes)
+
+
+def _closeness(verdict: Verdict, score: float | None) -> Closeness:
+    scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
+    votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
+    labels = [ballot.label for ballot in verdict.ballots if ballot.label and ballot.usable]
+    variance = sample_variance(scores)
+    threshold = verdict.policy.threshold
+    return Closeness(
+        spread=verdict_agreement(scores, votes),
+        alpha=unit_alpha(votes if len(votes) >= 2 else labels),
+        closeness=closeness(scores),
+        sd=None if variance is None else math.sqrt(variance),
+        range=max(scores) - min(scores) if scores else None,
+        margin=abs(score - threshold) if score is not None and threshold is not None else None,
+    )
+
+
+def _seats(verdict: Verdict, cut: Trim, decision: Decision | None) -> tuple[Seat, ...]:
+    losing = {Decision.PASS: False, Decision.FAIL: True}.get(decision) if decision else None
+    return tuple(
+        Seat(
+            ballot=ballot,
+            family=bias.family(ballot.model, ballot.vendor),
+            state=_state(ballot, verdict, cut),
+            dissent=losing is not None and ballot.vote is losing,
+            tied=verdict.trim.low is None and ballot.seat in cut.tied,
+        )
+        for ballot in verdict.ballots
+    )
+
+
+def _state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
+    if not ballot.usable:
+        return State.FAILED
+    if verdict.trim.low is not None:
+        low, high = ballot.id in verdict.trim.low, ballot.id in (verdict.trim.high or ())
+    else:
+        low, high = ballot.seat in cut.low, ballot.seat in cut.high
+    if low:
+        return State.TRIMMED_LOW
+    return State.TRIMMED_HIGH if high else State.COUNTED
+
+
+def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
+    returned = sum(ballot.usable for ballot in verdict.ballots)
+    seated = len(verdict.ballots)
+    reasons = []
+    if returned < seated:
+        reasons.append(f"{returned} of {seated} jurors answered")
+    if rule.used is Strategy.TRIMMED_MEAN and returned < 5:
+        reasons.append(f"the trim rule wants five answers, this panel gave {returned}")
+    if verdict.trim.degraded and not reasons:
+        reasons.append("the report marks the panel as degraded")
+    return tuple(reasons)
+
+
+def _escalation(band: Band | None, votes: Votes, pivotal: Sequence[int]) -> tuple[str, ...]:
+    reasons = []
+    if band is Band.LOW:
+        reasons.append("low agreement")
+    if votes.split and pivotal:
+        reasons.append("a split that one vote would turn")
+    return tuple(reasons)
+
+
+def _derived(
+    verdict: Verdict,
+    rule: Rule,
+    decision: Decision | None,
+    score: float | None,
+    band: Band | None,
+    shared: bool | None,
+) -> tuple[str, ...]:
+    """What is filled in because the report does not state it."""
+    filled = {
+        "decision": verdict.decision is None and decision is not None,
+        "score": verdict.score is None and score is not None,
+        "strategy": verdict.policy.strategy is None and rule.strategy is not None,
+        "band": verdict.band is None and band is not None,
+        "same_family": verdict.same_family is None and shared is not None,
+        "bias_warning": verdict.bias_warning is None and band is Band.LOW and bool(shared),
+    }
+    jurors = verdict.body.get("jurors") or ()
+    passes = [
+        f"jurors[{ballot.seat}].pass"
+        for ballot in verdict.ballots
+        if ballot.vote is not None and "pass" not in jurors[ballot.seat]
+    ]
+    return (*(name for name, is_filled in filled.items() if is_filled), *passes)

@@ -1,0 +1,128 @@
+"""Signals that a panel may agree for the wrong reason: jurors of the generator's own family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reviewdesk.domain.verdict import Ballot, Band, Generator
+
+_CORE = (
+    ("anthropic", r"claude"),
+    ("openai", r"gpt|chatgpt|o[134](?![a-z0-9])"),
+    ("gemini", r"gemini"),
+    ("mistral", r"mistral|mixtral|codestral|ministral|magistral|devstral"),
+)
+_EXTENDED = (
+    ("openai", r"text-davinci|davinci"),
+    ("gemini", r"gemma|palm|bard"),
+    ("mistral", r"pixtral"),
+    ("deepseek", r"deepseek"),
+    ("qwen", r"qwen|qwq"),
+    ("meta", r"llama|meta-llama|codellama"),
+    ("xai", r"grok"),
+    ("moonshot", r"kimi|moonshot"),
+    ("cohere", r"command|c4ai|aya"),
+    ("zhipu", r"glm|chatglm"),
+    ("microsoft", r"phi(?![a-z])"),
+    ("amazon", r"nova(?![a-z])|titan"),
+    ("yi", r"yi-"),
+    ("ai21", r"jamba|jurassic"),
+    ("nvidia", r"nemotron"),
+    ("minimax", r"minimax|abab"),
+    ("tencent", r"hunyuan"),
+    ("baidu", r"ernie"),
+    ("bytedance", r"doubao|seed-"),
+)
+_VENDORS = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "google": "gemini",
+    "gemini": "gemini",
+    "vertexai": "gemini",
+    "mistral": "mistral",
+    "mistralai": "mistral",
+    "deepseek": "deepseek",
+    "qwen": "qwen",
+    "alibaba": "qwen",
+    "meta": "meta",
+    "meta-llama": "meta",
+    "xai": "xai",
+    "x-ai": "xai",
+    "moonshot": "moonshot",
+    "moonshotai": "moonshot",
+    "cohere": "cohere",
+    "zhipu": "zhipu",
+    "microsoft": "microsoft",
+    "amazon": "amazon",
+    "nvidia": "nvidia",
+}
+_PATTERNS = tuple(
+    (name, re.compile(pattern), extended)
+    for table, extended in ((_CORE, False), (_EXTENDED, True))
+    for name, pattern in table
+)
+_CORE_NAMES = frozenset(name for name, _ in _CORE)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A vendor family; ``extended`` marks one outside the four that the jury document names."""
+
+    name: str
+    extended: bool = False
+
+
+def family(model: str | None, vendor: str | None = None) -> Family | None:
+    """Vendor family of a model string, a ``vendor/`` prefix stripped, else of the vendor's name.
+
+    ``None`` is unknown, and equals nothing, not even another unknown.
+    """
+    text = (model or "").strip().lower().removeprefix("models/").removeprefix("ft:")
+    *prefixes, last = text.split("/")
+    if "google" in prefixes:
+        return Family("gemini")
+    last = re.sub(r"^(?:[a-z]{2}\.)?(?:anthropic|meta|mistral|amazon|cohere)\.", "", last)
+    for name, pattern, extended in _PATTERNS:
+        if pattern.match(last):
+            return Family(name, extended)
+    for candidate in ((vendor or "").strip().lower(), *reversed(prefixes)):
+        if known := _VENDORS.get(candidate):
+            return Family(known, known not in _CORE_NAMES)
+    return None
+
+
+def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
+    """Whether a juror shares the generator's family; ``None`` where either side is unknown."""
+    own = family(generator.model, generator.vendor)
+    known = [found for juror in jurors if (found := family(juror.model, juror.vendor))]
+    if own is None or not known:
+        return None
+    return any(found.name == own.name for found in known)
+
+
+def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
+    """The jurors of the generator's own family."""
+    own = family(generator.model, generator.vendor)
+    if own is None:
+        return ()
+    return tuple(
+        juror
+        for juror in jurors
+        if (found := family(juror.model, juror.vendor)) and found.name == own.name
+    )
+
+
+def bias_warning(
+    jurors: Sequence[Ballot], generator: Generator, agreed: Band | None, shared: bool | None
+) -> str | None:
+    """The folded warning: the jurors disagree *and* one is of the generator's family."""
+    if agreed is not Band.LOW or not shared:
+        return None
+    kin = relatives(jurors, generator)
+    own = family(generator.model, generator.vendor)
+    if not kin or own is None:
+        return "low agreement, and a juror of the generator's family sat on the panel"
+    names = ", ".join(juror.id for juror in kin)
+    return f"low agreement, and {names} shares the generator's family ({own.name})"

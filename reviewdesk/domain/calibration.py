@@ -1,0 +1,144 @@
+"""How well a judge's stated confidence matches how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewdesk.domain.correction import corrected, rate_or_zero
+from reviewdesk.domain.records import Metrics
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Labelled verdicts as columns of one length.
+
+    ``passed`` is the judge's decision, and ``None`` for a labels file that does not hold it.
+    """
+
+    confidence: Floats
+    correct: Bools
+    weight: Floats
+    passed: Bools | None = None
+
+    @staticmethod
+    def of(
+        confidence: Sequence[float],
+        correct: Sequence[bool],
+        weight: Sequence[float] | None = None,
+        passed: Sequence[bool] | None = None,
+    ) -> Rows:
+        """Build the columns; without weights every row weighs 1."""
+        return Rows(
+            np.asarray(confidence, dtype=np.float64),
+            np.asarray(correct, dtype=np.bool_),
+            np.ones(len(confidence)) if weight is None else np.asarray(weight, dtype=np.float64),
+            None if passed is None else np.asarray(passed, dtype=np.bool_),
+        )
+
+    def weighted(self, weight: Sequence[float] | Floats) -> Rows:
+        """The rows of positive weight under other weights."""
+        heavy = np.asarray(weight, dtype=np.float64)
+        kept = heavy > 0
+        return Rows(
+            self.confidence[kept],
+            self.correct[kept],
+            heavy[kept],
+            None if self.passed is None else self.passed[kept],
+        )
+
+
+def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
+    """The bin of each confidence: ten of equal width, ``min(floor(10c + 1e-9), 9)``."""
+    return np.minimum(np.floor(confidence * BINS + 1e-9), BINS - 1).astype(np.int64)
+
+
+def ece(rows: Rows) -> float:
+    """Expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``; empty is 0.0.
+
+    Source: the judge calibration document; edges by multiplication, for linspace misplaces 0.3.
+    """
+    total = rows.weight.sum()
+    if total <= 0:
+        return 0.0
+    difference = rows.weight * (rows.confidence - rows.correct)
+    per_bin = np.bincount(bin_index(rows.confidence), weights=difference, minlength=BINS)
+    return float(np.abs(per_bin).sum() / total)
+
+
+def brier(rows: Rows) -> float | None:
+    """Weighted mean squared error of confidence against 0/1; ``None`` without rows."""
+    return _mean((rows.confidence - rows.correct) ** 2, rows.weight)
+
+
+def accuracy(rows: Rows) -> float | None:
+    """Weighted share of verdicts that match the label; ``None`` without rows."""
+    return _mean(rows.correct.astype(np.float64), rows.weight)
+
+
+def gap(rows: Rows) -> float | None:
+    """Mean confidence less accuracy: positive is overconfident; ``None`` without rows."""
+    return _mean(rows.confidence - rows.correct, rows.weight)
+
+
+def effective_sample_size(weight: Floats | Sequence[float]) -> float | None:
+    """Kish's ``(Σw)² / Σw²``; ``None`` where no row has weight."""
+    given = np.asarray(weight, dtype=np.float64)
+    squares = float((given**2).sum())
+    return float(given.sum() ** 2 / squares) if squares > 0 else None
+
+
+def measure(rows: Rows, observed: float | None) -> Metrics:
+    """All figures of one set of rows; ``observed`` is the judge's pass rate over the whole run.
+
+    Counts are raw, rates weighted; without the judge's decisions the confusion is ``None``.
+    """
+    n = len(rows.confidence)
+    common = {
+        "n": n,
+        "ess": effective_sample_size(rows.weight),
+        "ece": ece(rows),
+        "brier": brier(rows),
+        "gap": gap(rows),
+        "accuracy": accuracy(rows),
+        "observed_positive_rate": observed,
+    }
+    if rows.passed is None:
+        unknown = dict.fromkeys(
+            ("tp", "fn", "tn", "fp", "sensitivity", "specificity", "youden_j", "corrected_rate",
+             "corrected_rate_low", "corrected_rate_high", "corrected_status")
+        )  # fmt: skip
+        return Metrics(**common, **unknown)  # type: ignore[arg-type]
+    cells = {
+        "tp": rows.passed & rows.correct,
+        "fn": ~rows.passed & ~rows.correct,
+        "tn": ~rows.passed & rows.correct,
+        "fp": rows.passed & ~rows.correct,
+    }
+    mass = {name: float(rows.weight[cell].sum()) for name, cell in cells.items()}
+    sensitivity = rate_or_zero(mass["tp"], mass["tp"] + mass["fn"])
+    specificity = rate_or_zero(mass["tn"], mass["tn"] + mass["fp"])
+    fixed = None if observed is None else corrected(observed, sensitivity, specificity, n)
+    return Metrics(
+        **common,  # type: ignore[arg-type]
+        **{name: int(cell.sum()) for name, cell in cells.items()},
+        sensitivity=sensitivity,
+        specificity=specificity,
+        youden_j=sensitivity + specificity - 1,
+        corrected_rate=fixed.rate if fixed else None,
+        corrected_rate_low=fixed.low if fixed else None,
+        corrected_rate_high=fixed.high if fixed else None,
+        corrected_status=fixed.status.value if fixed else None,
+    )
+
+
+def _mean(values: Floats, weight: Floats) -> float | None:
+    total = float(weight.sum())
+    return float((values * weight).sum() / total) if total > 0 else None

@@ -1,0 +1,102 @@
+"""The reason behind each flag, in words a reviewer can act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.domain.flags import Flag, FlagNote
+from reviewdesk.domain.verdict import Band, Decision, Verdict
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.assess import Assessment
+
+_RULES = ("quorum", "trimmed_mean", "median", "mean")
+
+
+def flag_notes(
+    verdict: Verdict, found: Assessment, *, escalation_stated: bool
+) -> tuple[FlagNote, ...]:
+    """All flags of a verdict with their reasons, the ones that ask for a person first."""
+    reasons = {
+        Flag.ESCALATED: _escalated(verdict, found, escalation_stated=escalation_stated),
+        Flag.BIAS_WARNING: found.bias_warning,
+        Flag.DISPUTE: "regime dispute: the whole panel goes to a person"
+        if verdict.regime == "dispute"
+        else None,
+        Flag.NO_VERDICT: _no_verdict(found),
+        Flag.TRIMMED_DISSENT: _trimmed_dissent(found),
+        Flag.REGIME_SENSITIVE: _regimes(found),
+        Flag.MISMATCH: "; ".join(found.mismatches) or None,
+        Flag.DEGRADED: "; ".join(found.degraded) or None,
+        Flag.PIVOTAL: _pivotal(found),
+        Flag.SPLIT: f"{found.votes.passes} pass, {found.votes.fails} fail"
+        if found.votes.split
+        else None,
+        Flag.DERIVED_LOW: _derived_low(found),
+        Flag.SAME_FAMILY: _same_family(verdict) if found.same_family else None,
+        Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
+        if sum(seat.ballot.usable for seat in found.seats) == 1
+        else None,
+    }
+    return tuple(FlagNote(flag, reason) for flag, reason in reasons.items() if reason)
+
+
+def _escalated(verdict: Verdict, found: Assessment, *, escalation_stated: bool) -> str | None:
+    if verdict.escalate:
+        stated = "; ".join(verdict.body.get("escalation_reasons") or ())
+        return stated or "the report asks for review"
+    if escalation_stated or not found.escalation:
+        return None
+    return f"recomputed (the report never says): {'; '.join(found.escalation)}"
+
+
+def _no_verdict(found: Assessment) -> str | None:
+    if found.decision in {Decision.PASS, Decision.FAIL}:
+        return None
+    if found.decision is Decision.ERROR:
+        return "no juror answered" if not found.votes.answered else "the producer reports an error"
+    if found.decision is Decision.INCONCLUSIVE:
+        return "the panel came to no decision"
+    return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
+
+
+def _trimmed_dissent(found: Assessment) -> str | None:
+    lost = [seat for seat in found.seats if seat.trimmed and seat.dissent]
+    if not lost:
+        return None
+    names = ", ".join(seat.ballot.id for seat in lost)
+    return f"the trim left out a dissent: {names}"
+
+
+def _regimes(found: Assessment) -> str | None:
+    sides: dict[Decision, list[str]] = {}
+    for name in _RULES:
+        decision: Decision | None = getattr(found.decisions, name)
+        if decision is not None:
+            sides.setdefault(decision, []).append(name.replace("_", " "))
+    if len(sides) < 2:
+        return None
+    return "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
+
+
+def _pivotal(found: Assessment) -> str | None:
+    if not found.pivotal:
+        return None
+    names = [found.seats[seat].ballot.id for seat in found.pivotal]
+    if len(names) == 1:
+        return f"the decision hangs on {names[0]}"
+    return f"the decision turns if any one of {', '.join(names)} turns"
+
+
+def _derived_low(found: Assessment) -> str | None:
+    spread = found.agreement.spread
+    if spread.band is not Band.LOW or spread.raw is None:
+        return None
+    return f"agreement recomputed from the ballots is low (r_WG {spread.raw:.2f})"
+
+
+def _same_family(verdict: Verdict) -> str:
+    from reviewdesk.domain.bias import relatives
+
+    names = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
+    return f"of the generator's family: {names}" if names else "reported by the producer"

@@ -1,0 +1,173 @@
+"""The one gate for text from outside: what would act on a terminal or hide from a reader is shown.
+
+A character is kept, replaced by a symbol (``ESC`` becomes ``␛``) or spelled out (``<U+202E>``).
+Joiners and variation selectors depend on their neighbours: an emoji or an Arabic word needs them,
+elsewhere they only hide something.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+TAB = "    "
+NEWLINE_MARK = "⏎"
+
+_SUSPECT = re.compile(
+    "[^\n -~\u00a0-\u00ac\u00ae-\u034e\u0350-\u0377\u0400-\u052f\u0620-\u064a\u0904-\u0939"
+    "\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b\u2190-\u2426"
+    "\u2500-\u27ff\u2900-\u2b73\u3000-\u303f\u3041-\u3096\u30a1-\u30ff\u4e00-\u9fa5\uac00-\ud7a3]"
+)
+"""Everything outside ranges that are known to be assigned and visible; one search in C decides."""
+
+_LEFTOVER = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+)
+
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Assigned as letters or marks, yet drawn as nothing."""
+
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
+_ZWNJ, _ZWJ = "\u200c", "\u200d"
+_TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
+_VIRAMA = 9
+"""Unicode's combining class of the sign after which a joiner has a meaning of its own."""
+
+_JOINING = (
+    (0x0600, 0x08FF),  # Arabic, Syriac, Thaana, N'Ko and their supplements
+    (0x0900, 0x0DFF),  # Devanagari to Sinhala
+    (0x0F00, 0x109F),  # Tibetan, Myanmar
+    (0x1780, 0x18AF),  # Khmer, Mongolian
+    (0xFB50, 0xFDFF),  # Arabic presentation forms
+    (0xFE70, 0xFEFC),
+)
+
+
+def show(text: str, limit: int = 20_000) -> str:
+    """The text with everything hidden made visible, of at most ``limit`` characters as given.
+
+    Line breaks stay, a tab becomes four spaces, and what was cut off is counted at the end.
+    """
+    head, more = _cut(text, limit)
+    shown = _visible(head) if _SUSPECT.search(head) else head
+    return f"{shown}… {more} more" if more else shown
+
+
+def show_line(text: str, limit: int = 500) -> str:
+    """The same on one line: a line break becomes ``⏎``."""
+    head, more = _cut(text, limit)
+    shown = _visible(head) if _SUSPECT.search(head) else head
+    shown = shown.replace("\n", NEWLINE_MARK)
+    return f"{shown}… {more} more" if more else shown
+
+
+def hidden_count(text: str) -> int:
+    """How many characters ``show`` has to make visible; tabs and line breaks do not count."""
+    if not _SUSPECT.search(text):
+        return 0
+    text = text.replace("\r\n", "\n")
+    return sum(
+        1
+        for match in _SUSPECT.finditer(text)
+        if match[0] != "\t" and _replacement(text, match.start()) != match[0]
+    )
+
+
+def strip_controls(text: str) -> str:
+    """Drop every control character that is left in a line about to be painted."""
+    return _LEFTOVER.sub("", text)
+
+
+def _cut(text: str, limit: int) -> tuple[str, int]:
+    """The first ``limit`` characters and how many follow; a CR LF pair is never cut in two."""
+    if len(text) <= limit:
+        return text, 0
+    if limit > 0 and text[limit - 1] == "\r" and text[limit] == "\n":
+        limit -= 1
+    return text[:limit], len(text) - limit
+
+
+def _visible(text: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return _SUSPECT.sub(lambda match: _replacement(text, match.start()), text)
+
+
+def _replacement(text: str, at: int) -> str:
+    char = text[at]
+    if char == "\t":
+        return TAB
+    if _is_joiner(char):
+        return char if _joins(text, at) else _spelled(char)
+    if _is_selector(char):
+        return char if _selects(text, at) else _spelled(char)
+    return _alone(char)
+
+
+@lru_cache(maxsize=4096)
+def _alone(char: str) -> str:
+    """What stands for a character whose neighbours do not matter."""
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if char in _BLANK or unicodedata.category(char) in _HIDDEN_CATEGORIES:
+        return _spelled(char)
+    return char
+
+
+def _spelled(char: str) -> str:
+    return f"<U+{ord(char):04X}>"
+
+
+def _is_joiner(char: str) -> bool:
+    return char in (_ZWNJ, _ZWJ)
+
+
+def _is_selector(char: str) -> bool:
+    return (
+        "\ufe00" <= char <= "\ufe0f"
+        or "\U000e0100" <= char <= "\U000e01ef"
+        or char in "\u180b\u180c\u180d\u180f"
+    )
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether a joiner stands where a script or an emoji needs it."""
+    before = text[at - 1] if at else ""
+    after = text[at + 1] if at + 1 < len(text) else ""
+    if not before:
+        return False
+    if _in_joining_script(before):
+        return unicodedata.combining(before) == _VIRAMA or (
+            bool(after) and _in_joining_script(after)
+        )
+    if text[at] == _ZWNJ or not after or not _is_pictograph(after):
+        return False
+    if before == _EMOJI_STYLE:
+        return at >= 2 and _is_pictograph(text[at - 2])
+    return _is_pictograph(before)
+
+
+def _selects(text: str, at: int) -> bool:
+    """Whether a variation selector follows a character that has variants."""
+    char, before = text[at], text[at - 1] if at else ""
+    if not before:
+        return False
+    if char in (_TEXT_STYLE, _EMOJI_STYLE):
+        return before in "#*0123456789‼⁉〰〽" or _is_pictograph(before)
+    if char in "\u180b\u180c\u180d\u180f":
+        return "\u1820" <= before <= "\u18aa"
+    return unicodedata.category(before) in ("Lo", "Sm") and not _is_selector(before)
+
+
+def _in_joining_script(char: str) -> bool:
+    code = ord(char)
+    return any(low <= code <= high for low, high in _JOINING) and (
+        unicodedata.category(char)[0] in "LM"
+    )
+
+
+def _is_pictograph(char: str) -> bool:
+    return char > "\x7f" and unicodedata.category(char) in ("So", "Sm", "Sk")

@@ -1,0 +1,176 @@
+"""Which verdicts a person is asked to label, and what each label stands for.
+
+Flagged verdicts alone would make a judge look worse than it is, so an audit of the rest is mixed in
+unmarked. A seeded permutation fixes the order inside every stratum once and for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.verdict import Decision
+
+STRATA = (
+    "flagged/pass",
+    "flagged/fail",
+    "flagged/none",
+    "rest/pass",
+    "rest/fail",
+    "rest/none",
+)
+_SIDES = {Decision.PASS: 0, Decision.FAIL: 1}
+FIRST_REST = 3
+MIN_AUDIT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The draw of a run, one entry per verdict in file order."""
+
+    rank: list[int]
+    """Place within the verdict's stratum."""
+    audit: list[bool]
+    order: list[int]
+    """Place in the queue: flagged and audit interleaved, then the rest."""
+    mixed: list[int]
+    """Place in the blind queue, which tells nothing of the strata."""
+    sizes: dict[int, int]
+    audited: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledVerdict:
+    """What weighing needs to know of one verdict that has a label."""
+
+    stratum: int
+    rank: int
+    truth: Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Weight per labelled verdict (0 outside its stratum's completed prefix) and the design."""
+
+    weights: list[float]
+    inclusion: dict[int, float]
+    design: Design
+
+
+def stratum(decision: Decision | None, *, flagged: bool) -> int:
+    """Index into ``STRATA``; what is decided neither pass nor fail is ``none``."""
+    return (0 if flagged else FIRST_REST) + (_SIDES.get(decision, 2) if decision else 2)
+
+
+def draw_key(seed: str, verdict_id: str) -> bytes:
+    """The key a verdict is sorted by: sha256 of the seed followed by its id."""
+    return hashlib.sha256((seed + verdict_id).encode()).digest()
+
+
+def audit_size(rest: int) -> int:
+    """How many of the rest are audited: a tenth, at least thirty, at most all."""
+    return min(rest, max(MIN_AUDIT, -(-rest // 10)))
+
+
+def audit_shares(sizes: Mapping[int, int]) -> dict[int, int]:
+    """The audit split over the rest's strata in proportion, at least one each.
+
+    Largest remainders get what is left over; no stratum gets more than it holds.
+    """
+    rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
+    total, wanted = sum(rest.values()), audit_size(sum(rest.values()))
+    shares = {h: max(1, wanted * n // total) for h, n in rest.items()}
+    by_remainder = sorted(rest, key=lambda h: (-(wanted * rest[h] % total), h))
+    while sum(shares.values()) < wanted:
+        for h in by_remainder:
+            if shares[h] < rest[h] and sum(shares.values()) < wanted:
+                shares[h] += 1
+    return shares
+
+
+def draw(ids: Sequence[str], strata: Sequence[int], seed: str) -> Draw:
+    """Permute every stratum by the seed and lay out the queue.
+
+    The permutation of all verdicts is one; a stratum's is its restriction, so that a blind queue in
+    the common order completes every stratum's prefix as it goes.
+    """
+    mixed = sorted(range(len(ids)), key=lambda i: draw_key(seed, ids[i]))
+    sizes: dict[int, int] = {}
+    rank = [0] * len(ids)
+    for i in mixed:
+        rank[i] = sizes.get(strata[i], 0)
+        sizes[strata[i]] = rank[i] + 1
+    audited = audit_shares(sizes)
+    audit = [strata[i] in audited and rank[i] < audited[strata[i]] for i in range(len(ids))]
+    flagged = [i for i in mixed if strata[i] < FIRST_REST]
+    checked = [i for i in mixed if audit[i]]
+    left = [i for i in mixed if strata[i] >= FIRST_REST and not audit[i]]
+    queue = _interleave(flagged, checked) + left
+    return Draw(rank, audit, _places(queue), _places(mixed), sizes, audited)
+
+
+def _interleave(first: list[int], second: list[int]) -> list[int]:
+    """Both lists spread evenly over their common length, each in its own order."""
+    spread = [((k + 0.5) / len(first), 0, i) for k, i in enumerate(first)]
+    spread += [((k + 0.5) / len(second), 1, i) for k, i in enumerate(second)]
+    return [i for _, _, i in sorted(spread)]
+
+
+def _places(order: Sequence[int]) -> list[int]:
+    places = [0] * len(order)
+    for place, i in enumerate(order):
+        places[i] = place
+    return places
+
+
+def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weighing:
+    """Weight ``N_h / m_h`` for the pass/fail labels in each stratum's completed prefix, else 0.
+
+    ``m_h`` counts the pass/fail labels among the first verdicts of the permutation that all have a
+    label; ``unsure`` and disputed ones complete the prefix without counting. ``sizes`` is N_h.
+    """
+    ranks: dict[int, set[int]] = {}
+    for row in labelled:
+        ranks.setdefault(row.stratum, set()).add(row.rank)
+    ends = {h: _prefix_end(found) for h, found in ranks.items()}
+    counted = [
+        row.truth in {Truth.PASS, Truth.FAIL} and row.rank < ends[row.stratum] for row in labelled
+    ]
+    m: dict[int, int] = {}
+    for row, inside in zip(labelled, counted, strict=True):
+        m[row.stratum] = m.get(row.stratum, 0) + inside
+    weights = [
+        sizes[row.stratum] / m[row.stratum] if inside else 0.0
+        for row, inside in zip(labelled, counted, strict=True)
+    ]
+    inclusion = {h: m.get(h, 0) / n for h, n in sizes.items() if n}
+    return Weighing(weights, inclusion, _design(labelled, sizes, m))
+
+
+def _prefix_end(ranks: set[int]) -> int:
+    end = 0
+    while end in ranks:
+        end += 1
+    return end
+
+
+def _design(
+    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], m: Mapping[int, int]
+) -> Design:
+    """The word for how the labels were drawn, over the strata that the judge decided."""
+    decided = [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
+    usable = [
+        row for row in labelled if row.truth in {Truth.PASS, Truth.FAIL} and row.stratum in decided
+    ]
+    if not usable:
+        return Design.NONE
+    if len(usable) == sum(sizes[h] for h in decided):
+        return Design.CENSUS
+    empty = [h for h in decided if not m.get(h)]
+    if len(empty) == len(decided):
+        return Design.AD_HOC
+    if any(h >= FIRST_REST for h in empty):
+        return Design.ESCALATED_ONLY
+    return Design.PARTIAL if empty else Design.WEIGHTED

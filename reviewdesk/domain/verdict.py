@@ -1,0 +1,306 @@
+"""What a report says: a verdict, the ballots of its jurors and the rule it was decided by.
+
+A verdict is read from its canonical *body* (a ``reviewdesk.report/1`` verdict as a plain mapping),
+so that every reader and the desk itself build it the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+SLACK = 1e-9
+"""What every comparison with a documented threshold forgives."""
+
+DEFAULT_TRIM_FRACTION = 0.2
+
+Body: TypeAlias = Mapping[str, Any]
+
+
+class Decision(StrEnum):
+    """What a panel decided about an item."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+
+
+class Status(StrEnum):
+    """How a juror's call ended; only ``ok`` votes."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    PARSE_FAIL = "parse_fail"
+    EMPTY = "empty"
+    ABSTAINED = "abstained"
+    MISSING_KEY = "missing_key"
+
+
+class Band(StrEnum):
+    """How closely the jurors agree."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Strategy(StrEnum):
+    """How the ballots become one decision."""
+
+    QUORUM = "quorum"
+    MAJORITY = "majority"
+    UNANIMOUS = "unanimous"
+    WEIGHTED_AVERAGE = "weighted_average"
+    MEAN = "mean"
+    MEDIAN = "median"
+    HIGHEST = "highest"
+    LOWEST = "lowest"
+    TRIMMED_MEAN = "trimmed_mean"
+    WEIGHTED_VOTE = "weighted_vote"
+    FIRST_DISAGREEMENT = "first_disagreement"
+    SINGLE = "single"
+    EXTERNAL = "external"
+
+
+class Rounding(StrEnum):
+    """How a trim fraction becomes a whole number of jurors."""
+
+    DOWN = "down"
+    NEAREST = "nearest"
+    UP = "up"
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """The model that wrote what is judged."""
+
+    model: str | None = None
+    vendor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rule a verdict was decided by; ``None`` is unknown, and nothing is invented for it."""
+
+    threshold: float | None = None
+    quorum: float | str | None = None
+    strategy: Strategy | None = None
+    trim_fraction: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def from_body(body: Body | None) -> Policy:
+        """Read a report's ``defaults`` block, or the policy keys of one verdict."""
+        body = body or {}
+        strategy = body.get("strategy")
+        return Policy(
+            threshold=_number(body.get("threshold")),
+            quorum=body.get("quorum"),
+            strategy=Strategy(strategy) if strategy else None,
+            trim_fraction=_number(body.get("trim_fraction")),
+            weights=dict(body.get("weights") or {}),
+        )
+
+    def over(self, other: Policy) -> Policy:
+        """This policy, with what it leaves unknown taken from ``other``."""
+        return Policy(
+            threshold=self.threshold if self.threshold is not None else other.threshold,
+            quorum=self.quorum if self.quorum is not None else other.quorum,
+            strategy=self.strategy or other.strategy,
+            trim_fraction=(
+                self.trim_fraction if self.trim_fraction is not None else other.trim_fraction
+            ),
+            weights={**other.weights, **self.weights},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One juror's answer. ``seat`` is its identity: two jurors may share a model and a name."""
+
+    seat: int
+    id: str
+    model: str | None
+    vendor: str | None
+    status: Status
+    score: float | None
+    vote: bool | None
+    stated_pass: bool | None
+    contradicts: bool
+    """The stated pass differs from what score and threshold say."""
+    confidence: float | None
+    weight: float | None
+    reason: str | None
+    error: str | None
+    label: str | None
+    stated_trim: str | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether the juror returned a score or a vote."""
+        return self.score is not None or self.vote is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement a report states, under the metric it names."""
+
+    value: float | None
+    metric: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTrim:
+    """The trim a report states; ``low`` and ``high`` are ``None`` where it names no juror."""
+
+    method: str | None
+    fraction: float | None
+    rounding: Rounding | None
+    low: tuple[str, ...] | None
+    high: tuple[str, ...] | None
+    degraded: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One verdict as its report states it, with the policy that applies to it."""
+
+    id: str
+    test: str
+    body: Body
+    policy: Policy
+    generator: Generator
+    ballots: tuple[Ballot, ...]
+    decision: Decision | None
+    score: float | None
+    agreement: Agreement | None
+    band: Band | None
+    escalate: bool | None
+    """``None`` where the report does not say."""
+    same_family: bool | None
+    bias_warning: str | None
+    trim: StatedTrim
+    regime: str | None
+
+    def text(self, key: str) -> str | None:
+        """A text of the body: rubric, input, output, alternative."""
+        value = self.body.get(key)
+        return value if isinstance(value, str) else None
+
+
+def verdict_from_body(
+    body: Body, defaults: Policy, generator: Generator, filled: Policy | None = None
+) -> Verdict:
+    """Read a canonical verdict body.
+
+    The policy is the verdict's own, then the report's ``defaults``, then what the person
+    ``filled`` in for a file that leaves it unknown.
+    """
+    policy = Policy.from_body(body).over(defaults).over(filled or Policy())
+    stated = body.get("generator") or {}
+    trim = _stated_trim(body)
+    decision, band = body.get("decision"), body.get("band")
+    agreement = body.get("agreement")
+    return Verdict(
+        id=body["id"],
+        test=body["case"]["test"],
+        body=body,
+        policy=policy,
+        generator=Generator(
+            stated.get("model") or generator.model, stated.get("vendor") or generator.vendor
+        ),
+        ballots=tuple(
+            _ballot(seat, juror, policy) for seat, juror in enumerate(body.get("jurors") or ())
+        ),
+        decision=Decision(decision) if decision else None,
+        score=_number(body.get("score")),
+        agreement=(
+            Agreement(_number(agreement.get("value")), agreement["metric"]) if agreement else None
+        ),
+        band=Band(band) if band else None,
+        escalate=body.get("escalate_for_review"),
+        same_family=body.get("same_family"),
+        bias_warning=body.get("bias_warning") or None,
+        trim=trim,
+        regime=body.get("regime"),
+    )
+
+
+def _number(value: object) -> float | None:
+    """A finite number, or ``None``: NaN and infinity never enter."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _status(juror: Body, has_answer: bool) -> Status:
+    if stated := juror.get("status"):
+        return Status.ABSTAINED if stated == Status.OK and not has_answer else Status(stated)
+    if juror.get("error"):
+        return Status.ERROR
+    return Status.OK if has_answer else Status.ABSTAINED
+
+
+def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+    score, stated = _number(juror.get("score")), juror.get("pass")
+    status = _status(juror, score is not None or stated is not None)
+    derived = None
+    if score is not None and policy.threshold is not None:
+        derived = score >= policy.threshold - SLACK
+    # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
+    vote = stated if "pass" in juror else derived
+    usable = status is Status.OK
+    error = juror.get("error") or {}
+    confidence = _number(juror.get("confidence"))
+    weight = _number(juror.get("weight"))
+    return Ballot(
+        seat=seat,
+        id=juror["id"],
+        model=juror.get("model"),
+        vendor=juror.get("vendor"),
+        status=status,
+        score=score if usable else None,
+        vote=vote if usable else None,
+        stated_pass=stated,
+        contradicts=usable and stated is not None and derived is not None and stated != derived,
+        confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
+        weight=weight if weight is not None else policy.weights.get(juror["id"]),
+        reason=juror.get("reason"),
+        error=error.get("message") if isinstance(error, Mapping) else str(error),
+        label=juror.get("label"),
+        stated_trim=juror.get("trimmed"),
+    )
+
+
+def _stated_trim(body: Body) -> StatedTrim:
+    trim = body.get("trim") or {}
+    jurors = body.get("jurors") or ()
+    low = _named(trim.get("dropped_low"), jurors, "low")
+    high = _named(trim.get("dropped_high"), jurors, "high")
+    # "none" trims nobody, and a median leaves out no juror by name.
+    if low is not None or high is not None or trim.get("method") in {"none", "median"}:
+        low, high = low or (), high or ()
+    rounding = trim.get("rounding")
+    return StatedTrim(
+        method=trim.get("method"),
+        fraction=_number(trim.get("fraction")),
+        rounding=Rounding(rounding) if rounding else None,
+        low=low,
+        high=high,
+        degraded=trim.get("degraded"),
+    )
+
+
+def _named(listed: list[str] | None, jurors: Any, side: str) -> tuple[str, ...] | None:
+    """The jurors a report names as trimmed on one side, by its list or by the ballots' marks."""
+    if listed:
+        return tuple(listed)
+    marked = tuple(juror["id"] for juror in jurors if juror.get("trimmed") == side)
+    if marked:
+        return marked
+    return () if listed is not None else None

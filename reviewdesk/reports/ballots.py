@@ -1,0 +1,132 @@
+"""One juror of a foreign jury as a canonical ballot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.remarks import Remarks
+
+_NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
+_PASSES = ("pass", "passed", "verdict")
+_REASONS = ("reason", "reasoning", "rationale")
+_STATUSES = frozenset(["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"])
+_TEXTS = ("model", "vendor", "role", "label")
+_AMOUNTS = ("latency_ms", "cost_usd")
+_COUNTS = ("tokens_in", "tokens_out")
+_MAPPED = frozenset(
+    {*_NAMES, *_PASSES, *_REASONS, *_TEXTS, *_AMOUNTS, *_COUNTS}
+    | {"score", "raw_score", "confidence", "weight", "error", "status"}
+)
+_ID_LENGTH = 190
+"""Room for a counter behind it: an id has at most 200 characters."""
+
+
+def ballots(panel: list[dict[str, Any]], remarks: Remarks) -> list[dict[str, Any]]:
+    """The canonical jurors of a panel; equal names get a counter."""
+    taken: set[str] = set()
+    return [_ballot(juror, seat, taken, remarks) for seat, juror in enumerate(panel, 1)]
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """A name that was not given yet: the second of equal ones ends in ``#2``."""
+    found, count = name, 1
+    while found in taken:
+        count += 1
+        found = f"{name}#{count}"
+    taken.add(found)
+    return found
+
+
+def _ballot(juror: dict[str, Any], seat: int, taken: set[str], remarks: Remarks) -> dict[str, Any]:
+    remarks.unmapped((key for key in juror if key not in _MAPPED), "juror.")
+    names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
+    name = next((name for name in names if name.strip()), f"juror {seat}")
+    body: dict[str, Any] = {"id": unused(name[:_ID_LENGTH], taken)}
+    body.update({key: juror[key] for key in _TEXTS if isinstance(juror.get(key), str)})
+    _add_score(body, juror, remarks)
+    _add_pass(body, juror, remarks)
+    _add_rest(body, juror, remarks)
+    _add_failure(body, juror, remarks)
+    return values.said(body, "pass")
+
+
+def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    stated = juror.get("score")
+    body["score"] = values.unit(stated)
+    body["raw_score"] = values.number(juror.get("raw_score"))
+    if stated is None or body["score"] is not None:
+        return
+    if values.number(stated) is not None:
+        body["raw_score"] = stated
+        remarks.count("a juror's score outside 0..1 is kept as raw_score")
+    else:
+        remarks.count("a juror's score that is no number is kept under meta.raw only")
+
+
+def _add_pass(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    keys = [key for key in _PASSES if key in juror]
+    if not keys:
+        return
+    stated = values.first(juror, keys)
+    decision = values.decision(stated)
+    if decision in ("pass", "fail"):
+        body["pass"] = decision == "pass"
+    elif stated is None or decision:
+        body["pass"] = None
+    elif isinstance(stated, str):
+        body["pass"] = None
+        body.setdefault("label", stated)
+        remarks.count("a juror's verdict in unknown words is kept as its label, without a vote")
+    else:
+        remarks.count("a juror's verdict that is no word is kept under meta.raw only")
+
+
+def _add_rest(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    reason = values.first(juror, _REASONS)
+    body["reason"] = values.text(reason)
+    body["confidence"] = values.unit(juror.get("confidence"))
+    if juror.get("confidence") is not None and body["confidence"] is None:
+        remarks.count("a juror's confidence that is no number from 0 to 1 is left out")
+    weight = values.number(juror.get("weight"))
+    body["weight"] = weight if weight and weight > 0 else None
+    if juror.get("weight") is not None and body["weight"] is None:
+        remarks.count("a juror's weight that is not above 0 is left out")
+    for key in _AMOUNTS + _COUNTS:
+        amount = values.number(juror.get(key))
+        if amount is not None and amount >= 0 and (key in _AMOUNTS or isinstance(amount, int)):
+            body[key] = amount
+
+
+def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+    status = juror.get("status")
+    body["status"] = status if isinstance(status, str) and status in _STATUSES else None
+    error = _error(juror.get("error"))
+    if error is None:
+        return
+    body["error"] = error
+    if body["status"] in (None, "ok"):
+        words = f"{error.get('type', '')} {error['message']}".lower()
+        slow = "timeout" in words or "timed out" in words
+        body["status"] = "timeout" if slow else "error"
+    if body.get("score") is not None:
+        body["raw_score"] = body["score"]
+        body["score"] = None
+        remarks.count("the score of a juror with an error is kept as raw_score and does not count")
+    if body.get("pass") is not None:
+        del body["pass"]
+        remarks.count("the pass of a juror with an error is left out")
+
+
+def _error(stated: Any) -> dict[str, str] | None:
+    """The error as an object with a message; false and empty say that there is none."""
+    if not stated:
+        return None
+    if not isinstance(stated, dict):
+        return {"message": stated if isinstance(stated, str) else "the juror failed"}
+    message = values.text(values.first(stated, ("message", "detail", "error"))) or values.text(
+        stated
+    )
+    kind = values.first(stated, ("type", "code", "kind"))
+    typed = {"type": str(kind)} if isinstance(kind, str | int) else {}
+    return {**typed, "message": message or "the juror failed"}

@@ -1,0 +1,105 @@
+"""The kinds of values that the fields of ``reviewdesk.report/1`` hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+_FRACTION = re.compile(r"[0-9]+/[0-9]+\Z")
+
+
+def _quorum(value: Any) -> Any:
+    if isinstance(value, str):
+        fits = _FRACTION.match(value) is not None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        fits = 0 < value <= 1
+    else:
+        fits = value is None
+    if not fits:
+        raise PydanticCustomError("quorum", "not a quorum")
+    return value
+
+
+def _texts(value: Any) -> Any:
+    listed = value if isinstance(value, list) else [value]
+    if value is not None and not all(isinstance(text, str) for text in listed):
+        raise PydanticCustomError("texts", "not a text or a list of texts")
+    return value
+
+
+def _whole(value: float) -> float:
+    # JSON has one kind of number: 3.0 is as whole as 3.
+    if not float(value).is_integer():
+        raise PydanticCustomError("whole", "not a whole number")
+    return value
+
+
+Text: TypeAlias = str | None
+Finite: TypeAlias = float
+Unit: TypeAlias = Annotated[float, Field(ge=0, le=1)] | None
+Fraction: TypeAlias = Annotated[float, Field(ge=0, lt=0.5)] | None
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Amount: TypeAlias = Annotated[float, Field(ge=0)] | None
+Count: TypeAlias = (
+    Annotated[
+        float,
+        Field(ge=0),
+        AfterValidator(_whole),
+        WithJsonSchema({"type": "integer", "minimum": 0}),
+    ]
+    | None
+)
+Ordinal: TypeAlias = (
+    Annotated[
+        float,
+        Field(ge=1),
+        AfterValidator(_whole),
+        WithJsonSchema({"type": "integer", "minimum": 1}),
+    ]
+    | None
+)
+Quorum: TypeAlias = Annotated[
+    Any,
+    AfterValidator(_quorum),
+    WithJsonSchema(
+        {
+            "type": ["number", "string", "null"],
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+            "pattern": "^[0-9]+/[0-9]+$",
+        }
+    ),
+]
+Reference: TypeAlias = Annotated[
+    Any,
+    AfterValidator(_texts),
+    WithJsonSchema({"type": ["string", "array", "null"], "items": {"type": "string"}}),
+]
+StrategyName: TypeAlias = (
+    Literal[
+        "quorum",
+        "majority",
+        "unanimous",
+        "weighted_average",
+        "mean",
+        "median",
+        "highest",
+        "lowest",
+        "trimmed_mean",
+        "weighted_vote",
+        "first_disagreement",
+        "single",
+        "external",
+    ]
+    | None
+)
+StatusName: TypeAlias = (
+    Literal["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"] | None
+)
+AgreementMetric: TypeAlias = Literal[
+    "krippendorff_alpha", "r_wg", "pairwise", "consensus_share", "variance", "unknown"
+]
+Free: TypeAlias = dict[str, Any]

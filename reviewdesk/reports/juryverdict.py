@@ -1,0 +1,218 @@
+"""A jury found by structure as a canonical verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.ballots import ballots, unused
+from reviewdesk.reports.juries import ESCALATE, Jury, sibling_checks
+from reviewdesk.reports.remarks import Remarks
+
+_BANDS = ("high", "medium", "low")
+_DECISIONS = ("passed", "pass", "verdict", "decision")
+_AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
+_INPUTS = ("input", "arguments", "args", "prompt")
+_OUTPUTS = ("output", "response", "actual", "result")
+_GENERATORS = ("generator", "agent", "model")
+_NAMES = ("name", "test", "id")
+_TEXTS = ("rubric", "bias_warning")
+_MAPPED = frozenset(
+    {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_TEXTS, ESCALATE}
+    | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
+)
+_ID_LENGTH = 480
+"""Room for a counter behind it: an id has at most 500 characters."""
+
+
+class JuryMapper:
+    """Maps the juries of one file; remembers the ids given and what could not be mapped."""
+
+    def __init__(self) -> None:
+        """Start with no id taken."""
+        self.remarks = Remarks()
+        self._ids: set[str] = set()
+
+    def verdict(self, jury: Jury, line: int) -> dict[str, Any]:
+        """The canonical verdict of a jury; ``line`` is 0 where the file is one document."""
+        facts = jury.facts
+        known = _MAPPED | {jury.panel_key}
+        self.remarks.unmapped(key for key in facts if key not in known)
+        pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
+        test = _case_name(jury) or pointer or "/"
+        suite = _nearest(jury, ("suite",))
+        case = values.said(
+            {
+                "test": test,
+                "suite": suite if isinstance(suite, str) else None,
+                "target": facts.get("target") if isinstance(facts.get("target"), str) else None,
+            }
+        )
+        body = {
+            "id": self._id(test, case.get("suite")),
+            "case": case,
+            "input": values.text(_nearest(jury, _INPUTS)),
+            "output": values.text(_nearest(jury, _OUTPUTS)),
+            "generator": _generator(jury),
+            **self._policy(jury),
+            **self._outcome(facts),
+            "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
+            "jurors": ballots(jury.panel, self.remarks),
+            "provenance": {"pointer": pointer},
+            "meta": {"raw": jury.raw},
+        }
+        body["decision"] = self._decision(jury, body["jurors"])
+        return values.said(
+            {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
+        )
+
+    def _id(self, test: str, suite: str | None) -> str:
+        name = test[:_ID_LENGTH]
+        if name in self._ids and suite:
+            name = f"{suite}/{test}"[:_ID_LENGTH]
+        return unused(name, self._ids)
+
+    def _policy(self, jury: Jury) -> dict[str, Any]:
+        """Rubric, threshold and quorum: the jury's own, else those of its matcher."""
+        found: dict[str, Any] = {}
+        for record in (jury.facts, *_matchers(jury)):
+            for key, fit in (
+                ("rubric", values.text),
+                ("threshold", values.unit),
+                ("quorum", values.quorum),
+            ):
+                stated = record.get(key)
+                if stated is None or found.get(key) is not None:
+                    continue
+                found[key] = fit(stated)
+                if found[key] is None:
+                    self.remarks.count(f"a {key} outside its range is kept under meta.raw only")
+        if found.get("quorum") is not None:
+            found["strategy"] = "quorum"
+        return found
+
+    def _outcome(self, facts: dict[str, Any]) -> dict[str, Any]:
+        warning = facts.get("bias_warning")
+        family, escalate = facts.get("same_family"), facts.get(ESCALATE)
+        score = values.unit(facts.get("score"))
+        if facts.get("score") is not None and score is None:
+            self.remarks.count("a jury's score outside 0..1 is kept under meta.raw only")
+        return {
+            "score": score,
+            "agreement": self._agreement(facts),
+            "band": self._band(facts.get("confidence")),
+            ESCALATE: escalate if isinstance(escalate, bool) else None,
+            "same_family": family if isinstance(family, bool) else None,
+            "bias_warning": warning if isinstance(warning, str) else None,
+        }
+
+    def _agreement(self, facts: dict[str, Any]) -> dict[str, Any] | None:
+        key = next((key for key in _AGREEMENTS if key in facts), None)
+        if key is None or facts[key] is None:
+            return None
+        stated = facts[key]
+        if isinstance(stated, dict):
+            stated = values.first(stated, ("alpha", "value"))
+        value = values.number(stated)
+        if stated is not None and (value is None or value > 1):
+            self.remarks.count("an agreement that is no number up to 1 is kept under meta.raw only")
+            return None
+        return {"value": value, "metric": "krippendorff_alpha"}
+
+    def _band(self, stated: Any) -> str | None:
+        if stated is None:
+            return None
+        word = stated.strip().lower() if isinstance(stated, str) else ""
+        if word in _BANDS:
+            return word
+        self.remarks.count("a jury's confidence that is no band word is kept under meta.raw only")
+        return None
+
+    def _decision(self, jury: Jury, jurors: list[dict[str, Any]]) -> str | None:
+        """What is stated; a panel without a single answer and without a word is an error."""
+        stated = values.first(jury.facts, _DECISIONS)
+        if stated is None and jury.above and not jury.listed:
+            # An assertion around the panel speaks for it; a whole test has other assertions too.
+            around = jury.above[0].node
+            if "matcher" in around or "target" in around:
+                stated = values.first(around, ("passed", "pass"))
+        decision = values.decision(stated)
+        if stated is not None and decision is None:
+            self.remarks.count("a decision in unknown words is kept under meta.raw only")
+        if stated is None and jurors and all("error" in juror for juror in jurors):
+            return "error"
+        return decision
+
+
+def _case_name(jury: Jury) -> str | None:
+    """The nearest ``name``, else ``test``, else ``id``."""
+    records = [step.node for step in jury.above]
+    records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
+    for key in _NAMES:
+        for record in records:
+            value = record.get(key)
+            if isinstance(value, str) and value.strip():
+                return value
+    return None
+
+
+def _nearest(jury: Jury, keys: Iterable[str]) -> Any:
+    """The nearest value that is not null and does not contain the jury itself."""
+    keys = tuple(keys)
+    if (own := values.first(jury.facts, keys)) is not None:
+        return own
+    for step in jury.above:
+        others = [key for key in keys if key != step.key]
+        if (value := values.first(step.node, others)) is not None:
+            return value
+    return None
+
+
+def _generator(jury: Jury) -> dict[str, Any] | None:
+    """Who wrote the response; the nearest key decides, and its null says that nobody is known."""
+    records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
+    for record, through in records:
+        for key in _GENERATORS:
+            if key not in record or key == through:
+                continue
+            stated = record[key]
+            if isinstance(stated, dict):
+                texts = {
+                    "model": values.first(stated, ("model", "name")),
+                    "vendor": values.first(stated, ("vendor", "provider")),
+                }
+                kept = {name: text for name, text in texts.items() if isinstance(text, str)}
+                return kept or None
+            return {"model": stated} if isinstance(stated, str) and stated else None
+    return None
+
+
+def _matchers(jury: Jury) -> list[dict[str, Any]]:
+    """The jury's configuration where a report repeats it, nearest first."""
+    found = []
+    for record in (jury.facts, *(step.node for step in jury.above)):
+        matcher = record.get("matcher")
+        holder = matcher if isinstance(matcher, dict) else record
+        config = holder.get("llm-jury")
+        if isinstance(config, dict):
+            found.append(config)
+    return found
+
+
+def _check(check: dict[str, Any], at: int) -> dict[str, Any]:
+    named = values.first(check, ("name", "matcher", "type", "kind", "target"))
+    if isinstance(named, dict):
+        named = next(iter(named), None)
+    name = named if isinstance(named, str) and named else f"check {at}"
+    value = check.get("value")
+    if "name" not in check and isinstance(value, str | int | float):
+        name = f"{name}: {value}"
+    reason = values.first(check, ("reason", "message", "error"))
+    return values.said(
+        {
+            "name": name,
+            "pass": check.get("pass", check.get("passed")),
+            "reason": values.text(reason),
+        }
+    )

@@ -1,0 +1,226 @@
+"""Strict models of ``reviewdesk.report/1``: what a canonical report may say.
+
+They only accept or refuse; a verdict's body is what the file says, never what a model dumps.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from reviewdesk.reports.fields import (
+    AgreementMetric,
+    Amount,
+    Count,
+    Finite,
+    Fraction,
+    Free,
+    Ordinal,
+    Positive,
+    Quorum,
+    Reference,
+    StatusName,
+    StrategyName,
+    Text,
+    Unit,
+)
+
+FORMAT_NAME = "reviewdesk.report/1"
+
+
+class Strict(BaseModel):
+    """No unknown keys, no conversions, finite numbers only."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class ProducerModel(Strict):
+    """The program that wrote the report."""
+
+    name: str
+    version: Text = None
+    format: Text = None
+    run_id: Text = None
+
+
+class GeneratorModel(Strict):
+    """The model that wrote what is judged."""
+
+    model: Text = None
+    vendor: Text = None
+
+
+class PolicyModel(Strict):
+    """The rule that holds where a verdict states none."""
+
+    threshold: Unit = None
+    quorum: Quorum = None
+    strategy: StrategyName = None
+    trim_fraction: Fraction = None
+    weights: dict[str, Positive] | None = None
+
+
+class CaseModel(Strict):
+    """The test a verdict belongs to."""
+
+    test: str = Field(min_length=1)
+    suite: Text = None
+    name: Text = None
+    target: Text = None
+    epoch: Ordinal = None
+    tags: list[str] = []
+
+
+class AgreementModel(Strict):
+    """How closely the jurors agree, under the metric the report names."""
+
+    value: Annotated[float, Field(le=1)] | None
+    metric: AgreementMetric
+
+
+class TrimModel(Strict):
+    """Which jurors the report left out at either end."""
+
+    method: Literal["quantile", "median", "none"]
+    fraction: Fraction = None
+    rounding: Literal["down", "nearest", "up"] | None = None
+    per_side: Count = None
+    dropped_low: list[str] = []
+    dropped_high: list[str] = []
+    degraded: bool | None = None
+    rule_version: Text = None
+
+
+class CheckModel(Strict):
+    """A deterministic assertion beside the jury."""
+
+    name: str
+    pass_: bool | None = Field(alias="pass")
+    reason: Text = None
+
+
+class HumanModel(Strict):
+    """A label the file already carries."""
+
+    label: Literal["pass", "fail", "unsure"]
+    by: Text = None
+    at: Text = None
+    note: Text = None
+
+
+class ProvenanceModel(Strict):
+    """Where a verdict comes from."""
+
+    pointer: Text = None
+    panel_hash: Text = None
+    committed_at: Text = None
+    run_id: Text = None
+    commit: Text = None
+    unanimous: bool | None = None
+
+
+class ErrorModel(Strict):
+    """Why a juror gave no answer."""
+
+    type: Text = None
+    message: str
+
+
+class JurorModel(Strict):
+    """One juror's ballot."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"required": ["error"], "properties": {"error": {"type": "object"}}},
+            "then": {"properties": {"score": {"type": "null"}, "pass": {"type": "null"}}},
+        }
+    )
+
+    id: str = Field(min_length=1, max_length=200)
+    kind: Literal["llm", "reward_model", "human", "code"] = "llm"
+    model: Text = None
+    vendor: Text = None
+    role: Text = None
+    score: Unit = None
+    raw_score: Finite | None = None
+    scale: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    label: Text = None
+    pass_: bool | None = Field(None, alias="pass")
+    confidence: Unit = None
+    reason: Text = None
+    weight: Positive | None = None
+    error: ErrorModel | None = None
+    trimmed: Literal["low", "high"] | None = None
+    latency_ms: Amount = None
+    tokens_in: Count = None
+    tokens_out: Count = None
+    cost_usd: Amount = None
+    at: Text = None
+    raw: Text = None
+    meta: Free = {}
+    status: StatusName = None
+    temperature: Finite | None = None
+    prompt_sha256: Text = None
+
+    @model_validator(mode="after")
+    def _failed_is_no_answer(self) -> JurorModel:
+        if self.error is not None:
+            for key, value in (("score", self.score), ("pass", self.pass_)):
+                if value is not None:
+                    raise PydanticCustomError("failed_juror", "answered", {"key": key})
+        return self
+
+
+class VerdictModel(Strict):
+    """What a panel decided about one item."""
+
+    id: str = Field(min_length=1, max_length=500)
+    case: CaseModel
+    input: Text = None
+    output: Text = None
+    alternative: Text = None
+    reference: Reference = None
+    rubric: Text = None
+    generator: GeneratorModel | None = None
+    threshold: Unit = None
+    quorum: Quorum = None
+    strategy: StrategyName = None
+    decision: Literal["pass", "fail", "inconclusive", "error"] | None = None
+    label: Text = None
+    score: Unit = None
+    agreement: AgreementModel | None = None
+    band: Literal["high", "medium", "low"] | None = None
+    escalate_for_review: bool = False
+    escalation_reasons: list[str] = []
+    same_family: bool | None = None
+    bias_warning: Text = None
+    trim: TrimModel | None = None
+    checks: list[CheckModel] = []
+    jurors: list[JurorModel]
+    human: HumanModel | None = None
+    provenance: ProvenanceModel | None = None
+    meta: Free = {}
+    regime: Literal["routine", "irreversible", "dispute"] | None = None
+    reruns: list[VerdictModel] = []
+    labels: list[Free] = []
+
+
+class HeaderModel(Strict):
+    """A report without its verdicts: the first line of JSON Lines."""
+
+    schema_: Literal["reviewdesk.report/1"] = Field(alias="schema")
+    report_id: str = Field("", min_length=1, max_length=200)
+    title: Text = None
+    created_at: Text = Field(None, json_schema_extra={"format": "date-time"})
+    producer: ProducerModel | None = None
+    defaults: PolicyModel | None = None
+    generator: GeneratorModel | None = None
+    meta: Free = {}
+
+
+class ReportModel(HeaderModel):
+    """A whole report."""
+
+    verdicts: list[VerdictModel]

@@ -1,0 +1,69 @@
+"""The reader of ``reviewdesk.report/1``, as one JSON document and as JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from reviewdesk.reports.body import header_body
+from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.rules import header_problem
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Fail, Tally, failing
+from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.wording import must_be, spell_path
+
+
+def open_document(source: Source, outline: Outline, *, skip_bad: bool) -> Report:
+    """One JSON document; keys behind ``verdicts`` are in the header as well."""
+    fail = failing(source)
+    if outline.goes_on:
+        raise fail("", "holds something behind the end of the report", "Remove it.")
+    keys = dict(outline.keys)
+    if "verdicts" not in keys:
+        raise fail("$.verdicts", "is missing", "A report has a list of verdicts.")
+    verdicts = keys.pop("verdicts")
+    if "verdicts" not in outline.lengths:
+        raise fail("$.verdicts", must_be("a list", verdicts), "")
+    header = _header(keys, "", fail)
+
+    def items(stream: BinaryIO, counted: Tally) -> Iterator[Item]:
+        window = Window(stream, fail, counted)
+        for key in window.members():
+            if key != "verdicts":
+                window.value(spell_path((key,)))
+                continue
+            for index in window.elements():
+                path = f"$.verdicts[{index}]"
+                yield Item("", window.value(path), path)
+
+    total = outline.lengths["verdicts"]
+    return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
+
+
+def open_lines(source: Source, *, skip_bad: bool) -> Report:
+    """JSON Lines: the header, then one verdict a line."""
+    fail = failing(source)
+    header: dict[str, Any] = {}
+    count = 0
+    with source.open() as stream:
+        for number, value in read_lines(stream, fail, Tally()):
+            if count == 0:
+                header = _header(value, f"line {number}: ", fail)
+            count += 1
+    if count == 0:
+        raise fail("", "is empty", "Write the report again.")
+
+    def items(stream: BinaryIO, counted: Tally) -> Iterator[Item]:
+        for index, (number, value) in enumerate(read_lines(stream, fail, counted)):
+            if index:
+                yield Item(f"line {number}", value)
+
+    return Report(source, "canonical-jsonl", header, items, total=count - 1, skip_bad=skip_bad)
+
+
+def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:
+    if problem := header_problem(value):
+        raise fail(f"{line}{spell_path(problem.path)}", problem.text, "Fix the file.")
+    return header_body(value)

@@ -1,0 +1,67 @@
+"""The first pass over a JSON file: its outermost keys, its syntax errors, and how it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.strictjson import Fail
+from reviewdesk.reports.window import Window
+from reviewdesk.reports.wording import spell_path
+
+_SAMPLES = 3
+_MAX_KEYS = 1000
+
+
+@dataclass
+class Outline:
+    """The first value of a file. Lists are represented by their first elements."""
+
+    kind: Literal["object", "array"]
+    keys: dict[str, Any] = field(default_factory=dict)
+    """An object's values; for an array of objects, those of its first element."""
+    lengths: dict[str, int] = field(default_factory=dict)
+    length: int = 0
+    goes_on: bool = False
+    """Something follows the first value, as in JSON Lines."""
+
+    def first(self, key: str) -> dict[str, Any]:
+        """The first element of a list of objects, or the object itself; else nothing."""
+        value = self.keys.get(key)
+        if isinstance(value, list):
+            value = value[0] if value else None
+        return value if isinstance(value, dict) else {}
+
+
+def outline_object(window: Window, outline: Outline, fail: Fail) -> None:
+    """Fill the outline of the object the window stands before, up to an error if there is one."""
+    for key in window.members():
+        if key in outline.keys:
+            text = f'has the key "{show_line(key, 60)}" twice'
+            raise fail("$", text, "Keep one of them.")
+        if len(outline.keys) >= _MAX_KEYS:
+            raise fail("$", f"has more than {_MAX_KEYS} keys", "")
+        outline.keys[key] = None
+        path = spell_path((key,))
+        if window.peek() == "[":
+            outline.keys[key] = samples = []
+            outline.lengths[key] = 0
+            for index in window.elements():
+                value = window.value(f"{path}[{index}]")
+                outline.lengths[key] += 1
+                if index < _SAMPLES:
+                    samples.append(value)
+        else:
+            outline.keys[key] = window.value(path)
+    outline.goes_on = window.peek() != ""
+
+
+def outline_array(window: Window, outline: Outline) -> None:
+    """Fill the outline of the array the window stands before."""
+    for index in window.elements():
+        value = window.value(f"$[{index}]")
+        outline.length += 1
+        if index == 0 and isinstance(value, dict):
+            outline.keys = value
+    outline.goes_on = window.peek() != ""

@@ -1,0 +1,121 @@
+"""An opened report: its header at once, its verdicts one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
+
+from reviewdesk.errors import ReportError
+from reviewdesk.reports.body import verdict_body
+from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.source import Source, position_of
+from reviewdesk.reports.strictjson import Tally
+from reviewdesk.reports.wording import Problem, found, spell_path
+
+_NAMED = 5
+_COUNT_AT_MOST = 20_000
+"""Beyond this many verdicts an error does not wait for the count of all bad ones."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A verdict as a reader found it, with the place errors name."""
+
+    where: str
+    value: Any
+    origin: str = "$"
+    """The JSON path of the value; ``where`` is what comes before it, if anything."""
+
+
+Items: TypeAlias = Callable[[BinaryIO, Tally], Iterable[Item]]
+
+
+class Report:
+    """A file that was recognised; ``verdicts`` reads it through once."""
+
+    def __init__(
+        self,
+        source: Source,
+        format_name: str,
+        header: dict[str, Any],
+        items: Items,
+        *,
+        total: int,
+        skip_bad: bool,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """Take what a reader found out in its first pass."""
+        self.format = format_name
+        self.header = header
+        self.notes: list[str] = []
+        self._first_notes = notes
+        self.skipped = 0
+        self.position = 0
+        self.total = total
+        self._source, self._items = source, items
+        self._tally = Tally()
+        self._skip_bad = skip_bad
+        self._ids: set[str] = set()
+        self._left_out: list[str] = []
+
+    def verdicts(self) -> Iterator[dict[str, Any]]:
+        """Canonical bodies in the order of the file; ``notes`` is complete at the end."""
+        self._ids.clear()
+        self._left_out.clear()
+        self.skipped = 0
+        self._tally = Tally(notes=list(self._first_notes))
+        with self._source.open() as stream:
+            items = iter(self._items(stream, self._tally))
+            for item in items:
+                self.position = position_of(stream)
+                problem = self._problem(item.value)
+                if problem is None:
+                    yield verdict_body(item.value)
+                elif self._skip_bad:
+                    self._skip(item, problem)
+                else:
+                    raise self._error(item, problem, items)
+            self.position = position_of(stream)
+        self._close_notes()
+
+    def _problem(self, value: Any) -> Problem | None:
+        problem = verdict_problem(value)
+        if problem is None:
+            if value["id"] in self._ids:
+                text = f"must be unique in the report, found {found(value['id'])} again"
+                return Problem(("id",), text)
+            self._ids.add(value["id"])
+        return problem
+
+    def _skip(self, item: Item, problem: Problem) -> None:
+        self.skipped += 1
+        if len(self._left_out) < _NAMED:
+            self._left_out.append(f"{_place(item, problem)}: {problem.text}")
+
+    def _error(self, item: Item, problem: Problem, rest: Iterator[Item]) -> ReportError:
+        bad = 1
+        counted = self.total <= _COUNT_AT_MOST
+        if counted:
+            bad += sum(self._problem(other.value) is not None for other in rest)
+        leaves = f"leaves out {'' if counted else 'at least '}{bad} of {self.total}"
+        return ReportError(
+            self._source.shown_name,
+            _place(item, problem),
+            problem.text,
+            f"Fix the file, or open with --skip-bad ({leaves}).",
+        )
+
+    def _close_notes(self) -> None:
+        self.notes[:] = self._tally.notes
+        if self.skipped:
+            more = self.skipped - len(self._left_out)
+            named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
+            self.notes.append(f"left out {self.skipped} of {self.total} verdicts: {named}")
+        if count := self._tally.surrogates:
+            self.notes.append(f"replaced {count} lone surrogate{'s' * (count > 1)} by U+FFFD")
+
+
+def _place(item: Item, problem: Problem) -> str:
+    path = spell_path(problem.path, item.origin)
+    return f"{item.where}: {path}" if item.where else path

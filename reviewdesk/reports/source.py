@@ -1,0 +1,199 @@
+"""Where the bytes of a report come from: a regular file, or bytes already in memory."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import stat
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import ReportError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+DEFAULT_MAX_SIZE = 1 << 30
+"""1 GiB; ``--max-size`` sets another bound."""
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Without waiting, so that a pipe put in a file's place is refused instead of hanging."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bytes under the name a person gave them; they can be read several times."""
+
+    name: str
+    size: int
+    max_size: int = DEFAULT_MAX_SIZE
+    _path: Path | None = field(default=None, repr=False)
+    _data: bytes = field(default=b"", repr=False)
+    _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def from_path(path: str | Path, max_size: int = DEFAULT_MAX_SIZE) -> Source:
+        """A regular file that can be read and is not too large; anything else is an error."""
+        name = str(path)
+        try:
+            found = os.stat(path)  # noqa: PTH116 - a NUL in a name is a ValueError here, not False
+            _check_kind(name, found.st_mode)
+            _check_size(name, found.st_size, max_size)
+            os.close(os.open(path, _OPEN_FLAGS))
+        except (OSError, ValueError) as error:
+            raise _unreadable(name, error) from error
+        return Source(name, found.st_size, max_size, Path(path), b"", _stamp(found))
+
+    @staticmethod
+    def from_bytes(name: str, data: bytes, max_size: int = DEFAULT_MAX_SIZE) -> Source:
+        """Bytes that were already read, such as those of a pipe."""
+        name = "stdin" if name == "-" else name
+        _check_size(name, len(data), max_size)
+        return Source(name, len(data), max_size, None, data)
+
+    @property
+    def shown_name(self) -> str:
+        """The name as an error may print it."""
+        return show_line(self.name, 200)
+
+    def open(self) -> BinaryIO:
+        """The bytes from the start: unpacked once where they are gzip, without a UTF-8 BOM."""
+        return io.BufferedReader(Feed(self._raw(), self), _BLOCK)
+
+    def sha256(self) -> str:
+        """The hash of the bytes as given, before any unpacking."""
+        digest = hashlib.sha256()
+        with self._raw() as raw:
+            while block := raw.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def _raw(self) -> BinaryIO:
+        if self._path is None:
+            return io.BytesIO(self._data)
+        try:
+            raw = os.fdopen(os.open(self._path, _OPEN_FLAGS), "rb")
+        except OSError as error:
+            raise _unreadable(self.name, error) from error
+        if _stamp(os.fstat(raw.fileno())) != self._stamp:
+            raw.close()
+            raise ReportError(
+                self.shown_name, "", "was changed while it was being read", "Open it again."
+            )
+        return raw
+
+
+class Feed(io.RawIOBase):
+    """The raw side of an opened source; ``position`` counts the bytes taken from the file."""
+
+    def __init__(self, raw: BinaryIO, source: Source) -> None:
+        """Look at the first bytes to decide about unpacking and the byte order mark."""
+        super().__init__()
+        self._raw, self._source = raw, source
+        self._given = 0
+        self.position = 0
+        self.packed = raw.read(2) == _GZIP
+        raw.seek(0)
+        self._body: BinaryIO | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if self.packed else raw
+        try:
+            start = self._read(len(_BOM))
+        except BaseException:
+            self.close()
+            raise
+        self._start = b"" if start == _BOM else start
+
+    def readable(self) -> bool:
+        """Always, as ``io`` asks."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill the buffer; damage and an unpacked size over the bound are errors."""
+        view = memoryview(buffer)
+        block, self._start = self._start or self._read(len(view)), b""
+        view[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Close the file below as well."""
+        if not self.closed:
+            if self._body is not self._raw:
+                self._body.close()
+            self._raw.close()
+        super().close()
+
+    def _read(self, size: int) -> bytes:
+        try:
+            block = self._body.read(size)
+            self.position = self._raw.tell()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ReportError(
+                self._source.shown_name, "", "is a damaged or cut off gzip file", "Pack it again."
+            ) from error
+        except OSError as error:
+            raise _unreadable(self._source.name, error) from error
+        self._given += len(block)
+        if self._given > self._source.max_size:
+            raise ReportError(
+                self._source.shown_name,
+                "",
+                f"unpacks to more than {_human(self._source.max_size)}",
+                "Raise the bound with --max-size.",
+            )
+        return block
+
+
+def position_of(stream: BinaryIO) -> int:
+    """How many bytes of the file an opened source has taken."""
+    feed = getattr(stream, "raw", None)
+    return feed.position if isinstance(feed, Feed) else 0
+
+
+def _stamp(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_kind(name: str, mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        problem, hint = "is a directory", "Name the report file inside it."
+    else:
+        problem, hint = "is not a regular file", "Pass a pipe's content with - instead."
+    raise ReportError(show_line(name, 200), "", problem, hint)
+
+
+def _check_size(name: str, size: int, max_size: int) -> None:
+    if size > max_size:
+        raise ReportError(
+            show_line(name, 200),
+            "",
+            f"is {_human(size)}, larger than the bound of {_human(max_size)}",
+            "Raise the bound with --max-size.",
+        )
+
+
+def _unreadable(name: str, error: OSError | ValueError) -> ReportError:
+    shown = show_line(name, 200)
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return ReportError(shown, "", "there is no such file", "Check the path.")
+    if isinstance(error, PermissionError):
+        return ReportError(shown, "", "may not be read by you", "Check its permissions.")
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return ReportError(shown, "", f"cannot be read ({show_line(reason, 200)})")
+
+
+def _human(size: int) -> str:
+    amount = float(size)
+    for unit in ("bytes", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.4g} {unit}"
+        amount /= 1024
+    return f"{amount:.4g} GiB"

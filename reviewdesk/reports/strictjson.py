@@ -1,0 +1,158 @@
+"""Standard JSON and nothing else: what lax parsers let through is an error with a sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
+from reviewdesk.reports.source import Source
+
+MAX_ITEM = 8 << 20
+"""The longest verdict, line or header value, in characters."""
+
+MAX_DEPTH = 64
+
+Fail: TypeAlias = Callable[[str, str, str], InputFileError]
+"""``(where, problem, hint)`` to the error that names the file."""
+
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_SYNTAX = {
+    "Expecting value": "a value is missing here",
+    "Expecting property name": "a key in double quotes is missing here",
+    "Expecting ':'": "a colon is missing here",
+    "Expecting ','": "a comma or a closing bracket is missing here",
+    "Illegal trailing comma": "a comma stands before a closing bracket",
+    "Invalid control character": "a text holds an unescaped control character",
+    "Invalid \\escape": "a text holds an unknown backslash escape",
+    "Invalid \\uXXXX": "a text holds a broken \\u escape",
+    "Extra data": "something follows where the value ends",
+}
+
+
+class UnfitError(ValueError):
+    """JSON by its syntax, but not by the standard or not within our bounds."""
+
+    def __init__(self, problem: str, hint: str = "") -> None:
+        """Keep the sentence apart from what to do about it."""
+        super().__init__(problem)
+        self.problem, self.hint = problem, hint
+
+
+@dataclass
+class Tally:
+    """What a reader has to tell about the import."""
+
+    surrogates: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
+    """The errors of one file."""
+    return lambda where, problem, hint: kind(source.shown_name, where, problem, hint)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise UnfitError(f'has the key "{show_line(twice, 60)}" twice', "Keep one of them.")
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise UnfitError(f"holds {word}, which is not standard JSON", "Write null instead.")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise UnfitError(f"holds the number {show_line(text, 40)}, which is too large")
+    return value
+
+
+def _int(text: str) -> int:
+    # 64 bits are what other programs and the desk's own columns can hold.
+    if len(text) <= 18:
+        return int(text)
+    if len(text) > 21 or not -(2**63) <= int(text) < 2**64:
+        raise UnfitError(f"holds the whole number {show_line(text, 40)}, which is too large")
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float, parse_int=_int
+)
+
+
+def decode(text: str, start: int, tally: Tally) -> tuple[Any, int]:
+    """One value at ``start`` and where it ends.
+
+    Raises:
+        json.JSONDecodeError: the syntax is wrong, or the text ends too early.
+        UnfitError: doubled keys, NaN, numbers that overflow, or nesting without end.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError as error:
+        raise UnfitError(f"is nested more than {MAX_DEPTH} levels deep") from error
+    if end - start <= MAX_DEPTH and "\\" not in text[start:end]:
+        return value, end
+    # Counting brackets is one pass in C; only where there are many is the depth looked at.
+    brackets = text.count("{", start, end) + text.count("[", start, end)
+    if brackets > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+        raise UnfitError(f"is nested more than {MAX_DEPTH} levels deep")
+    if _ESCAPED_SURROGATE.search(text, start, end):
+        value = _mended(value, tally)
+    return value, end
+
+
+def decode_whole(text: str, tally: Tally) -> Any:
+    """One value and nothing but blanks around it."""
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    value, end = decode(text, start, tally)
+    if rest := text[end:].lstrip(" \t\r\n"):
+        raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+    return value
+
+
+def syntax_problem(error: json.JSONDecodeError) -> str:
+    """What is wrong, in words for a person."""
+    for start, words in _SYNTAX.items():
+        if error.msg.startswith(start):
+            return f"is not JSON: {words}"
+    return "is not JSON: a text in double quotes does not end"
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels):
+        nested: list[Any] = []
+        for node in layer:
+            children = node.values() if isinstance(node, dict) else node
+            nested.extend(child for child in children if isinstance(child, dict | list))
+        if not nested:
+            return False
+        layer = nested
+    return True
+
+
+def _mended(value: Any, tally: Tally) -> Any:
+    """The value with lone surrogates as U+FFFD, counted."""
+    if isinstance(value, str):
+        mended, count = _SURROGATE.subn("�", value)
+        tally.surrogates += count
+        return mended
+    if isinstance(value, list):
+        return [_mended(child, tally) for child in value]
+    if isinstance(value, dict):
+        return {_mended(key, tally): _mended(child, tally) for key, child in value.items()}
+    return value

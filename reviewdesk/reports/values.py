@@ -1,0 +1,79 @@
+"""Values of foreign files as canonical ones, or nothing where they do not fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
+
+_DECISIONS = {
+    "pass": "pass",
+    "passed": "pass",
+    "yes": "pass",
+    "true": "pass",
+    "ok": "pass",
+    "fail": "fail",
+    "failed": "fail",
+    "no": "fail",
+    "false": "fail",
+    "inconclusive": "inconclusive",
+    "tie": "inconclusive",
+    "error": "error",
+    "errored": "error",
+}
+
+
+def first(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """The first value that is neither absent nor null."""
+    return next((record[key] for key in keys if record.get(key) is not None), None)
+
+
+def number(value: Any) -> float | int | None:
+    """A number as written; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value
+
+
+def unit(value: Any) -> float | int | None:
+    """A number from 0 to 1."""
+    found = number(value)
+    return found if found is not None and 0 <= found <= 1 else None
+
+
+def quorum(value: Any) -> float | int | str | None:
+    """A share above 0, or a fraction such as ``2/3``."""
+    if isinstance(value, str):
+        match = _FRACTION.match(value)
+        fits = match is not None and 0 < int(match[1]) <= int(match[2])
+        return f"{match[1]}/{match[2]}" if match is not None and fits else None
+    found = unit(value)
+    return found or None
+
+
+def decision(value: Any) -> str | None:
+    """Pass, fail, inconclusive or error from a boolean or a word."""
+    if isinstance(value, bool):
+        return "pass" if value else "fail"
+    return _DECISIONS.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def text(value: Any) -> str | None:
+    """A text as it is; the texts of a tool result joined; anything else as readable JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    content = value.get("content") if isinstance(value, dict) else value
+    if isinstance(content, list) and content:
+        parts = [part.get("text") if isinstance(part, dict) else None for part in content]
+        texts = [part for part in parts if isinstance(part, str)]
+        if len(texts) == len(parts):
+            return "\n".join(texts)
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def said(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
+    """Without the nulls, but for the keys whose null says something."""
+    return {key: value for key, value in record.items() if value is not None or key in keep}

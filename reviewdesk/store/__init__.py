@@ -1,0 +1,1 @@
+"""The desk file: SQLite, one writer at a time, nothing lost."""

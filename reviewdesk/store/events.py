@@ -1,0 +1,163 @@
+"""The label log: every event appended to its reviewer's chain, none ever changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reviewdesk.domain.provenance import canonical_json
+from reviewdesk.domain.records import Event, Truth
+
+_HASHED = (
+    "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
+    "tentative", "detail", "action", "target", "prev_hash",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event before it has its place in the chain.
+
+    ``author`` is whose judgement it is: the reviewer's own, unless a labels file names another.
+    """
+
+    kind: str
+    at: str
+    run: str | None = None
+    verdict: str | None = None
+    item: bytes | None = None
+    label: Truth | None = None
+    author: str | None = None
+    tentative: bool = False
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    target: int | None = None
+
+
+def desk_id(conn: sqlite3.Connection) -> str:
+    """The identity of this desk, part of every chain's name."""
+    found: str = conn.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()[0]
+    return found
+
+
+def append(conn: sqlite3.Connection, reviewer: str, entries: list[Entry]) -> list[Event]:
+    """Append entries as one action, so that one undo takes them all back.
+
+    Must run inside a write transaction: place and previous hash are read and used under its lock.
+    """
+    desk = desk_id(conn)
+    last = conn.execute(
+        """SELECT seq, hash FROM label_events WHERE desk = ? AND reviewer = ?
+           ORDER BY seq DESC LIMIT 1""",
+        (desk, reviewer),
+    ).fetchone()
+    seq, previous = (last["seq"], last["hash"]) if last else (0, "")
+    action = seq + 1
+    written = []
+    for entry in entries:
+        seq += 1
+        row = {
+            "desk": desk,
+            "reviewer": reviewer,
+            "seq": seq,
+            "kind": entry.kind,
+            "at": entry.at,
+            "run": entry.run,
+            "verdict": entry.verdict,
+            "item": entry.item,
+            "label": None if entry.label is None else entry.label.value,
+            "author": entry.author or reviewer,
+            "tentative": int(entry.tentative),
+            "detail": canonical_json(dict(entry.detail)).decode(),
+            "action": action,
+            "target": entry.target,
+            "prev_hash": previous,
+        }
+        previous = row["hash"] = event_hash(row)
+        marks = ", ".join(f":{name}" for name in row)
+        cursor = conn.execute(f"INSERT INTO label_events ({', '.join(row)}) VALUES ({marks})", row)
+        written.append(to_event({**row, "key": cursor.lastrowid}))
+    return written
+
+
+def event_hash(row: Mapping[str, Any]) -> str:
+    """sha256 over everything an event says and the hash of the one before it."""
+    said = {name: row[name] for name in _HASHED}
+    item = said["item"]
+    said["item"] = item.hex() if item is not None else None
+    return hashlib.sha256(canonical_json(said)).hexdigest()
+
+
+def to_event(row: Mapping[str, Any], *, undone: bool = False) -> Event:
+    """A stored event as a record."""
+    return Event(
+        key=row["key"],
+        seq=row["seq"],
+        kind=row["kind"],
+        reviewer=row["reviewer"],
+        author=row["author"],
+        at=row["at"],
+        run=row["run"],
+        verdict=row["verdict"],
+        item_hash=row["item"].hex() if row["item"] is not None else None,
+        label=Truth(row["label"]) if row["label"] else None,
+        detail=json.loads(row["detail"]),
+        action=row["action"],
+        target=row["target"],
+        undone=undone,
+    )
+
+
+_STANDING = """SELECT max(action) FROM standing_events
+               WHERE desk = :desk AND reviewer = :reviewer"""
+
+
+def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
+    """The newest action of a reviewer that still stands."""
+    found: int | None = conn.execute(
+        _STANDING, {"desk": desk_id(conn), "reviewer": reviewer}
+    ).fetchone()[0]
+    return found
+
+
+def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
+    """The action that a redo brings back: the oldest undone one after all that stand.
+
+    Whatever was undone before a new action lies under it, so a new label clears redo by itself.
+    """
+    found: int | None = conn.execute(
+        f"""SELECT min(action) FROM label_events
+            WHERE desk = :desk AND reviewer = :reviewer AND kind IN ('label', 'note', 'defer')
+              AND action > ifnull(({_STANDING}), 0)""",
+        {"desk": desk_id(conn), "reviewer": reviewer},
+    ).fetchone()[0]
+    return found
+
+
+def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Event]:
+    """The events that were appended as one action."""
+    rows = conn.execute(
+        """SELECT * FROM label_events WHERE desk = ? AND reviewer = ? AND action = ?
+           AND kind NOT IN ('undo', 'redo') ORDER BY seq""",
+        (desk_id(conn), reviewer, action),
+    )
+    return [to_event(dict(row)) for row in rows]
+
+
+def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
+    """All events about an item, oldest first, marked where they were undone."""
+    standing = {
+        row["key"]
+        for row in conn.execute("SELECT key FROM standing_events WHERE item = ?", (item,))
+    }
+    rows = conn.execute("SELECT * FROM label_events WHERE item = ? ORDER BY key", (item,))
+    return [
+        to_event(
+            dict(row),
+            undone=row["kind"] in {"label", "note", "defer"} and row["key"] not in standing,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,144 @@
+"""The layout of the desk, as an ordered list of migrations recorded in the desk itself."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from reviewdesk.errors import DeskError
+from reviewdesk.store.connect import APPLICATION_ID, writing
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def create_runs(conn: sqlite3.Connection) -> None:
+    """Runs, their verdicts as narrow rows, and the bodies as canonical JSON."""
+    _run(
+        conn,
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE runs (
+            key INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE,
+            file TEXT NOT NULL, file_hash TEXT NOT NULL, format TEXT NOT NULL,
+            options TEXT NOT NULL, loaded_at TEXT NOT NULL, seed TEXT NOT NULL,
+            header TEXT NOT NULL, notes TEXT NOT NULL, verdicts INTEGER NOT NULL,
+            ballots INTEGER NOT NULL, failed_ballots INTEGER NOT NULL, flagged INTEGER NOT NULL,
+            audit INTEGER NOT NULL, skipped INTEGER NOT NULL, passed INTEGER NOT NULL,
+            failed INTEGER NOT NULL, escalation_stated INTEGER NOT NULL,
+            confidence_source TEXT NOT NULL, scores_stated INTEGER NOT NULL,
+            opened INTEGER NOT NULL, removed_at TEXT)""",
+        """CREATE TABLE verdicts (
+            key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs(key),
+            pos INTEGER NOT NULL, id TEXT NOT NULL, test TEXT NOT NULL, item BLOB NOT NULL,
+            decision TEXT, score REAL, stated_score REAL, confidence REAL, agreement REAL,
+            band TEXT, margin REAL, passes INTEGER NOT NULL, answered INTEGER NOT NULL,
+            seated INTEGER NOT NULL, flags INTEGER NOT NULL, stratum INTEGER NOT NULL,
+            rank INTEGER NOT NULL, draw INTEGER NOT NULL, mix INTEGER NOT NULL,
+            audit INTEGER NOT NULL)""",
+        """CREATE TABLE bodies (
+            verdict INTEGER PRIMARY KEY REFERENCES verdicts(key), body TEXT NOT NULL)""",
+        """CREATE VIEW ballots AS
+            SELECT v.key AS verdict, v.run AS run, j.key AS seat,
+                   json_extract(j.value, '$.id') AS id, json_extract(j.value, '$.model') AS model,
+                   json_extract(j.value, '$.score') AS score,
+                   json_extract(j.value, '$.pass') AS pass,
+                   json_extract(j.value, '$.reason') AS reason
+            FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j""",
+        """CREATE TABLE strata (
+            run INTEGER NOT NULL REFERENCES runs(key), stratum INTEGER NOT NULL,
+            size INTEGER NOT NULL, audit INTEGER NOT NULL, PRIMARY KEY (run, stratum))
+            WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX verdicts_by_id ON verdicts (run, id)",
+        "CREATE INDEX verdicts_by_draw ON verdicts (run, draw)",
+        "CREATE INDEX verdicts_by_item ON verdicts (item, run)",
+    )
+    conn.execute("INSERT INTO meta VALUES ('desk_id', ?)", (uuid.uuid4().hex,))
+
+
+def create_label_log(conn: sqlite3.Connection) -> None:
+    """The append-only log of label events, and the labels as views over it."""
+    _run(
+        conn,
+        """CREATE TABLE label_events (
+            key INTEGER PRIMARY KEY AUTOINCREMENT, desk TEXT NOT NULL, reviewer TEXT NOT NULL,
+            seq INTEGER NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, run TEXT, verdict TEXT,
+            item BLOB, label TEXT, author TEXT NOT NULL, tentative INTEGER NOT NULL,
+            detail TEXT NOT NULL, action INTEGER NOT NULL, target INTEGER,
+            prev_hash TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq))""",
+        """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
+            WHEN NEW.seq IS NOT (SELECT ifnull(max(seq), 0) + 1 FROM label_events
+                                 WHERE desk = NEW.desk AND reviewer = NEW.reviewer)
+              OR NEW.prev_hash IS NOT ifnull((SELECT hash FROM label_events
+                    WHERE desk = NEW.desk AND reviewer = NEW.reviewer
+                    ORDER BY seq DESC LIMIT 1), '')
+            BEGIN SELECT RAISE(ABORT, 'label_events: not the next event of its chain'); END""",
+        """CREATE TRIGGER label_events_fixed BEFORE UPDATE ON label_events
+            BEGIN SELECT RAISE(ABORT, 'label_events: events are never changed'); END""",
+        """CREATE TRIGGER label_events_kept BEFORE DELETE ON label_events
+            BEGIN SELECT RAISE(ABORT, 'label_events: events are never deleted'); END""",
+        "CREATE INDEX label_events_by_item ON label_events (item, kind)",
+        """CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
+            WHERE target IS NOT NULL""",
+        """CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ('label', 'note', 'defer')
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+        """CREATE VIEW labels AS
+            SELECT item, author, label, tentative, reviewer, at, run, verdict, detail,
+                   max(key) AS key
+            FROM standing_events WHERE kind = 'label' GROUP BY item, author""",
+        """CREATE VIEW truths AS
+            SELECT item, iif(min(label) = max(label), min(label), 'disputed') AS truth,
+                   max(tentative) AS tentative
+            FROM labels GROUP BY item""",
+        """CREATE TABLE views (
+            run INTEGER NOT NULL REFERENCES runs(key), reviewer TEXT NOT NULL,
+            state TEXT NOT NULL, PRIMARY KEY (run, reviewer)) WITHOUT ROWID""",
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_runs, create_label_log)
+
+
+def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:
+    """Bring the desk up to date, each migration recorded; a filled desk is backed up first."""
+    version = conn.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        raise DeskError(
+            f"{path}: made by a newer reviewdesk (schema {version}, this one knows "
+            f"{len(MIGRATIONS)})",
+            "Update reviewdesk, or name another desk with --desk.",
+        )
+    if version == len(MIGRATIONS):
+        return
+    if version:
+        _back_up(conn, path, version)
+    with writing(conn, path):
+        # Another process may have migrated while this one waited for the lock.
+        version = conn.execute("PRAGMA user_version").fetchone()[0]
+        conn.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        conn.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"
+        )
+        for number, migration in enumerate(MIGRATIONS, start=1):
+            if number > version:
+                migration(conn)
+                conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
+                conn.execute(f"PRAGMA user_version={number}")
+
+
+def _back_up(conn: sqlite3.Connection, path: Path, version: int) -> None:
+    copy = sqlite3.connect(path.with_name(f"{path.name}.schema-{version}.backup"))
+    try:
+        conn.backup(copy)
+    finally:
+        copy.close()
+
+
+def _run(conn: sqlite3.Connection, *statements: str) -> None:
+    for statement in statements:
+        conn.execute(statement)

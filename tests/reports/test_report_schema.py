@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from pydantic import ValidationError
+
+from reviewdesk.reports.models import HeaderModel, ReportModel
+from reviewdesk.reports.schema import report_schema
+
+PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"
+
+FULL: dict[str, Any] = {
+    "schema": "reviewdesk.report/1",
+    "report_id": "r",
+    "title": None,
+    "created_at": "2025-01-01T00:00:00Z",
+    "producer": {"name": "p", "version": "1", "format": None, "run_id": "x"},
+    "defaults": {
+        "threshold": 0.5,
+        "quorum": "2/3",
+        "strategy": "quorum",
+        "trim_fraction": 0.2,
+        "weights": {"a": 2},
+    },
+    "generator": {"model": "m", "vendor": None},
+    "meta": {"free": [1]},
+    "verdicts": [
+        {
+            "id": "v",
+            "case": {"test": "t", "suite": "s", "epoch": 1, "tags": ["x"]},
+            "input": "i",
+            "reference": ["a", "b"],
+            "threshold": 1,
+            "quorum": 0.5,
+            "strategy": None,
+            "decision": "pass",
+            "score": 0.5,
+            "agreement": {"value": None, "metric": "r_wg"},
+            "band": "low",
+            "escalate_for_review": True,
+            "escalation_reasons": ["r"],
+            "same_family": None,
+            "trim": {
+                "method": "quantile",
+                "fraction": 0.2,
+                "rounding": "down",
+                "per_side": 1,
+                "dropped_low": ["a"],
+                "degraded": False,
+            },
+            "checks": [{"name": "c", "pass": None, "reason": "r"}],
+            "jurors": [
+                {
+                    "id": "a",
+                    "kind": "llm",
+                    "score": 0.5,
+                    "raw_score": 5,
+                    "scale": [0, 10],
+                    "pass": True,
+                    "confidence": 0,
+                    "weight": 0.1,
+                    "trimmed": "low",
+                    "latency_ms": 1,
+                    "tokens_in": 1.0,
+                    "cost_usd": 0,
+                    "meta": {},
+                    "status": "ok",
+                },
+                {"id": "b", "error": {"type": None, "message": "m"}, "score": None, "pass": None},
+            ],
+            "human": {"label": "unsure", "by": "x"},
+            "provenance": {"pointer": "/", "unanimous": True},
+            "regime": "routine",
+            "reruns": [{"id": "w", "case": {"test": "t"}, "jurors": []}],
+            "labels": [{"any": 1}],
+        }
+    ],
+}
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    1,
+    2,
+    -1,
+    0.5,
+    1.5,
+    1e300,
+    3.0,
+    "",
+    "x",
+    "1/2",
+    "pass",
+    "low",
+    "ok",
+]
+VALUES += [
+    [],
+    [1],
+    ["x"],
+    [1, 2],
+    [0, 1.5, 2],
+    {},
+    {"x": 1},
+    {"message": "m"},
+    "x" * 201,
+    "x" * 501,
+]
+
+
+def _places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [path] if path else []
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, child in items:
+        if isinstance(child, dict | list):
+            found += _places(child, (*path, key))
+        else:
+            found.append((*path, key))
+    return found
+
+
+def _at(document: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        document = document[step]
+    return document
+
+
+def _mutants() -> list[dict[str, Any]]:
+    """Every place of a full report, given every value, removed, or beside an unknown key."""
+    mutants = []
+    for path in _places(FULL):
+        for value in VALUES:
+            document = copy.deepcopy(FULL)
+            _at(document, path[:-1])[path[-1]] = value
+            mutants.append(document)
+        document = copy.deepcopy(FULL)
+        del _at(document, path[:-1])[path[-1]]
+        mutants.append(document)
+        if isinstance(_at(FULL, path), dict):
+            document = copy.deepcopy(FULL)
+            _at(document, path)["unknown"] = 1
+            mutants.append(document)
+    chance = random.Random(20250131)  # noqa: S311 - a fixed sequence, not a secret
+    for _ in range(500):
+        document = copy.deepcopy(chance.choice(mutants))
+        places = _places(document)
+        path = chance.choice(places)
+        _at(document, path[:-1])[path[-1]] = chance.choice(VALUES)
+        mutants.append(document)
+    return mutants
+
+
+def _accepts(model: type[HeaderModel], document: dict[str, Any]) -> bool:
+    try:
+        model.model_validate(document)
+    except ValidationError:
+        return False
+    return True
+
+
+def test_models_and_generated_schema_accept_the_same() -> None:
+    schema = report_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    mutants = _mutants()
+    accepted = 0
+    for document in [FULL, *mutants]:
+        fits = _accepts(ReportModel, document)
+        accepted += fits
+        assert fits == validator.is_valid(document), json.dumps(document)
+    assert 100 < accepted < len(mutants)
+
+
+def test_generated_and_published_schema_accept_the_same() -> None:
+    if not PUBLISHED.exists():
+        pytest.skip("the published schema is not beside this checkout")
+    validator = Draft202012Validator(json.loads(PUBLISHED.read_text()))
+    for document in [FULL, *_mutants()]:
+        fits = _accepts(ReportModel, document)
+        assert fits == validator.is_valid(document), json.dumps(document)
+
+
+def test_header_definitions_agree() -> None:
+    if not PUBLISHED.exists():
+        pytest.skip("the published schema is not beside this checkout")
+    published = json.loads(PUBLISHED.read_text())
+    theirs = Draft202012Validator({"$ref": "#/$defs/header", "$defs": published["$defs"]})
+    schema = report_schema()
+    ours = Draft202012Validator({"$ref": "#/$defs/HeaderModel", "$defs": schema["$defs"]})
+    for document in [FULL, *_mutants()]:
+        header = {key: value for key, value in document.items() if key != "verdicts"}
+        fits = _accepts(HeaderModel, header)
+        assert fits == theirs.is_valid(header) == ours.is_valid(header), json.dumps(header)
+    assert not _accepts(HeaderModel, FULL)

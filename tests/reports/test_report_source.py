@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.errors import ReportError
+from reviewdesk.reports.source import Source
+
+
+def test_a_file_is_read_as_often_as_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xef\xbb\xbf{}")
+    source = Source.from_path(path)
+    assert source.name == str(path)
+    assert source.size == 5
+    for _ in range(2):
+        with source.open() as stream:
+            assert stream.read() == b"{}"
+    assert source.sha256() == hashlib.sha256(b"\xef\xbb\xbf{}").hexdigest()
+
+
+def test_bytes_of_a_pipe_are_called_stdin() -> None:
+    assert Source.from_bytes("-", b"x").name == "stdin"
+
+
+def test_gzip_is_unpacked_once_and_hashed_as_given() -> None:
+    packed = gzip.compress(b"\xef\xbb\xbf[1]", mtime=0)
+    source = Source.from_bytes("a.gz", packed)
+    with source.open() as stream:
+        assert stream.read() == b"[1]"
+    assert source.sha256() == hashlib.sha256(packed).hexdigest()
+
+
+def test_a_gzip_bomb_stops_at_the_bound() -> None:
+    packed = gzip.compress(b" " * 5_000_000)
+    with (
+        Source.from_bytes("bomb.gz", packed, max_size=1_000_000).open() as stream,
+        pytest.raises(ReportError, match=r"unpacks to more than 976.6 KiB.*--max-size"),
+    ):
+        stream.read()
+
+
+@pytest.mark.parametrize("cut", [3, 12, 20])
+def test_a_cut_gzip_is_an_error(cut: int) -> None:
+    packed = gzip.compress(b"{} " * 100, mtime=0)[:cut]
+    with pytest.raises(ReportError, match="gzip"):
+        Source.from_bytes("a.gz", packed).open().read()
+
+
+def test_what_is_no_readable_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="there is no such file"):
+        Source.from_path(tmp_path / "missing.json")
+    with pytest.raises(ReportError, match="is a directory"):
+        Source.from_path(tmp_path)
+    with pytest.raises(ReportError, match="cannot be read"):
+        Source.from_path("a\0b")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ReportError, match="not a regular file"):
+        Source.from_path(tmp_path / "pipe")
+
+
+def test_too_large_names_the_option(tmp_path: Path) -> None:
+    path = tmp_path / "big.json"
+    path.write_bytes(b"x" * 2048)
+    with pytest.raises(ReportError, match=r"is 2 KiB, larger than .* 1 KiB. .*--max-size"):
+        Source.from_path(path, max_size=1024)
+    with pytest.raises(ReportError, match="larger than"):
+        Source.from_bytes("b", b"12", max_size=1)
+
+
+def test_a_file_that_changes_between_two_readings_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"{}")
+    source = Source.from_path(path)
+    path.write_bytes(b"{ }")
+    with pytest.raises(ReportError, match="was changed"):
+        source.open()
+
+
+def test_a_hostile_name_is_shown_harmless(tmp_path: Path) -> None:
+    with pytest.raises(ReportError) as caught:
+        Source.from_path(tmp_path / "a\x1b[2J\n.json")
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_file_is_left_to_its_reader(tmp_path: Path) -> None:
+    # an empty labels file is an empty set, an empty report is an error
+    (tmp_path / "empty").write_bytes(b"")
+    assert Source.from_path(tmp_path / "empty").size == 0
