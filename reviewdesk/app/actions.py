@@ -32,8 +32,9 @@ class Now:
     has_item: bool = False
     hidden: bool = False
     blind: bool = False
-    deeper: bool = False
-    back: bool = False
+    deeper: str = ""
+    """The pane one level deeper, empty at the end; ``back`` likewise."""
+    back: str = ""
 
 
 LABEL, MOVE, QUEUE, ITEM, DESK = "Label", "Move", "Queue", "Item", "Desk"
@@ -51,7 +52,7 @@ _ACTIONS = (
     Action("note", ITEM, "Write a note", "c", "c", "note"),
     Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", "r", "reveal"),
     Action("next", MOVE, "Next undecided", "space", "space", "next"),
-    Action("back", MOVE, "Back to the item seen before", "backspace", "backspace", "seen before"),
+    Action("back", MOVE, "Back to the item seen before", "backspace", "backspace", "last seen"),
     Action("item.next", MOVE, "Next item, whatever its state", "J", "J"),
     Action("item.previous", MOVE, "Previous item, whatever its state", "K", "K"),
     Action("down", MOVE, "Down, or scroll down", "j,down", "j ↓"),
@@ -109,23 +110,39 @@ def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
     )
 
 
-def footer_actions(now: Now) -> list[Action]:
-    """The actions worth a hint at this moment, the most used first."""
+def footer_hints(now: Now) -> list[tuple[Action, str]]:
+    """The actions worth a hint at this moment with its words, the most used first."""
     wanted = {
         "label.pass": now.has_item,
         "label.fail": now.has_item,
         "label.unsure": now.has_item,
         "reveal": now.has_item and now.hidden,
-        "defer": now.has_item,
-        "undo": True,
-        "next": True,
         "deeper": now.deeper,
         "shallower": now.back,
+        "next": True,
+        "undo": True,
+        "defer": now.has_item,
         "note": now.has_item,
         "filter": True,
         "order": True,
-        "blind": True,
+        "blind": "open" if now.blind else True,
+        "back": True,
         "help": True,
         "quit": True,
     }
-    return [ACTIONS[name] for name, can in wanted.items() if can]
+    return [
+        (ACTIONS[name], said if isinstance(said, str) else ACTIONS[name].hint)
+        for name, said in wanted.items()
+        if said
+    ]
+
+
+def keys_table() -> str:
+    """The keys as the README shows them, in the order of the help."""
+    rows = ["| key | does |", "|---|---|"]
+    for group in GROUPS:
+        for action in _ACTIONS:
+            if action.group == group and action.keys:
+                keys = " ".join(f"`{key}`" for key in action.shown.split())
+                rows.append(f"| {keys} | {action.title} |")
+    return "\n".join(rows)

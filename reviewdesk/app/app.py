@@ -15,7 +15,7 @@ from textual.style import Style
 from reviewdesk.app.actions import app_bindings
 from reviewdesk.app.palette import RegistryProvider
 from reviewdesk.app.screens.review import ReviewScreen
-from reviewdesk.app.session import Sitting
+from reviewdesk.app.sitting import Sitting
 from reviewdesk.app.themes import DESK, THEMES, ink_styles, variable_defaults
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import ReviewDeskError, UsageError

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from reviewdesk.app.hands_queue import QueueHands
 from reviewdesk.app.paint import clip, inline
-from reviewdesk.app.screens.dialogs import FilterDialog, NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.help import HelpScreen, live_keys
-from reviewdesk.app.session import Labelled, uses_hidden
+from reviewdesk.app.sitting import Labelled
 from reviewdesk.app.themes import THEMES, Ink
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.domain.queue import parse_filter
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.errors import ReviewDeskError
 
@@ -32,7 +32,7 @@ class Hands:
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
-        self._asked = False
+        self._queue = QueueHands(screen)
         self._verbs = self._table()
 
     def _table(self) -> dict[str, Callable[[], None]]:
@@ -58,9 +58,9 @@ class Hands:
             "shallower": partial(self._level, -1),
             "pane.next": partial(self._level, 1, around=True),
             "pane.previous": partial(self._level, -1, around=True),
-            "filter": self._filter,
-            "order": self._order,
-            "blind": self._blind,
+            "filter": self._queue.filter,
+            "order": self._queue.order,
+            "blind": self._queue.blind,
             "help": self._help,
             "copy": self._copy,
             "quit": self._quit,
@@ -169,79 +169,6 @@ class Hands:
     def _level(self, by: int, *, around: bool = False) -> None:
         if self._screen.panes.shift(by, around=around):
             self._screen.frame()
-
-    # the queue
-
-    def _filter(self) -> None:
-        view = self._screen.session.view
-        self._screen.app.push_screen(FilterDialog(view.filter, parse_filter), self._filtered)
-
-    def _filtered(self, text: str | None) -> None:
-        if text is not None:
-            self._requery(lambda: self._screen.sitting.reorder(filter_text=text), text, None)
-
-    def _order(self) -> None:
-        order = self._screen.session.view.order
-        self._screen.app.push_screen(OrderDialog(order), self._ordered)
-
-    def _ordered(self, order: str | None) -> None:
-        if order is not None:
-            self._requery(lambda: self._screen.sitting.reorder(order=order), None, order)
-
-    def _blind(self) -> None:
-        blind = not self._screen.session.view.blind
-        self._requery(lambda: self._screen.sitting.set_blind(blind), None, None, blind=blind)
-
-    def _requery(
-        self,
-        change: Callable[[], None],
-        text: str | None,
-        order: str | None,
-        *,
-        blind: bool | None = None,
-    ) -> None:
-        """Change the queue; in a blind session a hidden fact in it is asked about once."""
-        view = self._screen.session.view
-        text, order = view.filter if text is None else text, order or view.order
-        becomes_blind = view.blind if blind is None else blind
-        if not becomes_blind or self._asked or not self._hidden(text, order):
-            self._apply(change)
-            return
-        question = Question(
-            "This filter or order follows what blind review hides. Use it?",
-            "Labels given under it are recorded as not blind.",
-        )
-
-        def answered(answer: bool | None) -> None:
-            if answer:
-                self._asked = True
-                self._apply(change)
-            else:
-                self._screen.say("kept as it was", Ink.MUTED)
-
-        self._screen.app.push_screen(question, answered)
-
-    def _hidden(self, text: str, order: str) -> bool:
-        try:
-            return uses_hidden(text, order)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
-            return False
-
-    def _apply(self, change: Callable[[], None]) -> None:
-        screen, before = self._screen, self._screen.session.view
-        try:
-            change()
-        except ReviewDeskError as error:
-            screen.complain(error)
-            return
-        now = screen.session.view
-        if now.blind != before.blind:
-            text = "blind: the panel's answers are hidden until you label" if now.blind else "open"
-            screen.say(text, Ink.NOTE)
-        else:
-            screen.say(f"{len(screen.session.keys):,} verdicts in the queue")
-        screen.show(rows=True)
 
     # notes and the rest
 

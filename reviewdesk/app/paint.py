@@ -141,19 +141,26 @@ def paragraph(
     return [head, *(line(" " * indent, (row, ink)) for row in rows[1:])]
 
 
+def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
+    """Small facts side by side, as many on a line as fit; a fact is broken only if it must."""
+    lines: Lines = []
+    for group in groups:
+        if lines and lines[-1].cell_length + gap + group.cell_length <= width:
+            lines[-1] += Content(" " * gap) + group
+        else:
+            lines += fold(group, width)
+    return lines
+
+
 def fold(content: Content, width: int) -> Lines:
     """A styled line folded at spaces where it is too wide."""
     if content.cell_length <= width:
         return [content]
-    lines: Lines = []
-    start = 0
-    for row in wrap(content.plain, width):
-        found = content.plain.find(row, start)
-        if found < 0:
-            lines.append(Content(row))
-            continue
-        lines.append(content[found : found + len(row)])
-        start = found + len(row)
+    text, lines, start = content.plain, [], 0
+    for row in wrap(text, width):
+        found = text.find(row, start)
+        lines.append(content[found : found + len(row)] if found >= 0 else Content(row))
+        start = max(start, found + len(row))
     return lines
 
 

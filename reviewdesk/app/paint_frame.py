@@ -19,8 +19,7 @@ def header_line(session: Session, saved: str, width: int) -> Content:
     """Run, mode, progress, filter and order at the left; the saved mark at the right."""
     mark = line((f" {clip(saved, max(0, width // 2))} ", Ink.PASS)) if saved else Content("")
     room = max(0, width - mark.cell_length)
-    left = line(*_header_pieces(session, room))
-    left = cut(left, room)
+    left = cut(line(*_header_pieces(session, room)), room)
     return cut(left.pad_right(max(0, room - left.cell_length)) + mark, width)
 
 
@@ -63,8 +62,9 @@ def strip_lines(figures: Calibration | None, width: int) -> Lines:
     first = _figures_line("labelled", figures.labelled, design, width)
     if figures.population is None:
         text = f"-  {_NO_POPULATION}"
-        if figures.design is Design.ESCALATED_ONLY:
-            text += " · the labels describe escalated verdicts only"
+        tail = " · describes escalated verdicts only"
+        if figures.design is Design.ESCALATED_ONLY and width > len(text) + len(tail) + 14:
+            text += tail
         return [first, _empty_line("population", text, width)]
     return [first, _figures_line("population", figures.population, design, width)]
 
@@ -111,20 +111,24 @@ def _facts_line(
     return line(*pieces)
 
 
-def footer_line(actions: Sequence[Action], width: int) -> Content:
+def footer_line(hints: Sequence[tuple[Action, str]], width: int) -> Content:
     """Keys and what they do now, as many as fit; help is always there."""
-    hints = [
-        line((f" {_key(action)}", Ink.KEY), (f" {action.hint} ", Ink.MUTED)) for action in actions
-    ]
-    last = next((h for h, a in zip(hints, actions, strict=True) if a.id == "help"), Content(""))
-    drawn = Content("")
-    for hint, action in zip(hints, actions, strict=True):
-        if action.id == "help":
+    drawn, last = Content(""), Content("")
+    pieces = [(action.id, _hint(action, word)) for action, word in hints]
+    for name, hint in pieces:
+        if name == "help":
+            last = hint
+    for name, hint in pieces:
+        if name == "help":
             continue
         if drawn.cell_length + hint.cell_length + last.cell_length > width:
             break
         drawn += hint
     return cut(drawn + last, width)
+
+
+def _hint(action: Action, word: str) -> Content:
+    return line((f" {_key(action)}", Ink.KEY), (f" {word} ", Ink.MUTED))
 
 
 def _key(action: Action) -> str:

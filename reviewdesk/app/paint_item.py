@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, block, cut, fold, heading, inline, line, paragraph
+from reviewdesk.app.paint import Lines, Piece, block, cut, flow, heading, inline, line, paragraph
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
@@ -63,13 +63,14 @@ def _title(item: Item, width: int) -> Lines:
         word = "character" if found == 1 else "characters"
         pieces.append((f"⚠ {found} hidden {word}", Ink.WARN))
     if pieces:
-        joined = line(*(part for piece in pieces for part in (piece, "  ")))
-        lines += fold(joined.rstrip(), width)
+        lines += flow((line(piece) for piece in pieces), width, 2)
     return lines
 
 
 def _section(title: str, text: str, width: int, note: str = "") -> Lines:
-    lines = [Content(""), heading(title, width, note)]
+    lines = [Content(""), heading(title, width)]
+    if note:
+        lines += paragraph(note, width, Ink.MUTED)
     if text:
         lines += paragraph(block(text), width)
     return lines

@@ -13,6 +13,7 @@ from reviewdesk.app.paint import (
     block,
     clip_start,
     cut,
+    flow,
     fold,
     heading,
     inline,
@@ -25,7 +26,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.domain.verdict import Band, Decision, Status, Verdict
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
     Decision.PASS: (" PASS ", Ink.BIG_PASS),
@@ -69,23 +70,38 @@ def jury_lines(item: Item, width: int) -> Lines:
 def _decision(item: Item, width: int) -> Lines:
     verdict, found = item.verdict, item.assessment
     word, ink = _WORDS[found.decision]
-    first: list[Piece | str] = [(word, ink)]
+    first = [line((word, ink))]
+    score: list[Piece | str] = []
     if found.score is not None:
-        first.append((f"  {found.score:.3f}", Ink.STRONG))
+        score.append((f"{found.score:.3f}", Ink.STRONG))
     if verdict.policy.threshold is not None:
-        first.append((f" against {verdict.policy.threshold:g}", Ink.MUTED))
+        score.append((f" against {verdict.policy.threshold:g}", Ink.MUTED))
     votes = found.votes
-    first.append((f"   {votes.passes} of {votes.answered} pass, {votes.seated} seated", Ink.TEXT))
-    second: list[Piece | str] = [("agreement  ", Ink.MUTED)]
+    first += [line(*score)] if score else []
+    first.append(line(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated"))
+    second = [line(("agreement", Ink.MUTED))]
+    if verdict.agreement is not None or verdict.band is not None:
+        second.append(_stated_agreement(verdict))
+    spread = found.agreement.spread
+    figure = "-" if spread.raw is None else f"{spread.raw:.3f}"
+    second.append(line((f"r_WG {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
+    return [*flow(first, width), *flow(second, width)]
+
+
+def _stated_agreement(verdict: Verdict) -> Content:
+    """The agreement and band that the report states, under the metric it names."""
+    pieces: list[Piece | str] = []
     if verdict.agreement is not None:
         value = verdict.agreement.value
-        figure = "none" if value is None else f"{value:.3f}"
-        second += [(f"{verdict.agreement.metric} {figure}", Ink.TEXT), " "]
-    if found.band is not None:
-        second += [(f"{found.band.value}", Ink.WARN if found.band == "low" else Ink.TEXT), "  "]
-    raw = found.agreement.spread.raw
-    second.append((f"r_WG {raw:.3f}" if raw is not None else "r_WG undefined", Ink.MUTED))
-    return [*fold(line(*first), width), *fold(line(*second), width)]
+        pieces.append(f"{verdict.agreement.metric} {'none' if value is None else f'{value:.3f}'} ")
+    return line(*pieces, *_band(verdict.band)).rstrip()
+
+
+def _band(band: Band | None) -> list[Piece]:
+    """A band stands beside the figure it was read from."""
+    if band is None:
+        return []
+    return [(band.value, Ink.WARN if band is Band.LOW else Ink.TEXT)]
 
 
 def _flags(notes: Sequence[FlagNote], width: int) -> Lines:
@@ -116,11 +132,18 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
     weights = any(seat.ballot.weight is not None for seat in ranked)
     rows = [_cells(seat, weights=weights) for seat in ranked]
     head = ["juror", "family", "score", "vote", *(["weight"] if weights else []), "state"]
-    widths = [max(cell_len(row[i][0]) for row in rows) for i in range(len(head) - 1)]
-    widths = [max(found, len(name)) for found, name in zip(widths, head, strict=False)]
+    widths = [max(len(n), *(cell_len(row[i][0]) for row in rows)) for i, n in enumerate(head[:-1])]
+    room = width - sum(widths[1:]) - len(widths) - 2
     state = max(cell_len(row[-1][0]) for row in rows)
-    rest = sum(widths[1:]) + 2 * len(widths) + 2
-    widths[0] = max(8, min(widths[0], width - rest - min(state, 24)))
+    named = [
+        (_named(seat, max(0, room - state)), row[0][1])
+        for seat, row in zip(ranked, rows, strict=True)
+    ]
+    rows = [[name, *row[1:]] for name, row in zip(named, rows, strict=True)]
+    widths[0] = max(cell_len(name) for name, _ in named)
+    # Where names and states do not both fit, a state goes on below its row.
+    squeezed = room - state < min(widths[0], 15)
+    widths[0] = max(10, min(widths[0], room - (13 if squeezed else state)))
     lines = [cut(_row([(name, Ink.MUTED) for name in head], widths, "  "), width)]
     for seat, cells in zip(ranked, rows, strict=True):
         lost = seat.trimmed and seat.dissent
@@ -129,9 +152,12 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
 
 
 def _folded(content: Content, width: int) -> Lines:
-    """A row that is too wide puts its state on a second line instead of losing it."""
-    rows = fold(content, width)
-    return [rows[0], *(line("    ") + row if width > 20 else row for row in rows[1:])]
+    """A row that is too wide puts the end of its state below instead of losing it."""
+    below: Lines = []
+    while content.cell_length > width and (at := content.plain.rfind(" · ")) > 0:
+        below.insert(0, line("    ") + content[at + 1 :])
+        content = content[:at]
+    return [row for part in (content, *below) for row in fold(part, width)]
 
 
 def _row(cells: Sequence[Piece], widths: Sequence[int], mark: str) -> Content:
@@ -139,7 +165,7 @@ def _row(cells: Sequence[Piece], widths: Sequence[int], mark: str) -> Content:
     for i, (text, ink) in enumerate(cells):
         if i < len(widths):
             shown = clip_start(text, widths[i]) if i == 0 else text
-            pieces += [(pad(shown, widths[i], right=i == 2), ink), "  "]
+            pieces += [(pad(shown, widths[i], right=i == 2), ink), " "]
         else:
             pieces.append((text, ink))
     return line(*pieces).rstrip()
@@ -149,8 +175,6 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     ballot = seat.ballot
     quiet = Ink.MUTED if seat.state is not State.COUNTED else Ink.TEXT
     name = inline(ballot.id, 200)
-    if ballot.model and ballot.model != ballot.id:
-        name += f" ({inline(ballot.model, 200)})"
     family = "?" if seat.family is None else seat.family.name + "*" * seat.family.extended
     vote: Piece = ("-", Ink.MUTED)
     if ballot.vote is not None:
@@ -164,6 +188,13 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     if weights:
         cells.append(("-" if ballot.weight is None else f"{ballot.weight:g}", quiet))
     return [*cells, _state(seat)]
+
+
+def _named(seat: Seat, room: int) -> str:
+    """The juror's id, with its model where that differs and there is room for both."""
+    name, model = inline(seat.ballot.id, 200), inline(seat.ballot.model or "", 200)
+    both = f"{name} ({model})"
+    return both if model and model != name and cell_len(both) <= room else name
 
 
 def _state(seat: Seat) -> Piece:
@@ -195,12 +226,13 @@ def _reasons(seats: Sequence[Seat], width: int) -> Lines:
     for seat in sorted(seats, key=lambda seat: (_rank(seat), seat.ballot.seat)):
         ballot = seat.ballot
         words, ink = _state(seat)
-        score = "" if ballot.score is None else f"  {ballot.score:.3f}"
         mark = "◆ " if seat.trimmed and seat.dissent else ""
-        title = line(
-            (f"{mark}{inline(ballot.id, 200)}", Ink.STRONG), (score, Ink.TEXT), (f"  {words}", ink)
-        )
-        lines += fold(title, width)
+        names = [line((f"{mark}{inline(ballot.id, 200)}", Ink.STRONG))]
+        if ballot.model and ballot.model != ballot.id:
+            names.append(line((inline(ballot.model, 200), Ink.MUTED)))
+        if ballot.score is not None:
+            names.append(line(f"{ballot.score:.3f}"))
+        lines += flow([*names, line((words, ink))], width, 2)
         if ballot.error:
             lines += paragraph(block(ballot.error), width, Ink.WARN, indent=2, first=[("  ", "")])
         if ballot.reason:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, cut, fold, heading, inline, line, pad, paragraph
+from reviewdesk.app.paint import Lines, Piece, cut, flow, heading, inline, line, pad, paragraph
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Assessment, Seat, State
 from reviewdesk.domain.records import Item
@@ -99,12 +99,22 @@ def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
 def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
     if width < 12 or not any(seat.ballot.score is not None for seat in seats):
         return []
-    plot = strip_plot(seats, policy.threshold, width - 4)
-    legend = "● counted  ○ trimmed  2..9 so many  │ threshold"
-    return [
-        line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED)),
-        cut(line((f"  {legend}", Ink.MUTED)), width),
-    ]
+    room = width - 4
+    plot = strip_plot(seats, policy.threshold, room)
+    lines = [line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED))]
+    if policy.threshold is not None:
+        lines.append(_threshold_line(policy.threshold, room, width))
+    legend = "● counted  ○ trimmed  2..9 so many together"
+    return [*lines, cut(line((f"  {legend}", Ink.MUTED)), width)]
+
+
+def _threshold_line(threshold: float, room: int, width: int) -> Content:
+    """Points at the threshold from below, where jurors may stand on it."""
+    at, text = round(threshold * (room - 1)), f"threshold {threshold:g}"
+    if at + 4 + len(text) <= width:
+        return line(" " * (at + 2), ("▲ ", Ink.STRONG), (text, Ink.MUTED))
+    lead = max(0, at + 1 - len(text))
+    return cut(line(" " * lead, (f"{text} ", Ink.MUTED), ("▲", Ink.STRONG)), width)
 
 
 def _spread(found: Assessment, width: int) -> Lines:
@@ -116,10 +126,7 @@ def _spread(found: Assessment, width: int) -> Lines:
         ("margin", close.margin),
         ("unit alpha", close.alpha),
     ]
-    pieces: list[Piece | str] = []
-    for name, value in facts:
-        pieces += [(f"{name} ", Ink.MUTED), (f"{_number(value)}   ", Ink.TEXT)]
-    return fold(line(*pieces).rstrip(), width)
+    return flow((line((f"{n} ", Ink.MUTED), _number(value)) for n, value in facts), width)
 
 
 def provenance_lines(item: Item, width: int) -> Lines:

@@ -31,7 +31,6 @@ _LABELS: dict[Truth | None, tuple[str, str]] = {
     Truth.DISPUTED: ("!", Ink.WARN),
     None: ("·", Ink.MUTED),
 }
-_FLAG_WIDTH = 11
 _LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
@@ -63,14 +62,14 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
     pieces: list[Piece | str] = [("▸ " if current else "  ", Ink.KEY), (pad(mark, 3), ink)]
     used = 5
     if not blind:
-        facts = _facts(row)
+        facts = _facts(row, 11 if width < 72 else 26)
         pieces += facts
         used += sum(cell_len(text) for text, _ in facts)
     pieces += _names(row, width - used, strong=current)
     return cut(line(*pieces), width)
 
 
-def _facts(row: QueueRow) -> list[Piece]:
+def _facts(row: QueueRow, flags: int) -> list[Piece]:
     word, ink = DECISIONS[row.decision]
     letter, band_ink = BANDS[row.band]
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
@@ -78,22 +77,27 @@ def _facts(row: QueueRow) -> list[Piece]:
     return [
         (pad(word, 5), ink),
         (figure[-5:], Ink.TEXT),
-        (f"{letter}  ", band_ink),
-        (pad(flag_names(row.flags, _FLAG_WIDTH), _FLAG_WIDTH + 1), loud),
+        (f" {letter}  ", band_ink),
+        (pad(flag_names(row.flags, flags), flags + 1), loud),
     ]
 
 
 def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
-    """Id and test in what is left; of an id that does not fit, its end stays."""
+    """Id and test in what is left."""
     if width <= 0:
         return []
     name, test = inline(row.id), inline(row.test)
     ink = Ink.STRONG if strong else Ink.TEXT
     if test == name or width < 24:
-        return [(clip_start(name, width), ink)]
-    column = min(max(12, width // 2), max(12, cell_len(name)))
+        return [(_clip_name(name, width), ink)]
+    column = min(28, width // 2)
     return [
-        (pad(clip_start(name, column), column), ink),
+        (pad(_clip_name(name, column), column), ink),
         ("  ", Ink.TEXT),
         (clip(test, width - column - 2), Ink.MUTED),
     ]
+
+
+def _clip_name(name: str, width: int) -> str:
+    """A sentence keeps its start; a path-like id its end, where such ids differ."""
+    return clip(name, width) if " " in name else clip_start(name, width)

@@ -5,6 +5,7 @@ Each command imports what it needs inside itself, so that start-up stays light.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -52,6 +53,10 @@ for command in (
 
 def main() -> None:
     """Run a command and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its number instead of a traceback.
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
@@ -69,7 +74,7 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return ExitCode.BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
@@ -79,3 +84,12 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     return ExitCode.OK
+
+
+def _show(error: click.ClickException) -> None:
+    """What click says of wrong usage, which may quote a file's name."""
+    from reviewdesk.domain.safetext import show
+
+    said = io.StringIO()
+    error.show(said)
+    click.echo(show(said.getvalue().rstrip("\n"), 4000), err=True)

@@ -98,17 +98,18 @@ def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int
         return run, desk.find(run, name)
     runs = desk.runs()
     found = [(run, name) for run in runs if _has(desk, run, name)]
-    if not found:
-        found = [
-            (run, name[len(run.name) + 1 :])
-            for run in runs
-            if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
-        ]
+    found += [
+        (run, name[len(run.name) + 1 :])
+        for run in runs
+        if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
+    ]
     if not found:
         raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
     if len(found) > 1:
         candidates = ", ".join(f"{run.name}:{verdict}" for run, verdict in found)
-        raise AmbiguousError(f"{name!r} is in several runs: {candidates}", "Name one of them.")
+        raise AmbiguousError(
+            f"{name!r} fits several: {candidates}", "Name one of them, or give --run."
+        )
     run, verdict = found[0]
     return run, desk.find(run, verdict)
 

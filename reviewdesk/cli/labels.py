@@ -81,6 +81,7 @@ def redo(*, as_json: bool) -> None:
 def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print the event and the label that holds after it."""
     from reviewdesk.cli import shapes
+    from reviewdesk.domain.safetext import show_line
 
     if made is None:
         say(nothing)
@@ -96,7 +97,7 @@ def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "")
         put_json(shapes.event(run, made, held))
         return
     what = made.detail.get("was") or made.label or ""
-    put(f"{made.kind} {what}".rstrip() + f"  {made.verdict or ''}")
+    put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")
 
 
 @click.group()
@@ -162,8 +163,10 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
         if as_json:
             put_json({name: value for name, value in asdict(done).items() if name != "places"})
         else:
-            put(f"{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
-                f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}")  # fmt: skip
+            put(
+                f"{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
+                f"{done.unknown} unknown, {done.conflicts} conflicts; design {done.design}"
+            )
         if done.places:
             lines = ", ".join(map(str, done.places[:5]))
             say(f"{file}: no verdict of {run.name} fits line {lines}"
@@ -179,6 +182,7 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
 def list_(*, run_name: str | None, as_json: bool) -> None:
     """List every label of a run."""
     from reviewdesk.desk import transfer
+    from reviewdesk.domain.safetext import show_line
 
     with open_desk() as desk:
         found = list(transfer.list_labels(desk, chosen_run(desk, run_name)))
@@ -187,4 +191,5 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
             return
         for row in found:
             mark = row["label"] + ("?" if row["tentative"] else "")
-            put(f"{mark:8} {row['decision'] or '-':13} {row['id']}  {row['reviewer']}  {row['at']}")
+            who = show_line(f"{row['id']}  {row['reviewer']}  {row['at']}")
+            put(f"{mark:8} {row['decision'] or '-':13} {who}")

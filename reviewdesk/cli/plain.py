@@ -32,7 +32,7 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> str:
 def loaded(line: dict[str, Any]) -> str:
     """One loaded file, with what its reader noticed."""
     text = (
-        f"{show_line(line['file'])}: {line['run']} "
+        f"{show_line(line['file'])}: {show_line(line['run'])} "
         f"({'new' if line['new'] else 'known'}, {line['format']}), {line['verdicts']} verdicts, "
         f"{line['ballots']} ballots, {line['flagged']} flagged, "
         f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped"
@@ -59,11 +59,15 @@ def calibration(found: Calibration) -> str:
             f"design      {found.design}   confidence from {found.confidence_source}",
             f"labelled    {_metrics(found.labelled)}",
             f"population  {population}",
-            f"confusion   tp {_count(line.tp)}  fn {_count(line.fn)}  tn {_count(line.tn)}  "
-            f"fp {_count(line.fp)}   sensitivity {number(line.sensitivity)}  "
-            f"specificity {number(line.specificity)}  J {number(line.youden_j)}",
-            f"left out    {found.unsure} unsure, {found.disputed} disputed, "
-            f"{found.no_verdict} without a decision",
+            (
+                f"confusion   tp {_count(line.tp)}  fn {_count(line.fn)}  tn {_count(line.tn)}  "
+                f"fp {_count(line.fp)}   sensitivity {number(line.sensitivity)}  "
+                f"specificity {number(line.specificity)}  J {number(line.youden_j)}"
+            ),
+            (
+                f"left out    {found.unsure} unsure, {found.disputed} disputed, "
+                f"{found.no_verdict} without a decision"
+            ),
         ]
     )
 
@@ -90,11 +94,13 @@ def verdict(item: Item) -> str:
     """Everything about one verdict."""
     found, stated = item.assessment, item.verdict
     lines = [
-        f"{item.run.name}:{stated.id}",
-        stated.test,
-        f"decision {found.decision or '-'}  score {number(found.score)}  "
-        f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
-        f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated",
+        show_line(f"{item.run.name}:{stated.id}"),
+        show_line(stated.test),
+        (
+            f"decision {found.decision or '-'}  score {number(found.score)}  "
+            f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
+            f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
+        ),
     ]
     lines += [f"  {note.flag.label}: {note.reason}" for note in found.notes]
     lines += ["", "jurors"]

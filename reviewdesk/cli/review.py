@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,6 +91,8 @@ def _quorum(text: str | None) -> float | str | None:
 def _load_options(given: dict[str, Any]) -> LoadOptions:
     from reviewdesk.desk import LoadOptions
 
+    if given["threshold"] is not None and math.isnan(given["threshold"]):
+        raise UsageError("--threshold: nan is not a threshold", "Write a number from 0 to 1.")
     return LoadOptions(
         format=given["format_"],
         skip_bad=given["skip_bad"],

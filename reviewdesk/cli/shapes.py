@@ -100,8 +100,12 @@ def calibration(found: Calibration) -> dict[str, Any]:
 
 def verdict(item: Item) -> dict[str, Any]:
     """``show --json``: what the report states, and everything recomputed beside it."""
-    body, found, stated = item.verdict.body, item.assessment, item.verdict
-    policy = stated.policy
+    return {**_judged(item), **_found(item), **_reviewed(item)}
+
+
+def _judged(item: Item) -> dict[str, Any]:
+    """What was judged."""
+    body, stated = item.verdict.body, item.verdict
     return {
         "run": item.run.name,
         "id": stated.id,
@@ -113,11 +117,18 @@ def verdict(item: Item) -> dict[str, Any]:
         "alternative": stated.text("alternative"),
         "reference": body.get("reference"),
         "checks": body.get("checks") or [],
+    }
+
+
+def _found(item: Item) -> dict[str, Any]:
+    """What the panel decided and how."""
+    found, stated = item.assessment, item.verdict
+    return {
         "decision": found.decision,
         "score": found.score,
         "strategy": found.rule.strategy,
-        "threshold": policy.threshold,
-        "quorum": policy.quorum,
+        "threshold": stated.policy.threshold,
+        "quorum": stated.policy.quorum,
         "jurors": jurors(item),
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
@@ -132,18 +143,28 @@ def verdict(item: Item) -> dict[str, Any]:
         "flags": names(item.row.flags),
         "reasons": {note.flag.label: note.reason for note in found.notes},
         "mismatches": list(found.mismatches),
-        "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
-        "stratum": item.row.stratum,
-        "flagged": item.row.stratum.startswith("flagged"),
-        "audit": item.row.audit,
-        "label": item.row.label,
+        "panel_hash": (stated.body.get("provenance") or {}).get("panel_hash"),
+        "derived": list(found.derived),
+        "strategy_used": found.rule.used,
+        "fallback_reason": found.rule.reason,
+    }
+
+
+def _reviewed(item: Item) -> dict[str, Any]:
+    """Where it stands in the draw, and what people said of it."""
+    body, row = item.verdict.body, item.row
+    return {
+        "stratum": row.stratum,
+        "flagged": row.stratum.startswith("flagged"),
+        "audit": row.audit,
+        "label": row.label,
         "labels": [
             {
                 "label": made.label,
                 "reviewer": made.author,
                 "at": made.at,
                 "blind": made.detail.get("blind"),
-                "tentative": made.detail.get("tentative", False),
+                "tentative": made.tentative,
                 "undone": made.undone,
             }
             for made in item.history
@@ -152,9 +173,6 @@ def verdict(item: Item) -> dict[str, Any]:
         "note": item.note,
         "human": body.get("human"),
         "reruns": body.get("reruns") or [],
-        "derived": list(found.derived),
-        "strategy_used": found.rule.used,
-        "fallback_reason": found.rule.reason,
     }
 
 

@@ -26,7 +26,7 @@ from reviewdesk.domain.records import (
 )
 from reviewdesk.errors import DeskError, NotFoundError
 from reviewdesk.store import audit, events, queue, runs
-from reviewdesk.store.connect import connect, explained, writing
+from reviewdesk.store.connect import back_up, connect, explained, writing
 from reviewdesk.store.events import Entry
 from reviewdesk.store.schema import migrate
 
@@ -156,14 +156,7 @@ class Desk:
 
     def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
         """Where the next undecided verdict stands, wrapping; put-off ones come last."""
-        decided = queue.decided_keys(self.conn, run.key)
-        put_off = queue.deferred_keys(self.conn, run.key, self.reviewer)
-        skipped = decided.union(put_off)
-        for step in range(1, len(keys) + 1):
-            place = (after + step) % len(keys)
-            if keys[place] not in skipped:
-                return place
-        return next((keys.index(key) for key in put_off if key in keys), None)
+        return queue.next_undecided(self.conn, run.key, keys, after, self.reviewer)
 
     def find(self, run: Run, verdict_id: str) -> int:
         """The key of a verdict by its id."""
@@ -262,13 +255,4 @@ class Desk:
 
     def backup(self, target: Path) -> None:
         """Copy the desk whole, what the log holds included."""
-        import sqlite3
-
-        if target.exists():
-            raise DeskError(f"{target}: is there already", "Name a new file.")
-        with explained(target):
-            copy = sqlite3.connect(target)
-            try:
-                self.conn.backup(copy)
-            finally:
-                copy.close()
+        back_up(self.conn, target)

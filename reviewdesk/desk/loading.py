@@ -55,6 +55,8 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
 
     report = read(source, ReadOptions(format=options.format, skip_bad=options.skip_bad))
     file_hash = source.sha256()
+    # A name that is not UTF-8 can be opened, but neither stored nor printed.
+    file = source.name.encode(errors="backslashreplace").decode()
     identity = canonical_json([file_hash, report.format, options.identity()])
     run_hash = hashlib.sha256(identity).hexdigest()
     with writing(desk.conn, desk.path):
@@ -67,10 +69,8 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
             notes = _notice(desk, file_hash)
             new = NewRun(
                 hash=run_hash,
-                name=runs.unique_name(
-                    desk.conn, str(report.header.get("report_id") or ""), source.name
-                ),
-                file=source.name,
+                name=runs.unique_name(desk.conn, str(report.header.get("report_id") or ""), file),
+                file=file,
                 file_hash=file_hash,
                 format=report.format,
                 options=options.identity(),

@@ -85,8 +85,20 @@ def _made(desk: Desk, run: Run, source: str | None) -> Rowed:
 
 
 def _labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
-    rows = desk.conn.execute("SELECT * FROM labels WHERE item = ? ORDER BY author", (item,))
-    return [dict(row) for row in rows]
+    """The labels of an item, each with its author's newest note, whenever that was given."""
+    # SQLite's json_extract ends a text at NUL, so only the choice of the event is made there.
+    rows = desk.conn.execute(
+        """SELECT l.*, (SELECT n.detail FROM standing_events n
+                        WHERE n.item = l.item AND n.author = l.author
+                          AND json_type(n.detail, '$.note') IS NOT NULL
+                        ORDER BY n.key DESC LIMIT 1) AS noted
+           FROM labels l WHERE l.item = ? ORDER BY l.author""",
+        (item,),
+    )
+    return [
+        {**dict(row), "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None}
+        for row in rows
+    ]
 
 
 def _full_row(
@@ -116,7 +128,7 @@ def _full_row(
         "blind": detail.get("blind"),
         "reviewer": label["author"],
         "time": detail.get("at") or label["at"],
-        "note": detail.get("note"),
+        "note": label["note"],
         "tags": detail.get("tags") or [],
         "head": head,
     }
@@ -137,7 +149,7 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
                 "reviewer": label["author"],
                 "at": detail.get("at") or label["at"],
                 "blind": detail.get("blind"),
-                "note": detail.get("note"),
+                "note": label["note"],
             }
 
 

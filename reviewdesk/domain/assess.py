@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from reviewdesk.domain import bias, provenance
@@ -119,28 +119,19 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
     ``escalation_stated`` says whether the report uses ``escalate_for_review`` at all; where it does
     not, the recomputed escalation takes its place.
     """
-    ballots = verdict.ballots
-    fraction = verdict.trim.fraction or verdict.policy.trim_fraction
-    scores = [ballot.score for ballot in ballots]
-    cut = trim(
-        scores,
-        DEFAULT_TRIM_FRACTION if fraction is None else fraction,
-        verdict.trim.rounding or Rounding.DOWN,
-    )
-    votes = tally(ballots)
-    found = values(scores, [ballot.weight for ballot in ballots], cut.fraction, cut.rounding)
+    cut, votes, found = _count(verdict)
     made = decide(votes, found, verdict.policy)
-    rule = rule_for(verdict.policy, ballots)
+    rule = rule_for(verdict.policy, verdict.ballots)
     decision = verdict.decision or decision_by(rule.used, made, votes)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
     close = _closeness(verdict, score)
     seats = _seats(verdict, cut, decision)
     band = verdict.band or close.spread.band
-    shared = verdict.same_family
-    if shared is None:
-        shared = bias.same_family(ballots, verdict.generator)
-    counted = [seat.ballot for seat in seats if seat.state is State.COUNTED]
-    pivotal = pivotal_seats(ballots, counted, votes, cut, rule.used, made, verdict.policy)
+    shared = _shared(verdict)
+    warning = _bias_warning(verdict, close, band, shared)
+    pivotal = pivotal_seats(
+        verdict.ballots, _counted(seats, rule), votes, cut, rule.used, made, verdict.policy
+    )
     assessment = Assessment(
         seats=seats,
         votes=votes,
@@ -153,21 +144,52 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         score=score,
         band=band,
         same_family=shared,
-        bias_warning=verdict.bias_warning
-        or bias.bias_warning(ballots, verdict.generator, band, shared),
+        bias_warning=warning,
         pivotal=pivotal,
         degraded=_degraded(verdict, rule),
         escalation=_escalation(close.spread.band, votes, pivotal),
         mismatches=provenance.mismatches(verdict, votes, made, cut),
-        derived=_derived(verdict, rule, decision, score, band, shared),
+        derived=_derived(verdict, rule, decision, score, band, shared, warning),
     )
-    return _with_notes(verdict, assessment, escalation_stated=escalation_stated)
+    notes = flag_notes(verdict, assessment, escalation_stated=escalation_stated)
+    return replace(assessment, notes=notes)
 
 
-def _with_notes(verdict: Verdict, found: Assessment, *, escalation_stated: bool) -> Assessment:
-    notes = flag_notes(verdict, found, escalation_stated=escalation_stated)
-    fields = {name: getattr(found, name) for name in found.__slots__ if name != "notes"}
-    return Assessment(**fields, notes=notes)
+def _count(verdict: Verdict) -> tuple[Trim, Votes, Values]:
+    scores = [ballot.score for ballot in verdict.ballots]
+    weights = [ballot.weight for ballot in verdict.ballots]
+    cut = trim(scores, _fraction(verdict), verdict.trim.rounding or Rounding.DOWN)
+    return cut, tally(verdict.ballots), values(scores, weights, cut.fraction, cut.rounding)
+
+
+def _fraction(verdict: Verdict) -> float:
+    """The trim fraction: the report's own, a stated 0 included, else the policy's."""
+    for fraction in (verdict.trim.fraction, verdict.policy.trim_fraction):
+        if fraction is not None:
+            return fraction
+    return DEFAULT_TRIM_FRACTION
+
+
+def _shared(verdict: Verdict) -> bool | None:
+    if verdict.same_family is not None:
+        return verdict.same_family
+    return bias.same_family(verdict.ballots, verdict.generator)
+
+
+def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
+    """The ballots that the rule reads: only the trim rule leaves out the trimmed."""
+    trims = rule.used is Strategy.TRIMMED_MEAN
+    return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
+
+
+def _bias_warning(
+    verdict: Verdict, close: Closeness, band: Band | None, shared: bool | None
+) -> str | None:
+    """The report's own, else ours: a producer may write "low" beside an undefined agreement."""
+    stated = verdict.agreement.value if verdict.agreement else None
+    if verdict.bias_warning or (stated is None and close.spread.raw is None):
+        return verdict.bias_warning
+    return bias.bias_warning(verdict.ballots, verdict.generator, band, shared)
 
 
 def _closeness(verdict: Verdict, score: float | None) -> Closeness:
@@ -241,6 +263,7 @@ def _derived(
     score: float | None,
     band: Band | None,
     shared: bool | None,
+    warning: str | None,
 ) -> tuple[str, ...]:
     """What is filled in because the report does not state it."""
     filled = {
@@ -249,7 +272,7 @@ def _derived(
         "strategy": verdict.policy.strategy is None and rule.strategy is not None,
         "band": verdict.band is None and band is not None,
         "same_family": verdict.same_family is None and shared is not None,
-        "bias_warning": verdict.bias_warning is None and band is Band.LOW and bool(shared),
+        "bias_warning": verdict.bias_warning is None and warning is not None,
     }
     jurors = verdict.body.get("jurors") or ()
     passes = [

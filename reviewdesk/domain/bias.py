@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reviewdesk.domain.verdict import Ballot, Band, Generator
 
@@ -74,6 +75,7 @@ class Family:
     extended: bool = False
 
 
+@lru_cache(maxsize=4096)
 def family(model: str | None, vendor: str | None = None) -> Family | None:
     """Vendor family of a model string, a ``vendor/`` prefix stripped, else of the vendor's name.
 

@@ -116,12 +116,7 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
              "corrected_rate_low", "corrected_rate_high", "corrected_status")
         )  # fmt: skip
         return Metrics(**common, **unknown)  # type: ignore[arg-type]
-    cells = {
-        "tp": rows.passed & rows.correct,
-        "fn": ~rows.passed & ~rows.correct,
-        "tn": ~rows.passed & rows.correct,
-        "fp": rows.passed & ~rows.correct,
-    }
+    cells = _confusion(rows.passed, rows.correct)
     mass = {name: float(rows.weight[cell].sum()) for name, cell in cells.items()}
     sensitivity = rate_or_zero(mass["tp"], mass["tp"] + mass["fn"])
     specificity = rate_or_zero(mass["tn"], mass["tn"] + mass["fp"])
@@ -137,6 +132,16 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
         corrected_rate_high=fixed.high if fixed else None,
         corrected_status=fixed.status.value if fixed else None,
     )
+
+
+def _confusion(passed: Bools, correct: Bools) -> dict[str, Bools]:
+    """Which rows fall into each cell: a positive is a response that should pass."""
+    return {
+        "tp": passed & correct,
+        "fn": ~passed & ~correct,
+        "tn": ~passed & correct,
+        "fp": passed & ~correct,
+    }
 
 
 def _mean(values: Floats, weight: Floats) -> float | None:

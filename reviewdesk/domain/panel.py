@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from reviewdesk.domain.trim import trimmed_mean
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Rounding, Status, Strategy
@@ -67,6 +68,7 @@ def tally(ballots: Sequence[Ballot]) -> Votes:
     return Votes(sum(cast), len(cast), len(ballots))
 
 
+@lru_cache(maxsize=4096)
 def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
     """Whether ``passes`` of ``n`` reach the quorum, the share rounded half up.
 
@@ -100,8 +102,12 @@ def weighted_average(
         for score, weight in zip(scores, weights, strict=True)
         if score is not None
     ]
-    total = math.fsum(weight for _, weight in pairs)
-    return math.fsum(score * weight for score, weight in pairs) / total if pairs else None
+    if not pairs:
+        return None
+    # Taken relative to the heaviest, so that no sum of finite weights overflows.
+    heaviest = max(weight for _, weight in pairs)
+    total = math.fsum(weight / heaviest for _, weight in pairs)
+    return math.fsum(score * (weight / heaviest) for score, weight in pairs) / total
 
 
 def values(

@@ -57,6 +57,8 @@ def _no_verdict(found: Assessment) -> str | None:
         return "no juror answered" if not found.votes.answered else "the producer reports an error"
     if found.decision is Decision.INCONCLUSIVE:
         return "the panel came to no decision"
+    if not any(seat.ballot.usable for seat in found.seats):
+        return "no juror answered"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
 
 

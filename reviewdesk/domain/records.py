@@ -91,6 +91,7 @@ class Event:
     detail: Mapping[str, Any]
     action: int
     target: int | None
+    tentative: bool = False
     undone: bool = False
 
 

@@ -77,7 +77,8 @@ def audit_size(rest: int) -> int:
 def audit_shares(sizes: Mapping[int, int]) -> dict[int, int]:
     """The audit split over the rest's strata in proportion, at least one each.
 
-    Largest remainders get what is left over; no stratum gets more than it holds.
+    Largest remainders get what is left over, and where the minimum of one asks for too many the
+    largest share gives back; no stratum gets more than it holds.
     """
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
     total, wanted = sum(rest.values()), audit_size(sum(rest.values()))
@@ -87,6 +88,8 @@ def audit_shares(sizes: Mapping[int, int]) -> dict[int, int]:
         for h in by_remainder:
             if shares[h] < rest[h] and sum(shares.values()) < wanted:
                 shares[h] += 1
+    while sum(shares.values()) > wanted:
+        shares[max(shares, key=lambda h: (shares[h], -h))] -= 1
     return shares
 
 

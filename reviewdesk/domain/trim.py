@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from reviewdesk.domain.verdict import Rounding
 
@@ -22,6 +23,7 @@ class Trim:
     tied: frozenset[int]
 
 
+@lru_cache(maxsize=4096)
 def trim_count(n: int, fraction: float, rounding: Rounding = Rounding.DOWN) -> int:
     """How many of ``n`` scores are dropped at each end.
 

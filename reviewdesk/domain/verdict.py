@@ -239,8 +239,9 @@ def _number(value: object) -> float | None:
 
 
 def _status(juror: Body, has_answer: bool) -> Status:
-    if stated := juror.get("status"):
-        return Status.ABSTAINED if stated == Status.OK and not has_answer else Status(stated)
+    stated = juror.get("status")
+    if stated and stated != Status.OK:
+        return Status(stated)
     if juror.get("error"):
         return Status.ERROR
     return Status.OK if has_answer else Status.ABSTAINED

@@ -6,7 +6,6 @@ import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
 _FRACTION = re.compile(r"[0-9]+/[0-9]+\Z")
 
@@ -19,21 +18,21 @@ def _quorum(value: Any) -> Any:
     else:
         fits = value is None
     if not fits:
-        raise PydanticCustomError("quorum", "not a quorum")
+        raise ValueError("not a quorum")
     return value
 
 
 def _texts(value: Any) -> Any:
     listed = value if isinstance(value, list) else [value]
     if value is not None and not all(isinstance(text, str) for text in listed):
-        raise PydanticCustomError("texts", "not a text or a list of texts")
+        raise ValueError("not a text or a list of texts")
     return value
 
 
 def _whole(value: float) -> float:
     # JSON has one kind of number: 3.0 is as whole as 3.
     if not float(value).is_integer():
-        raise PydanticCustomError("whole", "not a whole number")
+        raise ValueError("not a whole number")
     return value
 
 

@@ -35,6 +35,7 @@ _FULL = _PAIR | frozenset(
         "tags",
         "tentative",
         "confidence_source",
+        "head",
     ]
 )
 _KEPT = ("pi", "weight", "selection", "stratum")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from reviewdesk.reports.fields import (
     AgreementMetric,
@@ -128,6 +127,15 @@ class ErrorModel(Strict):
     message: str
 
 
+class FailedJurorError(ValueError):
+    """A juror has an error and, under ``key``, an answer all the same."""
+
+    def __init__(self, key: str) -> None:
+        """Keep the key, which the validator's own location does not name."""
+        super().__init__(key)
+        self.key = key
+
+
 class JurorModel(Strict):
     """One juror's ballot."""
 
@@ -169,7 +177,7 @@ class JurorModel(Strict):
         if self.error is not None:
             for key, value in (("score", self.score), ("pass", self.pass_)):
                 if value is not None:
-                    raise PydanticCustomError("failed_juror", "answered", {"key": key})
+                    raise FailedJurorError(key)
         return self
 
 

@@ -10,13 +10,10 @@ import stat
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReportError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 DEFAULT_MAX_SIZE = 1 << 30
 """1 GiB; ``--max-size`` sets another bound."""
@@ -114,7 +111,7 @@ class Feed(io.RawIOBase):
         """Always, as ``io`` asks."""
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Fill the buffer; damage and an unpacked size over the bound are errors."""
         view = memoryview(buffer)
         block, self._start = self._start or self._read(len(view)), b""

@@ -86,6 +86,9 @@ class Window:
 
     def peek(self) -> str:
         """The next character that is not blank, or an empty text at the end."""
+        char = self._text[self._at : self._at + 1]
+        if char and char not in " \t\r\n":
+            return char
         skipped = 0
         while True:
             if found := _NOT_BLANK.search(self._text, self._at):
@@ -163,11 +166,11 @@ class Window:
             return found
 
     def _closes(self, bracket: str) -> bool:
-        if self.peek() == bracket:
-            self._at += 1
-            return True
-        self.take(",")
-        return False
+        char = self.peek()
+        if char not in (bracket, ","):
+            self.take(",")
+        self._at += 1
+        return char == bracket
 
     def _unfinished(self, error: json.JSONDecodeError) -> bool:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_END

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.models import FailedJurorError
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -104,15 +104,16 @@ def first_problem(error: ValidationError) -> Problem:
         return Problem(path, "is missing")
     if kind == "extra_forbidden":
         return Problem(path, "is not a key of this format (free data belongs under meta)")
-    if kind == "failed_juror":
-        key = details["ctx"]["key"]
+    cause = details.get("ctx", {}).get("error")
+    if isinstance(cause, FailedJurorError):
+        key = cause.key
         value = details["input"].get(key) if isinstance(details["input"], dict) else None
         text = f"must be null where the juror has an error, found {found(value)}"
         return Problem((*path, key), text)
     return Problem(path, must_be(_expected(details, path), details["input"]))
 
 
-def _expected(details: ErrorDetails, path: Path) -> str:
+def _expected(details: Mapping[str, Any], path: Path) -> str:
     kind, context = details["type"], details.get("ctx", {})
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
     if kind == "literal_error":

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import event_hash
-
-_TRIGGERS = ("label_events_next", "label_events_fixed", "label_events_kept")
+from reviewdesk.store.schema import objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,8 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
 
 def verify(conn: sqlite3.Connection, expected: str | None = None) -> Audit:
     """Walk every chain, check the guards and the file, and compare with an expected head."""
-    problems = [*_file_problems(conn), *_guard_problems(conn), *_chain_problems(conn)]
+    problems = [*_file_problems(conn), *_guard_problems(conn), *_place_problems(conn)]
+    problems += _chain_problems(conn)
     if expected is not None:
         problems += _head_problems(conn, expected)
     count = conn.execute("SELECT count(*) FROM label_events").fetchone()[0]
@@ -56,29 +56,43 @@ def _file_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _guard_problems(conn: sqlite3.Connection) -> list[str]:
-    there = {
-        row[0]
-        for row in conn.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'label_events'"
-        )
-    }
-    return [f"the guard {name} is gone" for name in _TRIGGERS if name not in there]
+    """Triggers and views must read as this version made them; a view can lie as well as a row."""
+    there = objects(conn)
+    problems = []
+    for name, made in objects().items():
+        if name not in there:
+            problems.append(f"the guard {name} is gone")
+        elif there[name] != made:
+            problems.append(f"the guard {name} was changed")
+    return problems
+
+
+def _place_problems(conn: sqlite3.Connection) -> list[str]:
+    """Keys count events from 1 without a gap; whole chains that were removed leave one."""
+    count, highest = conn.execute(
+        "SELECT count(*), ifnull(max(key), 0) FROM label_events"
+    ).fetchone()
+    given = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'label_events'").fetchone()
+    last = max(highest, given[0] if given else 0)
+    return [] if count == last else [f"{last} events were written and {count} are there"]
 
 
 def _chain_problems(conn: sqlite3.Connection) -> list[str]:
     problems = []
-    ends: dict[tuple[str, str], tuple[int, str]] = {}
+    ends: dict[tuple[str, str], tuple[int, str, int]] = {}
     for row in conn.execute("SELECT * FROM label_events ORDER BY desk, reviewer, seq"):
         chain = (row["desk"], row["reviewer"])
-        seq, previous = ends.get(chain, (0, ""))
+        seq, previous, key = ends.get(chain, (0, "", 0))
         place = f"event {row['seq']} of {row['reviewer']}"
         if row["seq"] != seq + 1:
             problems.append(f"{place}: {row['seq'] - seq - 1} events before it are missing")
         elif row["prev_hash"] != previous:
             problems.append(f"{place}: does not follow the event before it")
+        elif row["key"] <= key:
+            problems.append(f"{place}: stands before the event that it follows")
         if event_hash(dict(row)) != row["hash"]:
             problems.append(f"{place}: was changed after it was written")
-        ends[chain] = (row["seq"], row["hash"])
+        ends[chain] = (row["seq"], row["hash"], row["key"])
     return problems
 
 

@@ -7,15 +7,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
-from reviewdesk.errors import DeskError
+from reviewdesk.errors import DeskError, UsageError
 
 APPLICATION_ID = 0x52444B31
 """Marks a SQLite file as a desk: the bytes ``RDK1``."""
 
 BUSY_SECONDS = 15
 _PAGE_SIZE = 16384
+_HEADER_SIZE = 100
 
 
 class ExplainedConnection(sqlite3.Connection):
@@ -40,6 +42,7 @@ def connect(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise DeskError(f"{path}: not a file", "Name a file with --desk.")
+        _refuse_foreign(path)
         conn = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, factory=ExplainedConnection
         )
@@ -54,21 +57,50 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
     conn.row_factory = sqlite3.Row
-    tables = conn.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    marked = conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    if tables and not marked:
-        raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
-    if not tables:
-        conn.execute(f"PRAGMA page_size={_PAGE_SIZE}")
-    # Where the file system cannot share the log (a network disk), SQLite stays with its rollback
-    # journal, which is as durable and slower.
-    conn.execute("PRAGMA journal_mode=WAL")
+    _into_wal(conn, path)
     conn.execute("PRAGMA synchronous=FULL")
     if sys.platform == "darwin":
         conn.execute("PRAGMA fullfsync=ON")
     conn.execute("PRAGMA foreign_keys=ON")
     # So that INSERT OR REPLACE meets the triggers that guard the label log.
     conn.execute("PRAGMA recursive_triggers=ON")
+
+
+def _into_wal(conn: ExplainedConnection, path: Path) -> None:
+    """Mark a new file and switch it to a log; several processes may do so at once.
+
+    SQLite does not wait for others here, so this does. Where the file system cannot share the log
+    (a network disk), SQLite stays with its rollback journal, which is as durable and slower.
+    """
+    deadline = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            if path.stat().st_size == 0:
+                # Before there is a log, so that a look at the header tells a desk.
+                sqlite3.Connection.execute(conn, f"PRAGMA page_size={_PAGE_SIZE}")
+                sqlite3.Connection.execute(conn, f"PRAGMA application_id={APPLICATION_ID}")
+            sqlite3.Connection.execute(conn, "PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # The low byte holds the code, those above it say which kind of busy it is.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                raise
+            sleep(0.01)
+        else:
+            return
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Know a desk by its header; SQLite may write to a file that it only looks into."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        head = file.read(_HEADER_SIZE)
+    if not head:
+        return
+    if not head.startswith(b"SQLite format 3\0"):
+        raise DeskError(f"{path}: not a desk file", "Name another with --desk.")
+    if head[68:72] != APPLICATION_ID.to_bytes(4, "big"):
+        raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 
 @contextmanager
@@ -95,9 +127,26 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explain(path, error) from error
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "a name or text holds bytes that are not UTF-8, and nothing was written",
+            "Give it in UTF-8.",
+        ) from error
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise DeskError(f"{path}: {reason}", "Name another desk with --desk.") from error
+
+
+def back_up(conn: sqlite3.Connection, target: Path) -> None:
+    """Copy the whole database to a new file, what the log holds included."""
+    if target.exists():
+        raise DeskError(f"{target}: is there already", "Name a new file.")
+    with explained(target):
+        copy = sqlite3.connect(target)
+        try:
+            conn.backup(copy)
+        finally:
+            copy.close()
 
 
 _SENTENCES = (

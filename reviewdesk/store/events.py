@@ -107,6 +107,7 @@ def to_event(row: Mapping[str, Any], *, undone: bool = False) -> Event:
         detail=json.loads(row["detail"]),
         action=row["action"],
         target=row["target"],
+        tentative=bool(row["tentative"]),
         undone=undone,
     )
 
@@ -124,14 +125,19 @@ def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
 
 
 def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
-    """The action that a redo brings back: the oldest undone one after all that stand.
+    """The action that a redo brings back: the oldest of those undone since the last new one.
 
-    Whatever was undone before a new action lies under it, so a new label clears redo by itself.
+    Undoing goes backwards, so the oldest was undone last; what was undone before a new action stays
+    undone, and so a new label clears redo by itself.
     """
     found: int | None = conn.execute(
-        f"""SELECT min(action) FROM label_events
-            WHERE desk = :desk AND reviewer = :reviewer AND kind IN ('label', 'note', 'defer')
-              AND action > ifnull(({_STANDING}), 0)""",
+        """SELECT min(u.target) FROM label_events u
+           WHERE u.desk = :desk AND u.reviewer = :reviewer AND u.kind = 'undo'
+             AND u.seq > (SELECT max(seq) FROM label_events
+                          WHERE desk = u.desk AND reviewer = u.reviewer
+                            AND kind IN ('label', 'note', 'defer'))
+             AND u.seq = (SELECT max(seq) FROM label_events
+                          WHERE target = u.target AND desk = u.desk AND reviewer = u.reviewer)""",
         {"desk": desk_id(conn), "reviewer": reviewer},
     ).fetchone()[0]
     return found

@@ -180,14 +180,7 @@ def _finish(
 ) -> None:
     """Draw the strata and write down what only the whole run tells."""
     flags = _final_flags(tally)
-    flagged = [
-        reviewed or (not tally.stated_escalation and bool(bits & Flag.ESCALATED))
-        for reviewed, bits in zip(tally.reviewed, flags, strict=True)
-    ]
-    strata = [
-        stratum(decision, flagged=is_flagged)
-        for decision, is_flagged in zip(tally.decisions, flagged, strict=True)
-    ]
+    strata = _strata(tally, flags)
     # Drawn from the contents and not from the panel's answers, so that two runs of one set of items
     # ask for the same ones, and the order of a blind queue tells nothing.
     seed = new.seed or tally.contents.hexdigest()
@@ -234,6 +227,18 @@ def _final_flags(tally: _Tally) -> list[int]:
     return [
         (bits & clear) | (Flag.ESCALATED if bits & _DERIVED_ESCALATION else 0)
         for bits in tally.flags
+    ]
+
+
+def _strata(tally: _Tally, flags: list[int]) -> list[int]:
+    """The stratum of each verdict: stated escalations are flagged, else the recomputed ones."""
+    flagged = [
+        reviewed or (not tally.stated_escalation and bool(bits & Flag.ESCALATED))
+        for reviewed, bits in zip(tally.reviewed, flags, strict=True)
+    ]
+    return [
+        stratum(decision, flagged=is_flagged)
+        for decision, is_flagged in zip(tally.decisions, flagged, strict=True)
     ]
 
 

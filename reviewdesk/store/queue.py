@@ -178,3 +178,16 @@ def deferred_keys(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int
         query = "SELECT key FROM verdicts WHERE item = ? AND run = ? ORDER BY draw"
         found += [row[0] for row in conn.execute(query, (item, run))]
     return found
+
+
+def next_undecided(
+    conn: sqlite3.Connection, run: int, wanted: array[int], after: int, reviewer: str
+) -> int | None:
+    """The place of the first undecided verdict behind ``after``, wrapping; put-off ones last."""
+    put_off = deferred_keys(conn, run, reviewer)
+    skipped = decided_keys(conn, run).union(put_off)
+    for step in range(1, len(wanted) + 1):
+        place = (after + step) % len(wanted)
+        if wanted[place] not in skipped:
+            return place
+    return next((wanted.index(key) for key in put_off if key in wanted), None)

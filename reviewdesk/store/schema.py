@@ -8,9 +8,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reviewdesk.errors import DeskError
-from reviewdesk.store.connect import APPLICATION_ID, writing
+from reviewdesk.store.connect import APPLICATION_ID, back_up, writing
 
 Migration = Callable[[sqlite3.Connection], None]
+
+_BALLOTS = """CREATE VIEW ballots AS
+            SELECT v.key AS verdict, v.run AS run, j.key AS seat,
+                   json_extract(j.value, '$.id') AS id, json_extract(j.value, '$.model') AS model,
+                   json_extract(j.value, '$.score') AS score,
+                   json_extract(j.value, '$.pass') AS pass,
+                   json_extract(j.value, '$.reason') AS reason
+            FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j"""
+
+_GUARDS = (
+    """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
+            WHEN NEW.seq IS NOT (SELECT ifnull(max(seq), 0) + 1 FROM label_events
+                                 WHERE desk = NEW.desk AND reviewer = NEW.reviewer)
+              OR NEW.prev_hash IS NOT ifnull((SELECT hash FROM label_events
+                    WHERE desk = NEW.desk AND reviewer = NEW.reviewer
+                    ORDER BY seq DESC LIMIT 1), '')
+              OR EXISTS (SELECT 1 FROM label_events WHERE key = NEW.key)
+            BEGIN SELECT RAISE(ABORT, 'label_events: not the next event of its chain'); END""",
+    """CREATE TRIGGER label_events_fixed BEFORE UPDATE ON label_events
+            BEGIN SELECT RAISE(ABORT, 'label_events: events are never changed'); END""",
+    """CREATE TRIGGER label_events_kept BEFORE DELETE ON label_events
+            BEGIN SELECT RAISE(ABORT, 'label_events: events are never deleted'); END""",
+)
 
 
 def create_runs(conn: sqlite3.Connection) -> None:
@@ -38,13 +61,7 @@ def create_runs(conn: sqlite3.Connection) -> None:
             audit INTEGER NOT NULL)""",
         """CREATE TABLE bodies (
             verdict INTEGER PRIMARY KEY REFERENCES verdicts(key), body TEXT NOT NULL)""",
-        """CREATE VIEW ballots AS
-            SELECT v.key AS verdict, v.run AS run, j.key AS seat,
-                   json_extract(j.value, '$.id') AS id, json_extract(j.value, '$.model') AS model,
-                   json_extract(j.value, '$.score') AS score,
-                   json_extract(j.value, '$.pass') AS pass,
-                   json_extract(j.value, '$.reason') AS reason
-            FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j""",
+        _BALLOTS,
         """CREATE TABLE strata (
             run INTEGER NOT NULL REFERENCES runs(key), stratum INTEGER NOT NULL,
             size INTEGER NOT NULL, audit INTEGER NOT NULL, PRIMARY KEY (run, stratum))
@@ -66,17 +83,7 @@ def create_label_log(conn: sqlite3.Connection) -> None:
             item BLOB, label TEXT, author TEXT NOT NULL, tentative INTEGER NOT NULL,
             detail TEXT NOT NULL, action INTEGER NOT NULL, target INTEGER,
             prev_hash TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (desk, reviewer, seq))""",
-        """CREATE TRIGGER label_events_next BEFORE INSERT ON label_events
-            WHEN NEW.seq IS NOT (SELECT ifnull(max(seq), 0) + 1 FROM label_events
-                                 WHERE desk = NEW.desk AND reviewer = NEW.reviewer)
-              OR NEW.prev_hash IS NOT ifnull((SELECT hash FROM label_events
-                    WHERE desk = NEW.desk AND reviewer = NEW.reviewer
-                    ORDER BY seq DESC LIMIT 1), '')
-            BEGIN SELECT RAISE(ABORT, 'label_events: not the next event of its chain'); END""",
-        """CREATE TRIGGER label_events_fixed BEFORE UPDATE ON label_events
-            BEGIN SELECT RAISE(ABORT, 'label_events: events are never changed'); END""",
-        """CREATE TRIGGER label_events_kept BEFORE DELETE ON label_events
-            BEGIN SELECT RAISE(ABORT, 'label_events: events are never deleted'); END""",
+        *_GUARDS,
         "CREATE INDEX label_events_by_item ON label_events (item, kind)",
         """CREATE INDEX label_events_by_target ON label_events (target, desk, reviewer, seq)
             WHERE target IS NOT NULL""",
@@ -131,12 +138,24 @@ def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:
                 conn.execute(f"PRAGMA user_version={number}")
 
 
+def objects(conn: sqlite3.Connection | None = None) -> dict[str, str]:
+    """Triggers and views with their SQL: those of a desk, or those this version makes."""
+    if conn is None:
+        fresh = sqlite3.connect(":memory:")
+        try:
+            for migration in MIGRATIONS:
+                migration(fresh)
+            return objects(fresh)
+        finally:
+            fresh.close()
+    query = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    return dict(tuple(row) for row in conn.execute(query))
+
+
 def _back_up(conn: sqlite3.Connection, path: Path, version: int) -> None:
-    copy = sqlite3.connect(path.with_name(f"{path.name}.schema-{version}.backup"))
-    try:
-        conn.backup(copy)
-    finally:
-        copy.close()
+    target = path.with_name(f"{path.name}.schema-{version}.backup")
+    target.unlink(missing_ok=True)
+    back_up(conn, target)
 
 
 def _run(conn: sqlite3.Connection, *statements: str) -> None:

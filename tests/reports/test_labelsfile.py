@@ -34,6 +34,7 @@ FULL = {
     "tags": ["x"],
     "tentative": False,
     "confidence_source": "support",
+    "head": "12:abc",
 }
 
 

@@ -32,74 +32,78 @@ def _one(jury: dict[str, Any], **around: Any) -> dict[str, Any]:
 PANEL = [{"model": "a", "score": 0.9, "pass": True}, {"model": "b", "score": 0.2, "pass": False}]
 
 
+WHOLE: dict[str, Any] = {
+    "tool": "mcptest",
+    "version": "1.2",
+    "run_id": "week",
+    "suite": "notes",
+    "agent": {"model": "gen", "vendor": "x"},
+    "tests": [
+        {
+            "name": "reads as a note",
+            "arguments": {"tag": "1.0"},
+            "result": {"content": [{"type": "text", "text": "hello"}]},
+            "assertions": [
+                {"matcher": "contains", "value": "1.0", "pass": True},
+                {"matcher": {"schema": {}}, "passed": False, "message": "too short"},
+                {
+                    "matcher": "llm-jury",
+                    "rubric": "is a note",
+                    "threshold": 0.7,
+                    "quorum": 0.67,
+                    "passed": False,
+                    "score": 0.55,
+                    "jurors": PANEL,
+                    "agreement": {"alpha": -0.2, "interpretation": "low agreement"},
+                    "confidence": "low",
+                    "escalate_for_review": True,
+                    "same_family": False,
+                    "bias_warning": None,
+                    "cost": 3,
+                },
+            ],
+        }
+    ],
+}
+
+WHOLE_BODY: dict[str, Any] = {
+    "id": "reads as a note",
+    "case": {"test": "reads as a note", "suite": "notes"},
+    "input": '{\n  "tag": "1.0"\n}',
+    "output": "hello",
+    "rubric": "is a note",
+    "generator": {"model": "gen", "vendor": "x"},
+    "threshold": 0.7,
+    "quorum": 0.67,
+    "strategy": "quorum",
+    "decision": "fail",
+    "score": 0.55,
+    "agreement": {"value": -0.2, "metric": "krippendorff_alpha"},
+    "band": "low",
+    "escalate_for_review": True,
+    "same_family": False,
+    "checks": [
+        {"name": "contains: 1.0", "pass": True},
+        {"name": "schema", "pass": False, "reason": "too short"},
+    ],
+    "jurors": [
+        {"id": "a", "model": "a", "score": 0.9, "pass": True},
+        {"id": "b", "model": "b", "score": 0.2, "pass": False},
+    ],
+    "provenance": {"pointer": "/tests/0/assertions/2"},
+}
+
+
 def test_a_whole_jury() -> None:
-    document = {
-        "tool": "mcptest",
-        "version": "1.2",
-        "run_id": "week",
-        "suite": "notes",
-        "agent": {"model": "gen", "vendor": "x"},
-        "tests": [
-            {
-                "name": "reads as a note",
-                "arguments": {"tag": "1.0"},
-                "result": {"content": [{"type": "text", "text": "hello"}]},
-                "assertions": [
-                    {"matcher": "contains", "value": "1.0", "pass": True},
-                    {"matcher": {"schema": {}}, "passed": False, "message": "too short"},
-                    {
-                        "matcher": "llm-jury",
-                        "rubric": "is a note",
-                        "threshold": 0.7,
-                        "quorum": 0.67,
-                        "passed": False,
-                        "score": 0.55,
-                        "jurors": PANEL,
-                        "agreement": {"alpha": -0.2, "interpretation": "low agreement"},
-                        "confidence": "low",
-                        "escalate_for_review": True,
-                        "same_family": False,
-                        "bias_warning": None,
-                        "cost": 3,
-                    },
-                ],
-            }
-        ],
-    }
-    report, (body,) = _open(document)
+    report, (body,) = _open(WHOLE)
     assert report.header == {
         "schema": "reviewdesk.report/1",
         "title": "notes",
         "producer": {"name": "mcptest", "format": "mcptest", "run_id": "week", "version": "1.2"},
     }
     raw = body.pop("meta")["raw"]
-    assert raw == document["tests"][0]["assertions"][2]  # type: ignore[index]
-    assert body == {
-        "id": "reads as a note",
-        "case": {"test": "reads as a note", "suite": "notes"},
-        "input": '{\n  "tag": "1.0"\n}',
-        "output": "hello",
-        "rubric": "is a note",
-        "generator": {"model": "gen", "vendor": "x"},
-        "threshold": 0.7,
-        "quorum": 0.67,
-        "strategy": "quorum",
-        "decision": "fail",
-        "score": 0.55,
-        "agreement": {"value": -0.2, "metric": "krippendorff_alpha"},
-        "band": "low",
-        "escalate_for_review": True,
-        "same_family": False,
-        "checks": [
-            {"name": "contains: 1.0", "pass": True},
-            {"name": "schema", "pass": False, "reason": "too short"},
-        ],
-        "jurors": [
-            {"id": "a", "model": "a", "score": 0.9, "pass": True},
-            {"id": "b", "model": "b", "score": 0.2, "pass": False},
-        ],
-        "provenance": {"pointer": "/tests/0/assertions/2"},
-    }
+    assert raw == WHOLE["tests"][0]["assertions"][2]
+    assert body == WHOLE_BODY
     assert report.notes[1] == "keys not mapped, kept under meta.raw: cost"
 
 
@@ -260,10 +264,9 @@ def test_ndjson_streams_with_lines_in_the_pointer() -> None:
         {"name": "a", "jury": {"jurors": PANEL}},
         {"name": "b", "jurors": PANEL},
     ]
-    report, bodies = _open("\n".join(map(json.dumps, lines)).encode())
+    _, bodies = _open("\n".join(map(json.dumps, lines)).encode())
     assert [body["id"] for body in bodies] == ["a", "b"]
     assert bodies[0]["provenance"] == {"pointer": "line 2#/jury"}
-    assert report.total == 2
 
 
 JUNK: tuple[Any, ...] = (
@@ -291,7 +294,6 @@ def test_long_names_fit_their_ids() -> None:
 def test_the_sample_opens() -> None:
     if not SAMPLE.exists():
         pytest.skip("the sample is not in this checkout")
-    report = read(Source.from_path(SAMPLE))
-    bodies = list(report.verdicts())
-    assert len(bodies) == report.total > 0
+    bodies = list(read(Source.from_path(SAMPLE)).verdicts())
+    assert bodies
     assert all(body["jurors"] for body in bodies)

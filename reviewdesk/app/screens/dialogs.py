@@ -140,9 +140,9 @@ class FilterDialog(ModalScreen[str | None]):
 
     CSS = """
     FilterDialog { align: center bottom; background: $background 30%; }
-    FilterDialog > Vertical { width: 100%; height: 5; background: $panel; padding: 0 0; }
+    FilterDialog > Vertical { width: 100%; height: 6; background: $panel; }
     FilterDialog Input { border: none; height: 1; padding: 0 1; background: $surface; }
-    FilterDialog #help { height: 2; }
+    FilterDialog #help { height: 4; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
 
@@ -176,7 +176,7 @@ class FilterDialog(ModalScreen[str | None]):
             column = min(error.column, max(0, width - 3))
             return [
                 cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width),
-                cut(line((f" {inline(error)}", Ink.FAIL)), width),
+                *paragraph(inline(error), width, Ink.FAIL, first=[(" ", "")], indent=1),
             ]
 
         self.query_one(Input).cursor_position = error.column

@@ -76,20 +76,23 @@ class Panes:
         self._arrange()
 
     def entered(self, name: str) -> None:
-        """A pane got the focus, by tab, by mouse or because it was chosen."""
-        if name in NAMES and name != self.current:
+        """A pane got the focus by mouse or because it was chosen; alone in view, it chooses not."""
+        if self.wide and name in NAMES and name != self.current:
             self._chosen = name
         self.titles()
 
     def shift(self, by: int, *, around: bool = False) -> bool:
         """One level deeper or back; ``False`` at the end."""
         place = NAMES.index(self.current) + by
-        if around:
-            place %= len(NAMES)
-        if not 0 <= place < len(NAMES):
-            return False
-        self.choose(NAMES[place])
-        return True
+        name = NAMES[place % len(NAMES)] if around else self.beside(by)
+        if name:
+            self.choose(name)
+        return bool(name)
+
+    def beside(self, by: int) -> str:
+        """The name of the pane one level deeper or back; empty at the end."""
+        place = NAMES.index(self.current) + by
+        return NAMES[place] if 0 <= place < len(NAMES) else ""
 
     def titles(self) -> None:
         """Draw the titles anew."""

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from reviewdesk.app.actions import ACTIONS, Now, footer_actions, screen_bindings
+from reviewdesk.app.actions import ACTIONS, Now, footer_hints, screen_bindings
 from reviewdesk.app.guard import LabelGuard
 from reviewdesk.app.hands import Hands
 from reviewdesk.app.messages import Calibrated, Failed, Figures, RowChosen
@@ -22,7 +22,8 @@ from reviewdesk.app.paint import inline
 from reviewdesk.app.paint_frame import footer_line, header_line, status_line, strip_lines
 from reviewdesk.app.paint_pages import tiny_lines
 from reviewdesk.app.screens.panes import Panes
-from reviewdesk.app.session import Session, Sitting
+from reviewdesk.app.session import Session
+from reviewdesk.app.sitting import Sitting
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
@@ -36,7 +37,21 @@ POLL = 1.0
 class ReviewScreen(Screen[None], inherit_bindings=False):
     """Mediates between the sitting, which knows the desk, and the widgets, which only draw."""
 
-    CSS_PATH = "review.tcss"
+    DEFAULT_CSS = """
+    ReviewScreen { layout: vertical; background: $background; color: $foreground; }
+    #header { background: $desk-bar; }
+    #panes { height: 1fr; }
+    .column { height: 1fr; width: 1fr; }
+    .column > Bar { background: $desk-bar; }
+    .column > Pane, .column > QueueList { height: 1fr; background: $background; }
+    ReviewScreen.-wide #queue-column { width: 45; }
+    ReviewScreen.-wide #item-column { border-left: solid $desk-rule; }
+    ReviewScreen.-wide #jury-column { width: 1.25fr; border-left: solid $desk-rule; }
+    #status { background: $background; }
+    #strip { height: 2; background: $desk-bar; }
+    #footer { background: $desk-bar; }
+    #tiny { height: 1fr; display: none; }
+    """
     AUTO_FOCUS = None
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings()]
 
@@ -63,7 +78,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         with Horizontal(id="panes"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
-                yield QueueList(self.sitting.rows, id="queue")
+                yield QueueList(self.sitting.desk.rows, id="queue")
             for name in ("item", "jury"):
                 with Vertical(id=f"{name}-column", classes="column"):
                     yield Bar(id=f"{name}-title")
@@ -103,8 +118,8 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self._bar("status").paint(lambda width: [status_line(text, ink, width)])
         figures = self.figures
         self._bar("strip").paint(lambda width: strip_lines(figures, width))
-        actions = footer_actions(self._now())
-        self._bar("footer").paint(lambda width: [footer_line(actions, width)])
+        hints = footer_hints(self._now())
+        self._bar("footer").paint(lambda width: [footer_line(hints, width)])
 
     def _bar(self, name: str) -> Bar:
         return self.query_one(f"#{name}", Bar)
@@ -115,8 +130,8 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
             has_item=session.item is not None,
             hidden=session.hidden,
             blind=session.view.blind,
-            deeper=self.panes.current != "jury",
-            back=self.panes.current != "queue",
+            deeper=self.panes.beside(1),
+            back=self.panes.beside(-1),
         )
 
     def say(self, text: str, ink: str = Ink.TEXT) -> None:

@@ -111,11 +111,15 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             except ReviewDeskError as error:
                 # Drawing must not raise, and one message for a screenful of lines is enough.
                 self._failed = True
-                self.post_message(Failed(error))
+                self.call_later(self._tell, error)
                 return None
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
+
+    def _tell(self, error: ReviewDeskError) -> None:
+        """Outside of drawing: a message made while the screen draws stops at the screen."""
+        self.post_message(Failed(error))
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""
@@ -125,14 +129,14 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             return Strip.blank(width, self.visual_style.rich_style)
         if (known := self._strips.get((index, width, current))) is not None:
             return known
-        row = self._row(index)
+        row, room = self._row(index), self.scrollable_content_region.width
         under = self.visual_style
         if current:
             under = self.get_visual_style("queue--cursor")
         content = (
             Content("")
             if row is None
-            else queue_line(row, width, current=current, blind=self._blind)
+            else queue_line(row, room, current=current, blind=self._blind)
         )
         strip = to_strip(self, content, width, under)
         if row is not None:

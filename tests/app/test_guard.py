@@ -1,0 +1,75 @@
+"""The label guard: a held key, a paste and a slow screen never label what nobody saw."""
+
+from __future__ import annotations
+
+from reviewdesk.app.guard import LabelGuard
+from tests.app.appkit import Clock
+
+
+def shown_guard() -> tuple[LabelGuard, Clock]:
+    clock = Clock()
+    guard = LabelGuard(clock)
+    guard.shown()
+    return guard, clock
+
+
+def test_nothing_counts_before_an_item_is_shown() -> None:
+    assert not LabelGuard(Clock()).press("p")
+
+
+def test_a_key_counts_once_the_item_has_been_shown_for_the_interval() -> None:
+    guard, clock = shown_guard()
+    clock.wait(0.149)
+    assert not guard.press("p")
+    guard, clock = shown_guard()
+    clock.wait(0.150)
+    assert guard.press("p")
+
+
+def test_an_ignored_press_restarts_the_wait() -> None:
+    guard, clock = shown_guard()
+    clock.wait(0.1)
+    assert not guard.press("p")
+    clock.wait(0.1)
+    assert not guard.press("p")
+    clock.wait(0.15)
+    assert guard.press("p")
+
+
+def test_another_key_does_not_wait_for_the_first() -> None:
+    guard, clock = shown_guard()
+    clock.wait(0.1)
+    assert not guard.press("p")
+    clock.wait(0.1)
+    assert guard.press("f")
+
+
+def test_holding_a_key_labels_at_most_two() -> None:
+    guard, clock = shown_guard()
+    clock.wait(1.0)
+    counted = 0
+    # A keyboard repeats after half a second, then every 30 ms.
+    for pause in [0.0, 0.5, *[0.03] * 100]:
+        clock.wait(pause)
+        if guard.press("p"):
+            counted += 1
+            guard.shown()
+    assert counted == 2
+
+
+def test_twenty_presses_a_fifth_of_a_second_apart_all_count() -> None:
+    guard, clock = shown_guard()
+    counted = 0
+    for _ in range(20):
+        clock.wait(0.2)
+        if guard.press("p"):
+            counted += 1
+            guard.shown()
+    assert counted == 20
+
+
+def test_a_stray_key_keeps_a_paste_from_labelling() -> None:
+    guard, clock = shown_guard()
+    clock.wait(1.0)
+    guard.stray()
+    assert not guard.press("p")

@@ -1,0 +1,180 @@
+"""Painters: at every width, for every text, no line is too wide and nothing raises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from textual.content import Content
+
+from reviewdesk.app import paint
+from reviewdesk.app.actions import ACTIONS, Now, footer_hints
+from reviewdesk.app.paint_frame import footer_line, header_line, status_line, strip_lines
+from reviewdesk.app.paint_item import item_lines
+from reviewdesk.app.paint_jury import hidden_lines, jury_lines
+from reviewdesk.app.paint_numbers import strip_plot
+from reviewdesk.app.paint_pages import done_lines, help_lines, nothing_lines, tiny_lines
+from reviewdesk.app.paint_queue import flag_names, label_mark, queue_line
+from reviewdesk.app.session import Session
+from reviewdesk.app.sitting import Sitting
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.records import Item, QueueRow, Truth, View
+from reviewdesk.domain.verdict import Band, Decision
+from tests.app.appkit import juror, open_run, report, verdict
+
+HOSTILE = (
+    "\x1b[31mred\x1b[0m [bold]markup[/] [@click=app.quit]x[/] \u202eevil\u202c 日本語日本語 "
+    "👩‍👩‍👧‍👦 e\u0301\u0300\u0302 \x00\x07\x9b31m \ud800 \r\n\ttab " + "w" * 300 + " ﷽ \u2028end"
+)
+
+
+def hostile_item(tmp_path: Path) -> tuple[Item, Session]:
+    clean = HOSTILE.replace("\ud800", "")
+    texts: dict[str, Any] = dict.fromkeys(("input", "output", "alternative", "rubric"), clean)
+    jurors = [
+        juror("j " + clean[:150], 0.9, weight=2.0, reason=clean),
+        juror("日本" * 20, 0.8, model=clean[:150]),
+        juror("c", 0.1, **{"pass": True}),
+        juror("d", 0.2),
+        juror("e", 0.3),
+        {"id": "f", "score": None, "error": {"message": clean}},
+    ]
+    body = verdict(
+        1,
+        id="id " + clean[:200],
+        case={"test": clean, "tags": [clean[:50], "b"]},
+        jurors=jurors,
+        bias_warning=clean,
+        checks=[{"name": clean, "pass": True, "reason": clean}, {"name": "x", "pass": None}],
+        human={"label": "pass", "by": clean, "note": clean},
+        reference=[clean, "second"],
+        provenance={"panel_hash": clean},
+        agreement={"value": 0.5, "metric": "r_wg"},
+        trim={"method": "quantile", "dropped_low": ["d"], "dropped_high": ["c"]},
+        **texts,
+    )
+    desk, run = open_run(tmp_path / "desk.db", report([body]))
+    sitting = Sitting(desk, run, View(filter=""))
+    item = sitting.session.item
+    assert item is not None
+    desk.note(item.row.key, clean)
+    sitting.refresh()
+    session = sitting.session
+    desk.close()
+    assert session.item is not None
+    return session.item, session
+
+
+def check(lines: list[Content], width: int) -> None:
+    for content in lines:
+        text = content.plain
+        assert cell_len(text) <= width, (width, text)
+        assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in text), repr(text)
+        assert "\u202e" not in text
+        assert "\u2028" not in text
+
+
+WIDTHS = [*range(1, 90), 100, 120, 139, 140, 160, 200]
+
+
+def test_every_painter_fits_every_width(tmp_path: Path) -> None:
+    item, session = hostile_item(tmp_path)
+    rude = replace(session.view, filter=HOSTILE, order=HOSTILE[:20])
+    rude_session = replace(session, view=rude, run=replace(session.run, name=HOSTILE))
+    everything = [(action, action.shown) for action in ACTIONS.values()]
+    for width in WIDTHS:
+        check(item_lines(item, width, hidden=False), width)
+        check(jury_lines(item, width), width)
+        check(hidden_lines(width), width)
+        check(done_lines(rude_session, None, width), width)
+        check(nothing_lines(rude_session, width), width)
+        check(tiny_lines(width), width)
+        check(help_lines(everything, width), width)
+        check([header_line(rude_session, paint.inline(HOSTILE), width)], width)
+        check([status_line(paint.inline(HOSTILE), "", width)], width)
+        check([footer_line(footer_hints(Now(True, True, True, "jury", "queue")), width)], width)
+        check(strip_lines(None, width), width)
+        for blind in (True, False):
+            check([queue_line(item.row, width, current=True, blind=blind)], width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_wrapping_keeps_every_word(width: int) -> None:
+    text = "one two three four five six seven eight nine ten " * 5
+    joined = "".join(paint.wrap(text, width)).replace(" ", "")
+    assert joined == text.replace(" ", "")
+
+
+def test_a_wide_character_in_one_column_becomes_an_ellipsis() -> None:
+    assert paint.wrap("日本", 1) == ["…", "…"]
+
+
+def test_markup_stays_text() -> None:
+    assert paint.line((paint.inline("[bold]x[/]"), "")).plain == "[bold]x[/]"
+
+
+ROW = QueueRow(
+    1, "item/1", "test", Decision.FAIL, 0.41, 0.41, Band.LOW, Flag(0), "flagged/fail", False,
+    None, False, False,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("label", "tentative", "deferred", "mark"),
+    [
+        (None, False, False, "·"),
+        (Truth.PASS, False, False, "p"),
+        (Truth.FAIL, True, False, "f?"),
+        (Truth.UNSURE, False, False, "?"),
+        (Truth.DISPUTED, False, False, "!"),
+        (None, False, True, "z"),
+        (Truth.PASS, False, True, "p"),
+    ],
+)
+def test_label_marks(label: Truth | None, tentative: bool, deferred: bool, mark: str) -> None:
+    row = replace(ROW, label=label, tentative=tentative, deferred=deferred)
+    assert label_mark(row)[0] == mark
+
+
+def test_a_blind_line_tells_id_test_and_label_only() -> None:
+    twin = replace(
+        ROW, decision=Decision.PASS, score=0.9, agreement=1.0, band=Band.HIGH,
+        flags=Flag.ESCALATED, stratum="rest/pass", audit=True,
+    )  # fmt: skip
+    lines = [queue_line(row, 60, current=False, blind=True) for row in (ROW, twin)]
+    assert lines[0].plain == lines[1].plain
+    assert lines[0].spans == lines[1].spans
+    assert "item/1" in lines[0].plain
+
+
+def test_the_most_telling_flags_come_first_and_the_rest_are_told_of() -> None:
+    flags = Flag.SAME_FAMILY | Flag.ESCALATED | Flag.TRIMMED_DISSENT | Flag.SPLIT
+    assert flag_names(flags, 11) == "esc trim!+"
+    assert flag_names(Flag.ESCALATED, 11) == "esc"
+
+
+def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
+    body = verdict(1, (0.0, 0.5, 0.5, 1.0))
+    desk, run = open_run(tmp_path / "desk.db", report([body]))
+    item = desk.item(desk.find(run, "item/001"))
+    desk.close()
+    plot = strip_plot(item.assessment.seats, 0.7, 11).plain
+    # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half.
+    assert plot == "○────2─│──○"
+
+
+def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:
+    body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="pass")
+    desk, run = open_run(tmp_path / "desk.db", report([body]))
+    item = desk.item(desk.find(run, "item/001"))
+    desk.close()
+    lines = [content.plain for content in jury_lines(item, 70)]
+    head = next(i for i, text in enumerate(lines) if "juror" in text and "state" in text)
+    assert lines[head + 1].startswith("◆ judge-4")
+    assert "trimmed low · DISSENT" in lines[head + 1]
+    reasons = lines.index(next(text for text in lines if text.startswith("REASONS")))
+    assert lines[reasons + 1].startswith("◆ judge-4")
+    assert "judge-4 thinks so" in lines[reasons + 2]

@@ -1,0 +1,85 @@
+"""What reaches the terminal: no control byte, no markup, and what themes and copying do to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from reviewdesk.app.app import ReviewApp
+from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import View
+from reviewdesk.reports.source import Source
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.helpers import ROOT
+
+
+def hold(stage: Stage) -> None:
+    """No control character, no bidirectional override, and every line as wide as the terminal."""
+    for text in stage.cells():
+        assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in text), repr(text)
+        assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2028\ufeff") & set(text)
+        assert cell_len(text) <= stage.app.size.width
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL, (41, 11)], ids=str)
+async def test_the_hostile_report_stays_text(tmp_path: Path, size: tuple[int, int]) -> None:
+    desk = Desk.open(tmp_path / "desk.db", reviewer="ann \x1b[31m[bold]")
+    run = desk.load(Source.from_path(ROOT / "sample_runs" / "hostile.json")).run
+    async with staged(desk, run, size=size) as stage:
+        for _ in range(run.verdicts):
+            hold(stage)
+            await stage.press("enter")
+            hold(stage)
+            await stage.press("G", "escape", "escape")
+            hold(stage)
+            await stage.press("p", "enter")
+        hold(stage)
+
+
+async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        coloured = stage.drawn()
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with staged(Desk.open(tmp_path / "d.db", reviewer="ann"), run) as stage:
+        assert stage.drawn() == coloured
+        for strip in stage.app.screen._compositor.render_strips():
+            for segment in strip:
+                colour = (
+                    segment.style.color.triplet if segment.style and segment.style.color else None
+                )
+                assert colour is None or colour.red == colour.green == colour.blue
+
+
+@pytest.mark.parametrize("name", ["ansi-dark", "ansi-light", "desk", "no-such-theme"])
+async def test_the_theme_comes_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("REVIEWDESK_THEME", name)
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        assert stage.app.theme == ("desk" if name == "no-such-theme" else name)
+        assert "JURORS" in stage.drawn()
+
+
+async def test_selected_text_is_copied(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        pane = stage.review.query_one("#item", Pane)
+        await stage.pilot.mouse_down(pane, offset=(1, 0))
+        await stage.pilot.hover(pane, offset=(7, 0))
+        await stage.pilot.mouse_up(pane, offset=(7, 0))
+        await stage.press("ctrl+c")
+        # The item's title is "test 1"; the pane's margin is one column.
+        assert stage.app.clipboard.startswith("test 1"[:5])
+        assert "copied" in stage.drawn()
+
+
+def test_a_clock_is_all_the_guard_reads(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    app = ReviewApp(desk, run, view=View(), clock=lambda: 7.0)
+    assert app.clock() == 7.0
+    desk.close()

@@ -1,0 +1,240 @@
+"""Labels out of a desk and into another one: every figure comes back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cli, Done
+from tests.helpers import numbered, report, verdict
+
+Write = Callable[[str, bytes], Path]
+
+FIGURES = ("n", "ece", "brier", "gap", "accuracy")
+
+
+def rows(done: Done) -> list[dict[str, Any]]:
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def label_all(cli: Cli, count: int) -> None:
+    """Label a whole run, the judge being wrong on every fifth."""
+    for place in range(count):
+        judged = place % 3 != 0
+        truth = judged if place % 5 else not judged
+        assert cli("label", f"v{place}", "pass" if truth else "fail").code == 0
+
+
+def test_an_exact_export_gives_the_same_figures(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(24)))
+    label_all(cli, 24)
+    desk = cli("calibrate", "--json").json
+    assert (desk["design"], desk["n"]) == ("census", 24)
+    exported = rows(cli("labels", "export"))
+    assert all(row.keys() == {"confidence", "correct"} for row in exported)
+    path = write("labels.jsonl", cli("labels", "export").out.encode())
+    file = cli("calibrate", path, "--json").json
+    assert {name: file[name] for name in FIGURES} == {name: desk[name] for name in FIGURES}
+    assert (file["design"], file["tp"], file["observed_positive_rate"]) == ("file", None, None)
+
+
+def test_an_exact_export_warns_where_rows_weigh_differently(cli: Cli, write: Write) -> None:
+    # 80 verdicts: 20 flagged and 60 of the rest, of which 30 are the audit.
+    cli("ingest", write("report.json", numbered(80)))
+    audited = [row for row in cli("queue", "--json").json if row["audit"]]
+    flagged = [row for row in cli("queue", "--json").json if row["stratum"].startswith("flagged")]
+    assert (len(audited), len(flagged)) == (30, 20)
+    for row in (*audited, *flagged):
+        cli("label", row["id"], row["decision"])
+    assert cli("calibrate", "--json").json["design"] == "weighted"
+    done = cli("labels", "export")
+    assert len(rows(done)) == 50
+    assert "--format full" in done.err
+    full = rows(cli("labels", "export", "--format", "full"))
+    # The weights of a stratum add up to its size, so all together to the run.
+    assert sum(row["weight"] for row in full) == pytest.approx(80)
+
+
+FULL = """confidence correct confidence_source id run item_hash decision truth tentative stratum pi
+    weight selection blind reviewer time note tags"""
+
+
+@pytest.fixture
+def rich(cli: Cli, write: Write) -> Cli:
+    """Labels of every kind: unsure, tentative, disputed, with notes, and by two reviewers."""
+    twin = {**verdict("twin"), **{key: verdict("v1")[key] for key in ("input", "output")}}
+    body = json.loads(numbered(12))
+    cli("ingest", write("report.json", report(*body["verdicts"], twin)))
+    for name, truth, *more in (
+        ("v0", "fail"),
+        ("v1", "pass", "--note", "clear =1+1"),
+        ("v2", "fail", "--tentative"),
+        ("v3", "unsure", "--note", "who knows\nthis"),
+        ("v4", "pass"),
+        ("v5", "fail"),
+        ("v6", "pass"),
+    ):
+        assert cli("label", name, truth, *more).code == 0
+    for name, truth in (("v4", "fail"), ("v5", "fail"), ("v7", "pass")):
+        assert cli("label", name, truth, "--reviewer", "ben").code == 0
+    return cli
+
+
+def test_a_full_export_says_everything(rich: Cli) -> None:
+    full = rows(rich("labels", "export", "--format", "full"))
+    # Seven by ann, the label of v1 once more for its twin, and three by ben.
+    assert len(full) == 11
+    assert all(row.keys() >= set(FULL.split()) for row in full)
+    by_place = {(row["id"], row["reviewer"]): row for row in full}
+    assert by_place["v2", "ann"]["tentative"] is True
+    assert by_place["v3", "ann"]["note"] == "who knows\nthis"
+    assert by_place["twin", "ann"]["truth"] == by_place["v1", "ann"]["truth"] == "pass"
+    assert by_place["twin", "ann"]["item_hash"] == by_place["v1", "ann"]["item_hash"]
+    # Neither an unsure nor a disputed label makes a row.
+    for place in (("v3", "ann"), ("v4", "ann"), ("v4", "ben")):
+        assert (by_place[place]["confidence"], by_place[place]["weight"]) == (None, 0.0)
+
+
+def test_a_full_export_fills_an_empty_desk(rich: Cli, write: Write, tmp_path: Path) -> None:
+    path = write("full.jsonl", rich("labels", "export", "--format", "full").out.encode())
+    other = ("--desk", tmp_path / "other.db", "--reviewer", "cara")
+    assert rich("ingest", tmp_path / "report.json", *other).code == 0
+    done = rich("labels", "import", path, "--json", *other).json
+    assert (done["rows"], done["labelled"], done["unknown"], done["conflicts"]) == (11, 11, 0, 0)
+    assert rich("calibrate", "--json", *other).json == rich("calibrate", "--json").json
+    assert rich("queue", "--json", *other).json == rich("queue", "--json").json
+
+    def comparable(found: Done) -> list[dict[str, Any]]:
+        return [{key: row[key] for key in row if key != "head"} for row in rows(found)]
+
+    again = comparable(rich("labels", "export", "--format", "full", *other))
+    assert again == comparable(rich("labels", "export", "--format", "full"))
+    listed = rich("labels", "list", "--json", *other).json
+    assert listed == rich("labels", "list", "--json").json
+
+
+def test_an_import_again_changes_nothing(rich: Cli, write: Write) -> None:
+    path = write("full.jsonl", rich("labels", "export", "--format", "full").out.encode())
+    head = rich("desk", "verify", "--json").json
+    done = rich("labels", "import", path, "--json").json
+    assert (done["labelled"], done["new"]) == (11, 0)
+    assert rich("desk", "verify", "--json").json == head
+
+
+def test_an_import_is_one_undo(rich: Cli, write: Write, tmp_path: Path) -> None:
+    path = write("full.jsonl", rich("labels", "export", "--format", "full").out.encode())
+    other = ("--desk", tmp_path / "other.db")
+    rich("ingest", tmp_path / "report.json", *other)
+    empty = rich("calibrate", "--json", *other).json
+    rich("labels", "import", path, *other)
+    full = rich("calibrate", "--json", *other).json
+    assert full["n"] > 0
+    undone = rich("undo", "--json", *other).json
+    assert undone["was"] == "import of 10 labels"
+    assert rich("calibrate", "--json", *other).json == empty
+    assert rich("undo", "--json", *other).json is None
+    rich("redo", *other)
+    assert rich("calibrate", "--json", *other).json == full
+
+
+def test_a_note_given_after_its_label_is_exported(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    cli("label", "v1", "pass", "--note", "first")
+    cli("label", "v1", "fail", "--note", "second")
+    cli("label", "v1", "pass")
+    (row,) = rows(cli("labels", "export", "--format", "full"))
+    assert row["note"] == "second" == cli("show", "v1", "--json").json["note"]
+    cli("label", "v1", "pass", "--note", "")
+    (row,) = rows(cli("labels", "export", "--format", "full"))
+    assert row["note"] is None is cli("show", "v1", "--json").json["note"]
+
+
+def test_a_conflict_leaves_the_desks_label(rich: Cli, write: Write) -> None:
+    path = write("labels.jsonl", b'{"id": "v0", "truth": "pass"}\n{"id": "v0", "truth": "fail"}\n')
+    done = rich("labels", "import", path, "--json").json
+    assert (done["rows"], done["labelled"], done["conflicts"]) == (2, 1, 1)
+    assert rich("show", "v0", "--json").json["label"] == "fail"
+
+
+def test_two_key_rows_are_pointed_to_calibrate(rich: Cli, write: Write) -> None:
+    path = write("two.jsonl", rich("labels", "export").out.encode())
+    head = rich("desk", "verify", "--json").json
+    done = rich("labels", "import", path)
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.lines
+    assert line.startswith(f"{path}: line 1: ")
+    assert line.endswith(f"reviewdesk calibrate {path}")
+    assert rich("desk", "verify", "--json").json == head
+
+
+@pytest.mark.parametrize(
+    ("row", "fits"),
+    [
+        ({"id": "v8"}, True),
+        ({"run": "run", "id": "v8"}, True),
+        ({"id": "nobody"}, False),
+        ({"run": "elsewhere", "id": "v8"}, False),
+        ({"item_hash": "00" * 32}, False),
+        ({"item_hash": "no hash"}, False),
+        ({"id": "v8", "item_hash": "00" * 32}, False),
+        ({"id": "V8"}, False),
+        ({"id": "\x00"}, False),
+    ],
+    ids=str,
+)
+def test_which_rows_fit(rich: Cli, write: Write, row: dict[str, str], fits: bool) -> None:
+    path = write("labels.jsonl", json.dumps({**row, "truth": "pass"}).encode())
+    done = rich("labels", "import", path, "--json")
+    assert (done.json["labelled"], done.json["unknown"]) == (int(fits), int(not fits))
+    assert any("line 1" in line for line in done.lines) is not fits
+
+
+def test_a_content_hash_alone_names_the_content(rich: Cli, write: Write) -> None:
+    item = rich("show", "v9", "--json").json["item_hash"]
+    path = write("labels.jsonl", json.dumps({"item_hash": item, "truth": "pass"}).encode())
+    assert rich("labels", "import", path, "--json").json["labelled"] == 1
+    assert rich("show", "v9", "--json").json["label"] == "pass"
+
+
+def test_weights_of_a_file_are_never_used(rich: Cli, write: Write, tmp_path: Path) -> None:
+    full = rows(rich("labels", "export", "--format", "full"))
+    for row in full:
+        row |= {"weight": 1000.0, "pi": 0.001, "selection": "draw", "stratum": "rest/pass"}
+    path = write("full.jsonl", "".join(json.dumps(row) + "\n" for row in full).encode())
+    other = ("--desk", tmp_path / "other.db")
+    rich("ingest", tmp_path / "report.json", *other)
+    rich("labels", "import", path, *other)
+    assert rich("calibrate", "--json", *other).json == rich("calibrate", "--json").json
+
+
+def test_a_table_holds_what_the_lines_hold(rich: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "labels.csv"
+    done = rich("labels", "export", "--format", "csv", "-o", out)
+    assert (done.code, done.out) == (0, "")
+    table = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+    full = rows(rich("labels", "export", "--format", "full"))
+    assert [(row["id"], row["truth"], row["reviewer"]) for row in table] == [
+        (row["id"], row["truth"], row["reviewer"]) for row in full
+    ]
+
+
+def test_labels_in_a_report_are_taken_on_request_and_once(cli: Cli, write: Write) -> None:
+    human = {"label": "fail", "by": "dora", "at": "2025-01-02T03:04:05Z", "note": "seen"}
+    path = write("report.json", report(verdict("a", human=human), verdict("b")))
+    cli("ingest", path)
+    assert cli("show", "a", "--json").json["label"] is None
+    for _ in range(2):
+        assert cli("ingest", path, "--import-labels").code == 0
+    (row,) = cli("labels", "list", "--json").json
+    found = (row["id"], row["label"], row["reviewer"], row["at"], row["note"])
+    assert found == ("a", "fail", "dora", "2025-01-02T03:04:05Z", "seen")
+    assert cli("desk", "verify", "--json").json["events"] == 1
+    cli("undo")
+    assert cli("labels", "list", "--json").json == []

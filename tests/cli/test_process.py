@@ -1,0 +1,94 @@
+"""The program as a person starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reviewdesk import __version__
+from tests.helpers import ROOT, environment, numbered, report, verdict
+
+
+def start(desk: Path, *arguments: str, stdin: bytes = b"", **more: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "reviewdesk", *arguments],
+        env={**environment(desk), **more},
+        input=stdin,
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    return tmp_path / "desk.db"
+
+
+def test_a_whole_sitting(desk: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(numbered(5))
+    code, out, err = start(desk, "open", str(path))
+    assert (code, len(out.splitlines()), err) == (0, 5, "")
+    assert start(desk, "label", "v1", "pass")[0] == 0
+    code, out, _ = start(desk, "undo", "--json")
+    assert (code, json.loads(out)["was"]) == (0, "label pass")
+    assert start(desk, "desk", "verify")[0] == 0
+    assert start(desk, "--version") == (0, f"reviewdesk, version {__version__}\n", "")
+    assert start(desk, "frobnicate")[0] == 2
+    # Folded on the way out, so that a plain copy of the one file is whole.
+    assert [found.name for found in tmp_path.glob("desk.db*")] == ["desk.db"]
+
+
+def test_a_report_from_a_pipe(desk: Path) -> None:
+    code, out, _ = start(desk, "open", "-", stdin=numbered(5))
+    assert (code, len(out.splitlines())) == (0, 5)
+    code, out, _ = start(desk, "ingest", "-", "--json", stdin=numbered(5))
+    assert (code, json.loads(out)[0]["new"]) == (0, False)
+    code, out, err = start(desk, "ingest", "-")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
+def test_a_terminal_that_cannot_show_everything(desk: Path, encoding: str) -> None:
+    body = verdict("返却", case={"test": "⏎ ligne é"})
+    start(desk, "ingest", "-", stdin=report(body))
+    done = subprocess.run(
+        [sys.executable, "-m", "reviewdesk", "queue"],
+        env={**environment(desk), "PYTHONIOENCODING": encoding},
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\\u8fd4\\u5374" in done.stdout
+
+
+def test_a_reader_that_goes_away(desk: Path) -> None:
+    start(desk, "ingest", "-", stdin=numbered(3000))
+    with subprocess.Popen(
+        [sys.executable, "-m", "reviewdesk", "queue"],
+        env=environment(desk),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        err = running.stderr.read().decode()
+        assert (running.wait(), err) == (0, "run: run\n")
+
+
+def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_bytes(b"{}")
+    code, _, err = start(desk, "ingest", str(tmp_path / "none.json"))
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "Traceback" in start(desk, "--debug", "open", str(bad))[2]

@@ -1,0 +1,168 @@
+"""Help, versions, options and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from reviewdesk import __version__
+from reviewdesk.cli import cli as root
+from tests.cli.conftest import Cli
+from tests.helpers import SAMPLES, numbered
+
+Write = Callable[[str, bytes], Path]
+
+
+def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield above
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*above, name))
+        else:
+            yield (*above, name)
+
+
+BUILT = {
+    "open", "ingest", "runs", "queue", "show", "label", "undo", "redo", "defer", "labels",
+    "calibrate", "desk",
+}  # fmt: skip
+
+
+def test_the_commands_that_are_built() -> None:
+    assert set(root.commands) >= BUILT
+
+
+@pytest.mark.parametrize("names", list(commands(root)), ids=" ".join)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_every_command_explains_itself(cli: Cli, names: tuple[str, ...], option: str) -> None:
+    done = cli(*names, option)
+    assert (done.code, done.err) == (0, "")
+    usage, _, text = done.out.partition("\n\n")
+    assert usage.startswith(f"Usage: {' '.join(('reviewdesk', *names))} ")
+    # A sentence before the options: more than a name, and ended.
+    sentence = " ".join(text.split("\n\n")[0].split())
+    assert len(sentence.split()) >= 4
+    assert sentence.endswith(".")
+    if "Commands:" not in done.out:
+        assert "--desk" in done.out
+
+
+def test_the_version(cli: Cli) -> None:
+    done = cli("--version")
+    assert (done.code, done.out, done.err) == (0, f"reviewdesk, version {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("frobnicate",),
+        ("--frobnicate",),
+        ("queue", "--frobnicate"),
+        ("queue", "surplus"),
+        ("label",),
+        ("label", "v1"),
+        ("label", "v1", "maybe"),
+        ("ingest",),
+        ("runs", "frobnicate"),
+        ("desk", "verify", "--expect-head", "x"),
+        ("queue", "--order", "size"),
+        ("queue", "--filter", "esc nonsense:"),
+        ("labels", "export", "--format", "xml"),
+        ("calibrate", "--confidence", "luck"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_2(cli: Cli, write: Write, arguments: tuple[str, ...]) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    done = cli(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--threshold", "nan"),
+        ("--threshold", "1.1"),
+        ("--quorum", "0"),
+        ("--quorum", "3/2"),
+        ("--quorum", "nan"),
+        ("--max-size", "x"),
+        ("--max-size", "1"),
+        ("--strategy", "luck"),
+        ("--format", "docx"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_loading_options_are_2(cli: Cli, write: Write, options: tuple[str, ...]) -> None:
+    done = cli("ingest", write("report.json", numbered(3)), *options)
+    assert (done.code, done.out) == (2, "")
+    assert cli("runs", "--json").json == []
+
+
+def test_what_click_quotes_is_harmless(cli: Cli) -> None:
+    done = cli("--\x1b]0;owned\x07", "x")
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert "\x07" not in done.err
+
+
+def test_open_off_a_terminal_prints_the_queue(cli: Cli) -> None:
+    sample = SAMPLES / "support-bot.jsonl"
+    opened = cli("open", sample)
+    assert opened.code == 0
+    queue = cli("queue")
+    assert opened.out == queue.out
+    assert len(opened.out.splitlines()) == len(cli("queue", "--json").json) == 30
+    assert cli("open").out == queue.out
+
+
+def test_open_takes_filter_order_and_blindness(cli: Cli) -> None:
+    sample = SAMPLES / "support-bot.jsonl"
+    done = cli("open", sample, "--filter", "esc", "--order=-score")
+    assert done.out == cli("queue", "--filter", "esc", "--order", "-score").out
+    assert 0 < len(done.out.splitlines()) < 30
+    blind = cli("open", "--blind")
+    assert blind.code == 0
+    for row in cli("queue", "--json").json:
+        line = next(line for line in blind.out.splitlines() if row["id"] in line.split())
+        assert line.split() == ["-", row["id"], *row["test"].split()]
+
+
+def test_the_exit_code_of_a_desk_that_is_not_whole(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    head = cli("desk", "verify", "--json").json["head"]
+    cli("label", "v1", "pass")
+    later = cli("desk", "verify", "--json").json["head"]
+    assert cli("desk", "verify", "--expect-head", head).code == 0
+    assert cli("desk", "verify", "--expect-head", later).code == 0
+    assert cli("desk", "verify", "--expect-head", "2" + later[1:]).code == 1
+
+
+def test_a_backup_is_the_desk_over_again(cli: Cli, write: Write, tmp_path: Path) -> None:
+    cli("ingest", write("report.json", numbered(3)))
+    cli("label", "v1", "pass")
+    head = cli("desk", "verify", "--json").json["head"]
+    copy = tmp_path / "copy.db"
+    assert cli("desk", "backup", copy).code == 0
+    found = cli("--desk", copy, "desk", "verify", "--json", "--expect-head", head).json
+    assert (found["ok"], found["events"], found["head"]) == (True, 1, head)
+    assert cli("queue", "--json", "--desk", copy).json == cli("queue", "--json").json
+    before = copy.read_bytes()
+    again = cli("desk", "backup", copy)
+    assert (again.code, len(again.lines)) == (2, 1)
+    assert copy.read_bytes() == before
+
+
+def test_desk_and_reviewer_stand_before_or_after_the_command(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    cli("ingest", write("report.json", numbered(3)), "--desk", other)
+    before = cli("--desk", other, "--reviewer", "ben", "label", "v1", "pass", "--json").json
+    after = cli("label", "v2", "pass", "--json", "--desk", other, "--reviewer", "ben").json
+    assert (before["reviewer"], after["reviewer"], after["seq"]) == ("ben", "ben", 2)
+    assert cli("runs", "--json").json == []

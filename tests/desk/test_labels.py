@@ -1,0 +1,190 @@
+"""Labels, undo and the walk through the queue, one example per rule."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Event, Truth, View
+from reviewdesk.errors import NotFoundError
+from tests.helpers import Clock, load, numbered, open_desk, report, verdict
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        load(found, numbered(12))
+        yield found
+
+
+def key(desk: Desk, name: str) -> int:
+    return desk.find(desk.run(), name)
+
+
+def truth(desk: Desk, name: str) -> Truth | None:
+    return desk.rows([key(desk, name)])[0].label
+
+
+def label(desk: Desk, name: str, said: Truth = Truth.PASS) -> Event:
+    return desk.label(key(desk, name), said)
+
+
+def test_an_event_says_who_when_and_what(desk: Desk) -> None:
+    event = label(desk, "v1")
+    assert (event.kind, event.seq, event.action, event.target) == ("label", 1, 1, None)
+    assert (event.reviewer, event.author, event.run) == ("ann", "ann", desk.run().hash)
+    assert isinstance(desk.clock, Clock)
+    assert event.at == desk.clock.time.isoformat(timespec="milliseconds")
+    assert label(desk, "v1").at > event.at
+
+
+def test_what_was_undone_before_a_new_label_never_comes_back(desk: Desk) -> None:
+    label(desk, "v1")
+    desk.undo()
+    label(desk, "v2")
+    desk.undo()
+    redone = desk.redo()
+    assert redone is not None
+    assert redone.verdict == "v2"
+    assert desk.redo() is None
+    assert (truth(desk, "v1"), truth(desk, "v2")) == (None, Truth.PASS)
+
+
+def test_undo_goes_back_to_the_label_before(desk: Desk) -> None:
+    for said in (Truth.PASS, Truth.FAIL, Truth.UNSURE):
+        label(desk, "v1", said)
+    seen = []
+    while desk.undo() is not None:
+        seen.append(truth(desk, "v1"))
+    assert seen == [Truth.FAIL, Truth.PASS, None]
+    while desk.redo() is not None:
+        seen.append(truth(desk, "v1"))
+    assert seen[3:] == [Truth.PASS, Truth.FAIL, Truth.UNSURE]
+    # Three labels, three undone, three redone: all of it stays in the log.
+    assert desk.verify().events == 9
+
+
+def test_an_undone_label_may_be_given_again(desk: Desk) -> None:
+    label(desk, "v1", Truth.FAIL)
+    desk.undo()
+    label(desk, "v1", Truth.PASS)
+    assert truth(desk, "v1") is Truth.PASS
+    item = desk.item(key(desk, "v1"))
+    assert [event.undone for event in item.history if event.kind == "label"] == [True, False]
+    assert item.labelled_before
+
+
+def test_undo_names_what_it_took(desk: Desk) -> None:
+    label(desk, "v1", Truth.FAIL)
+    desk.note(key(desk, "v2"), "hm")
+    desk.defer(key(desk, "v3"))
+    taken = [desk.undo() for _ in range(3)]
+    assert [(event.verdict, event.detail["was"]) for event in taken if event] == [
+        ("v3", "defer"),
+        ("v2", "note"),
+        ("v1", "label fail"),
+    ]
+
+
+def test_reviewers_undo_their_own(desk: Desk) -> None:
+    label(desk, "v1")
+    with closing(open_desk(desk.path, "ben")) as ben:
+        assert ben.undo() is None
+        label(ben, "v1", Truth.FAIL)
+        assert truth(desk, "v1") is Truth.DISPUTED
+        assert desk.progress(desk.run()).disputed == 1
+        assert desk.calibration(desk.run()).disputed == 1
+        assert desk.undo() is not None
+        assert truth(ben, "v1") is Truth.FAIL
+        ben.undo()
+        assert truth(desk, "v1") is None
+
+
+def test_one_label_serves_one_content_in_every_run(tmp_path: Path) -> None:
+    same = {name: verdict("a")[name] for name in ("input", "output", "rubric")}
+    first = report(verdict("a"), {**verdict("b", 0.1), **same}, verdict("c"), report_id="first")
+    second = report({**verdict("z", 0.2), **same}, report_id="second")
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        one, two = load(desk, first), load(desk, second)
+        desk.label(desk.find(one, "b"), Truth.PASS)
+        assert [row.label for row in desk.rows(desk.queue(one, order="file"))] == [
+            Truth.PASS,
+            Truth.PASS,
+            None,
+        ]
+        assert desk.rows(desk.queue(two))[0].label is Truth.PASS
+        assert desk.item(desk.find(one, "a")).same_content == 2
+        assert (desk.progress(one).labelled, desk.progress(two).labelled) == (2, 1)
+
+
+def test_without_an_output_a_label_does_not_travel(tmp_path: Path) -> None:
+    empty = {"input": "q", "output": "", "rubric": "r"}
+    first = report({**verdict("a"), **empty}, {**verdict("b"), **empty}, report_id="first")
+    second = report({**verdict("a"), **empty}, report_id="second")
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        one, two = load(desk, first), load(desk, second)
+        desk.label(desk.find(one, "a"), Truth.PASS)
+        assert [row.label for row in desk.rows(desk.queue(one, order="file"))] == [Truth.PASS, None]
+        assert desk.rows(desk.queue(two))[0].label is None
+
+
+def test_the_walk_skips_what_is_decided_and_ends_with_what_was_put_off(desk: Desk) -> None:
+    run = desk.run()
+    keys = desk.queue(run)
+    desk.defer(keys[3])
+    desk.defer(keys[1])
+    desk.label(keys[2], Truth.UNSURE)
+    walked: list[int] = []
+    place: int | None = desk.next_undecided(run, keys, -1)
+    while place is not None:
+        walked.append(place)
+        desk.label(keys[place], Truth.PASS)
+        place = desk.next_undecided(run, keys, place)
+    assert walked == [0, 4, 5, 6, 7, 8, 9, 10, 11, 3, 1]
+    assert desk.next_undecided(run, array("q"), -1) is None
+
+
+def test_the_counts_of_progress(desk: Desk) -> None:
+    run = desk.run()
+    # v0, v4 and v8 are flagged; the other nine are all audited, being fewer than thirty.
+    label(desk, "v0")
+    label(desk, "v1", Truth.UNSURE)
+    desk.defer(key(desk, "v2"))
+    found = desk.progress(run)
+    assert (found.verdicts, found.flagged, found.audit) == (12, 3, 9)
+    assert (found.labelled, found.flagged_done, found.audit_done) == (2, 1, 1)
+    assert (found.unsure, found.deferred) == (1, 1)
+
+
+def test_a_view_is_kept_with_its_label_and_across_a_restart(desk: Desk) -> None:
+    run, view = desk.run(), View("esc", "-score", blind=True, item="v2")
+    assert desk.view(run) is None
+    desk.label(key(desk, "v1"), Truth.PASS, view=view)
+    with closing(open_desk(desk.path)) as again:
+        assert again.view(run) == view
+    with closing(open_desk(desk.path, "ben")) as ben:
+        assert ben.view(run) is None
+
+
+def test_a_change_by_another_is_noticed(desk: Desk) -> None:
+    assert not desk.changed()
+    label(desk, "v1")
+    assert not desk.changed()
+    with closing(desk.reader()) as other:
+        label(other, "v2")
+    assert desk.changed()
+    assert not desk.changed()
+
+
+def test_a_verdict_that_is_not_there(desk: Desk) -> None:
+    before = desk.verify()
+    with pytest.raises(NotFoundError):
+        desk.label(10**6, Truth.PASS)
+    with pytest.raises(NotFoundError):
+        desk.item(10**6)
+    assert desk.verify() == before

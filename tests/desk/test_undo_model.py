@@ -1,0 +1,227 @@
+"""Undo and redo against a model: a stack of what stands and a stack of what was taken back."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.transfer import import_labels
+from reviewdesk.domain.records import Truth
+from reviewdesk.reports.labelsfile import LabelRow
+from tests.helpers import Clock, load, open_desk, report, verdict
+
+ITEMS = ("a", "b", "c", "twin of c")
+CONTENT = {"a": "a", "b": "b", "c": "c", "twin of c": "c"}
+REVIEWERS = ("ann", "ben")
+AUTHORS = ("ann", "ben", "cara")
+TRUTHS = (Truth.PASS, Truth.FAIL, Truth.UNSURE)
+
+reviewers = st.sampled_from(REVIEWERS)
+items = st.sampled_from(ITEMS)
+truths = st.sampled_from(TRUTHS)
+
+
+@dataclass
+class Said:
+    """One event of an action."""
+
+    kind: str
+    content: str
+    author: str
+    label: Truth | None = None
+    tentative: bool = False
+    note: str | None = None
+
+
+@dataclass
+class Action:
+    """What one undo takes back; ``number`` is its place among all actions of the desk."""
+
+    number: int
+    said: list[Said]
+
+
+@dataclass
+class Stacks:
+    """One reviewer's own actions."""
+
+    done: list[Action] = field(default_factory=list)
+    undone: list[Action] = field(default_factory=list)
+
+
+class UndoRedo(RuleBasedStateMachine):
+    """Two reviewers with a connection each, one desk, and the model beside it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "desk.db"
+        self.clock = Clock()
+        self.desks: dict[str, Desk] = {name: self.opened(name) for name in REVIEWERS}
+        shared = verdict("c")
+        twin = {**verdict("twin of c"), **{key: shared[key] for key in ("input", "output")}}
+        self.run = load(self.desks["ann"], report(verdict("a"), verdict("b"), shared, twin))
+        self.keys = {name: self.desks["ann"].find(self.run, name) for name in ITEMS}
+        self.stacks = {name: Stacks() for name in REVIEWERS}
+        self.number = 0
+
+    def opened(self, reviewer: str) -> Desk:
+        return open_desk(self.path, reviewer, self.clock)
+
+    def teardown(self) -> None:
+        for desk in self.desks.values():
+            assert desk.verify().ok
+            desk.close()
+        self.folder.cleanup()
+
+    def acted(self, reviewer: str, *said: Said) -> None:
+        self.number += 1
+        stacks = self.stacks[reviewer]
+        stacks.done.append(Action(self.number, list(said)))
+        stacks.undone.clear()
+
+    def standing(self) -> list[Said]:
+        actions = [action for stacks in self.stacks.values() for action in stacks.done]
+        return [said for action in sorted(actions, key=lambda a: a.number) for said in action.said]
+
+    def labels(self) -> dict[tuple[str, str], Said]:
+        """The newest standing label per content and author."""
+        return {(s.content, s.author): s for s in self.standing() if s.kind == "label"}
+
+    @rule(
+        who=reviewers,
+        item=items,
+        truth=truths,
+        tentative=st.booleans(),
+        note=st.sampled_from([None, "n"]),
+    )
+    def label(self, who: str, item: str, truth: Truth, tentative: bool, note: str | None) -> None:
+        event = self.desks[who].label(self.keys[item], truth, tentative=tentative, note=note)
+        assert (event.label, event.reviewer, event.verdict) == (truth, who, item)
+        self.acted(who, Said("label", CONTENT[item], who, truth, tentative, note))
+
+    @rule(who=reviewers, item=items, text=st.sampled_from(["x", "y", ""]))
+    def note(self, who: str, item: str, text: str) -> None:
+        self.desks[who].note(self.keys[item], text)
+        self.acted(who, Said("note", CONTENT[item], who, note=text))
+
+    @rule(who=reviewers, item=items)
+    def defer(self, who: str, item: str) -> None:
+        self.desks[who].defer(self.keys[item])
+        self.acted(who, Said("defer", CONTENT[item], who))
+
+    @rule(who=reviewers, item=items)
+    def reveal(self, who: str, item: str) -> None:
+        """Seeing the panel's answer is nothing to undo, and takes no redo away."""
+        self.desks[who].reveal(self.keys[item])
+
+    @rule(
+        who=reviewers,
+        rows=st.lists(st.tuples(items, st.sampled_from(AUTHORS), truths), min_size=1, max_size=4),
+    )
+    def batch(self, who: str, rows: list[tuple[str, str, Truth]]) -> None:
+        held = {place: said.label for place, said in self.labels().items()}
+        fresh: dict[tuple[str, str], Said] = {}
+        conflicts = 0
+        for item, author, truth in rows:
+            place = (CONTENT[item], author)
+            before = held.get(place)
+            if before is None and place not in fresh:
+                fresh[place] = Said("label", CONTENT[item], author, truth)
+            conflicts += (before or fresh[place].label) is not truth
+        done = import_labels(self.desks[who], self.run, [_row(*row) for row in rows])
+        assert (done.rows, done.new, done.conflicts) == (len(rows), len(fresh), conflicts)
+        assert done.labelled == len(rows) - conflicts
+        if fresh:
+            self.acted(who, *fresh.values())
+
+    @rule(who=reviewers)
+    def undo(self, who: str) -> None:
+        event, stacks = self.desks[who].undo(), self.stacks[who]
+        assert (event is None) == (not stacks.done)
+        if event is not None:
+            stacks.undone.append(stacks.done.pop())
+            assert event.detail["count"] == len(stacks.undone[-1].said)
+
+    @rule(who=reviewers)
+    def redo(self, who: str) -> None:
+        event, stacks = self.desks[who].redo(), self.stacks[who]
+        assert (event is None) == (not stacks.undone)
+        if event is not None:
+            stacks.done.append(stacks.undone.pop())
+
+    @rule(who=reviewers)
+    def restart(self, who: str) -> None:
+        self.desks[who].close()
+        self.desks[who] = self.opened(who)
+
+    @invariant()
+    def the_views_are_the_models(self) -> None:
+        conn = self.desks["ann"].conn
+        name = {
+            bytes.fromhex(self.desks["ann"].item(self.keys[i]).item_hash): CONTENT[i] for i in ITEMS
+        }
+        found = {
+            (name[row["item"]], row["author"]): (row["label"], bool(row["tentative"]))
+            for row in conn.execute("SELECT * FROM labels")
+        }
+        expected = {place: (said.label, said.tentative) for place, said in self.labels().items()}
+        assert found == expected
+        truths_ = {name[row["item"]]: row["truth"] for row in conn.execute("SELECT * FROM truths")}
+        assert truths_ == _truths(self.labels())
+
+    @invariant()
+    def every_reviewer_sees_the_models_rows(self) -> None:
+        truths_ = _truths(self.labels())
+        for who, desk in self.desks.items():
+            mine = [said for said in self.standing() if said.author == who]
+            labelled = {said.content for said in mine if said.kind == "label"}
+            own = [s for action in self.stacks[who].done for s in action.said]
+            deferred = {said.content for said in own if said.kind == "defer"} - labelled
+            for row in desk.rows(list(self.keys.values())):
+                content = CONTENT[row.id]
+                assert row.label == truths_.get(content)
+                assert row.deferred == (content in deferred)
+                notes = [s.note for s in own if s.content == content and s.note is not None]
+                assert desk.item(row.key).note == ((notes[-1] or None) if notes else None)
+
+
+def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
+    said: dict[str, set[str]] = {}
+    for (content, _), event in labels.items():
+        said.setdefault(content, set()).add(str(event.label))
+    return {c: found.pop() if len(found) == 1 else "disputed" for c, found in said.items()}
+
+
+def _row(item: str, author: str, truth: Truth) -> LabelRow:
+    return LabelRow(
+        line=1,
+        id=item,
+        run=None,
+        item_hash=None,
+        truth=truth.value,
+        tentative=False,
+        note=None,
+        reviewer=author,
+        time=None,
+        tags=(),
+        blind=None,
+        kept={},
+    )
+
+
+UndoRedo.TestCase.settings = settings(
+    max_examples=25,
+    stateful_step_count=25,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestUndoRedo = UndoRedo.TestCase

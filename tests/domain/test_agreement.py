@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import itertools
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.agreement import (
+    band,
+    closeness,
+    r_wg,
+    sample_variance,
+    unit_alpha,
+    verdict_agreement,
+    votes_agreement,
+)
+from reviewdesk.domain.verdict import Band
+from tests.domain.bodies import UNIT
+
+VOTES = st.lists(st.booleans(), min_size=2, max_size=9)
+
+
+@given(st.lists(UNIT, min_size=2, max_size=9))
+def test_r_wg_against_numpy(scores: list[float]) -> None:
+    expected = 1 - 12 * np.var(scores, ddof=1)
+    found = r_wg(scores)
+    assert found.raw == pytest.approx(expected, abs=1e-9)
+    assert found.clamped == max(0.0, found.raw or 0.0)
+    assert (found.n, found.reason) == (len(scores), None)
+    assert found.band is band(found.raw)
+
+
+@given(st.lists(UNIT, min_size=2, max_size=9))
+def test_r_wg_ignores_direction(scores: list[float]) -> None:
+    # Scores read from the other end of the scale have the same variance.
+    turned = r_wg([1 - score for score in scores])
+    assert turned.raw == pytest.approx(r_wg(scores).raw, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "raw", "named"),
+    [
+        # Squared distances from .8: 0 + .01 + .01 = .02; / 2 = .01; 1 - .12.
+        ((0.8, 0.7, 0.9), 0.88, Band.HIGH),
+        # Mean 1/2; 2 * .25 / 1 = .5; 1 - 6: the signed value is kept.
+        ((0.0, 1.0), -5.0, Band.LOW),
+        # In thousandths the mean is 2110/3, so 9 * squared distances: 70² + 20² + 50² = 7800;
+        # / 9 / 2 * 12 = 5200 millionths.
+        ((0.68, 0.71, 0.72), 0.9948, Band.HIGH),
+        ((0.4, 0.4), 1.0, Band.HIGH),
+    ],
+)
+def test_r_wg_worked(scores: tuple[float, ...], raw: float, named: Band) -> None:
+    found = r_wg(scores)
+    assert found.raw == pytest.approx(raw, abs=1e-9)
+    assert found.clamped == pytest.approx(max(raw, 0), abs=1e-9)
+    assert found.band is named
+
+
+@pytest.mark.parametrize("scores", [(), (0.3,)])
+def test_under_two_scores_nothing_is_defined(scores: tuple[float, ...]) -> None:
+    found = r_wg(scores)
+    assert (found.raw, found.clamped, found.band) == (None, None, None)
+    assert (found.n, found.reason) == (len(scores), "single_juror")
+    assert sample_variance(scores) is None
+    assert closeness(scores) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        # The edges are 0.8 and 0.667, each forgiven 1e-9.
+        (1.0, Band.HIGH),
+        (0.8, Band.HIGH),
+        (0.8 - 9e-10, Band.HIGH),
+        (0.8 - 2e-9, Band.MEDIUM),
+        (0.667, Band.MEDIUM),
+        (0.667 - 9e-10, Band.MEDIUM),
+        (0.667 - 2e-9, Band.LOW),
+        (0.6669, Band.LOW),
+        (0.0, Band.LOW),
+        (-5.0, Band.LOW),
+        (None, None),
+    ],
+)
+def test_bands(value: float | None, named: Band | None) -> None:
+    assert band(value) is named
+
+
+@given(VOTES)
+def test_votes_agreement_counts_pairs(votes: list[bool]) -> None:
+    pairs = [a == b for a, b in itertools.combinations(votes, 2)]
+    assert votes_agreement(votes) == pytest.approx(2 * sum(pairs) / len(pairs) - 1, abs=1e-12)
+
+
+def test_votes_agreement_under_two() -> None:
+    assert votes_agreement([]) is None
+    assert votes_agreement([True]) is None
+
+
+def test_votes_stand_in_where_scores_are_missing() -> None:
+    # Of three pairs one agrees: 2/3 - 1.
+    by_votes = verdict_agreement([0.9], [True, True, False])
+    assert by_votes.raw == pytest.approx(-1 / 3)
+    assert (by_votes.clamped, by_votes.band, by_votes.n) == (0.0, Band.LOW, 3)
+    # Two scores are enough to use them: equal ones agree fully.
+    by_scores = verdict_agreement([0.9, 0.9], [True, False, False])
+    assert (by_scores.raw, by_scores.n) == (1.0, 2)
+    # One vote is no pair either.
+    alone = verdict_agreement([], [True])
+    assert (alone.raw, alone.reason) == (None, "single_juror")
+
+
+@given(VOTES.filter(lambda votes: len(set(votes)) == 2))
+def test_a_split_has_a_unit_alpha_of_zero(votes: list[bool]) -> None:
+    # Oracle: the krippendorff package, raters as rows and the single unit as the column.
+    ratings = [[int(vote)] for vote in votes]
+    oracle = krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal")
+    assert oracle == pytest.approx(0.0, abs=1e-12)
+    assert unit_alpha(votes) == 0.0
+
+
+def test_unit_alpha_at_its_edges() -> None:
+    assert unit_alpha([]) is None
+    assert unit_alpha(["KEEP"]) is None
+    assert unit_alpha(["KEEP", "KEEP"]) == 1.0
+    assert unit_alpha(["KEEP", "KEEP", "SPLIT"]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        # Variance .01, times 16.
+        ((0.8, 0.7, 0.9), 0.84),
+        # Variance .02 ((.1)² * 2), times 16 = .32.
+        ((0.4, 0.6), 0.68),
+        # Variance .5, far over 1/16.
+        ((0.0, 1.0), 0.0),
+    ],
+)
+def test_closeness(scores: tuple[float, ...], expected: float) -> None:
+    assert closeness(scores) == pytest.approx(expected, abs=1e-12)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import Assessment, State, assess
+from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
+from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
+
+ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}
+LOSING = {Decision.PASS: False, Decision.FAIL: True}
+
+
+def _assess(value: dict[str, Any], **defaults: Any) -> Assessment:
+    return assess(read(value, **defaults))
+
+
+def _states(found: Assessment) -> list[str]:
+    return [seat.state.value for seat in found.seats]
+
+
+@given(**ANY)
+def test_no_body_is_beyond_assessing(
+    value: dict[str, Any], generator: str | None, stated: bool
+) -> None:
+    verdict = read(value, generator)
+    found = assess(verdict, escalation_stated=stated)
+    assert [seat.ballot for seat in found.seats] == list(verdict.ballots)
+    for seat in found.seats:
+        # Exactly one state, and failed exactly where no answer came.
+        assert (seat.state is State.FAILED) == (seat.ballot.status is not Status.OK)
+        losing = LOSING.get(found.decision) if found.decision else None
+        assert seat.dissent == (losing is not None and seat.ballot.vote is losing)
+    assert found.votes.passes <= found.votes.answered <= found.votes.seated == len(found.seats)
+
+
+@given(**ANY)
+def test_what_the_report_states_stands(
+    value: dict[str, Any], generator: str | None, stated: bool
+) -> None:
+    found = assess(read(value, generator), escalation_stated=stated)
+    for name in ("decision", "score", "band", "same_family"):
+        if value.get(name) is not None:
+            assert getattr(found, name) == value[name]
+            assert name not in found.derived
+        else:
+            assert (name in found.derived) == (getattr(found, name) is not None)
+    if value.get("bias_warning"):
+        assert found.bias_warning == value["bias_warning"]
+        assert "bias_warning" not in found.derived
+    else:
+        assert ("bias_warning" in found.derived) == (found.bias_warning is not None)
+    assert ("strategy" in found.derived) == (
+        value.get("strategy") is None and found.rule.strategy is not None
+    )
+    for seat, one in enumerate(value["jurors"]):
+        named = f"jurors[{seat}].pass" in found.derived
+        assert named == ("pass" not in one and found.seats[seat].ballot.vote is not None)
+
+
+@given(**ANY)
+def test_a_bias_warning_of_ours_needs_both_signals(
+    value: dict[str, Any], generator: str | None, stated: bool
+) -> None:
+    found = assess(read(value, generator), escalation_stated=stated)
+    if "bias_warning" in found.derived:
+        assert found.band is Band.LOW
+        assert found.same_family is True
+
+
+@given(
+    st.lists(maybe(st.integers(0, 10).map(lambda tenth: tenth / 10)), max_size=9),
+    st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.49]),
+)
+def test_our_trim_takes_as_many_from_each_end(scores: list[float | None], fraction: float) -> None:
+    found = _assess(panel(*scores, trim_fraction=fraction))
+    states = _states(found)
+    low, high = (
+        [s for s, state in zip(scores, states, strict=True) if state == f"trimmed_{side}"]
+        for side in ("low", "high")
+    )
+    kept = [s for s, state in zip(scores, states, strict=True) if state == "counted"]
+    assert len(low) == len(high)
+    assert [s is None for s in scores] == [state == "failed" for state in states]
+    # Whoever is left out lies at or beyond everyone who is kept.
+    assert all((a or 0) <= (b or 0) for a in low for b in kept)
+    assert all((a or 0) >= (b or 0) for a in high for b in kept)
+
+
+def test_states_are_the_reports_own_where_it_names_them() -> None:
+    trim = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j3"], "dropped_high": []}
+    seats = panel(0.1, 0.5, 0.9, 0.8, trim=trim)
+    assert _states(_assess(seats)) == ["counted", "counted", "counted", "trimmed_low"]
+    # Ours drops .1 and .9: 20% of 4 is .8, over a half.
+    del seats["trim"]
+    assert _states(_assess(seats)) == ["trimmed_low", "counted", "trimmed_high", "counted"]
+    seats["trim"] = {"method": "none"}
+    assert _states(_assess(seats)) == ["counted"] * 4
+
+
+def test_a_stated_fraction_of_zero_trims_nobody() -> None:
+    seats = panel(0.1, 0.5, 0.9, trim={"method": "quantile", "fraction": 0.0})
+    found = _assess(seats, trim_fraction=0.3)
+    assert _states(found) == ["counted"] * 3
+    # All three count: 1.5 / 3.
+    assert found.values.trimmed_mean == pytest.approx(0.5)
+
+
+def test_failed_is_failed_even_if_the_report_trims_it() -> None:
+    trim = {"method": "quantile", "dropped_low": ["j1"], "dropped_high": []}
+    assert _states(_assess(panel(0.5, None, trim=trim))) == ["counted", "failed"]
+
+
+def test_trimmed_and_dissenting_are_two_things() -> None:
+    # At .5 with quorum .5: j0 fails and is trimmed low; j4 passes and is trimmed high; j1 fails
+    # and is counted. Three of five pass.
+    found = _assess(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, quorum=0.5)
+    assert found.decision is Decision.PASS
+    assert [(seat.trimmed, seat.dissent) for seat in found.seats] == [
+        (True, True),
+        (False, True),
+        (False, False),
+        (False, False),
+        (True, False),
+    ]
+
+
+def test_a_tie_at_our_cut_is_marked_and_a_reported_trim_never_is() -> None:
+    seats = panel(0.5, 0.5, 0.9)
+    assert [seat.tied for seat in _assess(seats).seats] == [True, False, False]
+    seats["trim"] = {"method": "quantile", "dropped_low": ["j0"], "dropped_high": ["j2"]}
+    assert not any(seat.tied for seat in _assess(seats).seats)
+
+
+@pytest.mark.parametrize("decision", ["inconclusive", "error", None])
+def test_without_a_side_nobody_dissents(decision: str | None) -> None:
+    found = _assess(panel(0.9, 0.1, decision=decision), threshold=0.5)
+    assert not any(seat.dissent for seat in found.seats)
+
+
+def test_figures_beside_each_other() -> None:
+    # .68 .71 .72 at .7: mean 2.11/3, sd sqrt(.0078/9/2), range .04, margin .01/3; a 2-1 split.
+    found = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
+    close = found.agreement
+    assert close.spread.raw == pytest.approx(0.9948)
+    assert close.sd == pytest.approx((0.0078 / 18) ** 0.5)
+    assert close.range == pytest.approx(0.04)
+    assert close.margin == pytest.approx(0.01 / 3)
+    # The variance .00043333 times 16.
+    assert close.closeness == pytest.approx(1 - 0.0078 / 18 * 16)
+    # They agree closely and still split: unit alpha says 0.
+    assert (close.alpha, found.band) == (0.0, Band.HIGH)
+    assert (found.votes.passes, found.votes.fails) == (2, 1)
+    assert (found.decisions.quorum, found.decisions.quorum_strict) == (
+        Decision.PASS,
+        Decision.FAIL,
+    )
+
+
+def test_a_single_juror_has_no_agreement() -> None:
+    found = _assess(panel(0.2), threshold=0.7)
+    assert (found.band, found.agreement.alpha, found.agreement.sd) == (None, None, None)
+    assert found.agreement.spread.reason == "single_juror"
+    assert found.escalation == ()
+
+
+def test_why_it_would_be_escalated() -> None:
+    # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267; / 2 * 12 = 2.56: low. 2-1 against .5: either
+    # pass turns it.
+    split = _assess(panel(0.9, 0.9, 0.1), threshold=0.5, quorum=0.5)
+    assert split.escalation == ("low agreement", "a split that one vote would turn")
+    # Close scores, but a split that turns.
+    close = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
+    assert close.escalation == ("a split that one vote would turn",)
+    # Unanimity that one vote would turn is no split.
+    united = _assess(panel(0.9, 0.9, 0.9), threshold=0.7, quorum=1.0)
+    assert united.pivotal == (0, 1, 2)
+    assert united.escalation == ()
+
+
+def test_a_word_without_an_agreement_raises_no_warning() -> None:
+    # One juror: a producer may still write "low".
+    lone = body(
+        juror("a", 0.9, model="claude-4"),
+        band="low",
+        agreement={"value": None, "metric": "krippendorff_alpha"},
+        generator={"model": "claude-3"},
+    )
+    found = _assess(lone)
+    assert (found.band, found.same_family) == (Band.LOW, True)
+    assert found.bias_warning is None
+    # With a figure beside it, the word counts.
+    lone["agreement"] = {"value": 0.1, "metric": "krippendorff_alpha"}
+    assert _assess(lone).bias_warning is not None
+
+
+@pytest.mark.parametrize(
+    ("scores", "strategy", "reasons"),
+    [
+        ((0.5, 0.5, 0.5), "quorum", 0),
+        ((0.5, 0.5, None), "quorum", 1),
+        ((0.5, 0.5, 0.5, 0.5, 0.5), "trimmed_mean", 0),
+        ((0.5, 0.5, 0.5, 0.5), "trimmed_mean", 1),  # the trim rule wants five
+        ((0.5, 0.5, 0.5, 0.5, None), "trimmed_mean", 2),
+        ((0.5, 0.5, 0.5, 0.5, 0.5, None), "trimmed_mean", 1),
+    ],
+)
+def test_degraded_panels(scores: tuple[float | None, ...], strategy: str, reasons: int) -> None:
+    assert len(_assess(panel(*scores), strategy=strategy, quorum=0.5).degraded) == reasons
+
+
+def test_the_report_may_mark_a_panel_as_degraded_itself() -> None:
+    assert _assess(panel(0.5, 0.6, trim={"method": "none", "degraded": True})).degraded
+    assert not _assess(panel(0.5, 0.6, trim={"method": "none", "degraded": False})).degraded
+
+
+def test_the_median_takes_over_and_says_so() -> None:
+    # Weighted (.2*9 + .9 + .8)/11 = .318 fails at .5; the median .8 passes.
+    value = panel(0.2, 0.9, 0.8, None, weights={"j0": 9.0})
+    found = _assess(value, threshold=0.5, strategy="weighted_average")
+    assert (found.rule.used, found.rule.reason) == (Strategy.MEDIAN, "failed: j3")
+    assert (found.decision, found.score) == (Decision.PASS, 0.8)
+    value["jurors"][3]["status"] = "abstained"
+    stays = _assess(value, threshold=0.5, strategy="weighted_average")
+    assert stays.decision is Decision.FAIL
+    assert stays.score == pytest.approx(3.5 / 11)
+
+
+def test_nobody_answered() -> None:
+    found = _assess(panel(None, None), threshold=0.5, quorum=0.5)
+    assert (found.decision, found.score, found.band) == (None, None, None)
+    assert _states(found) == ["failed", "failed"]
+    assert found.agreement.range is found.agreement.margin is None

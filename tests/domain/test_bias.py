@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.bias import Family, bias_warning, family, relatives, same_family
+from reviewdesk.domain.verdict import Ballot, Band, Generator
+from tests.domain.bodies import body, juror, read
+
+UNKNOWN = st.sampled_from([None, "", "house-model", "acme/judge-1", "o2-mini", "octo"])
+
+
+def _jurors(*models: str | None) -> tuple[Ballot, ...]:
+    seats = (juror(f"j{seat}", 0.5, model=model) for seat, model in enumerate(models))
+    return read(body(*seats)).ballots
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("claude-opus-4-7", "anthropic"),
+        ("anthropic/claude-sonnet-4-5", "anthropic"),
+        ("us.anthropic.claude-3-haiku", "anthropic"),
+        ("CLAUDE-3", "anthropic"),
+        ("gpt-4o", "openai"),
+        ("chatgpt-4o-latest", "openai"),
+        ("o1", "openai"),
+        ("o3-mini", "openai"),
+        ("openrouter/openai/o4-mini", "openai"),
+        ("gemini-2.5-pro", "gemini"),
+        ("models/gemini-1.5-flash", "gemini"),
+        ("google/some-new-thing", "gemini"),
+        *((f"{word}-1", "mistral") for word in ("mistral", "mixtral", "codestral")),
+        *((f"{word}-1", "mistral") for word in ("ministral", "magistral", "devstral")),
+    ],
+)
+def test_the_four_families(model: str, name: str) -> None:
+    assert family(model) == Family(name, extended=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("deepseek-r1", "deepseek"),
+        ("qwen2.5-72b", "qwen"),
+        ("meta-llama/llama-3-70b", "meta"),
+        ("grok-4", "xai"),
+        ("kimi-k2", "moonshot"),
+        ("moonshot-v1", "moonshot"),
+        ("command-r-plus", "cohere"),
+        ("glm-4", "zhipu"),
+        ("phi-4", "microsoft"),
+        ("nova-pro", "amazon"),
+    ],
+)
+def test_extended_families_are_marked(model: str, name: str) -> None:
+    assert family(model) == Family(name, extended=True)
+
+
+@pytest.mark.parametrize("model", ["o2-mini", "o10", "octo", "my-claude", "acme/judge", "", None])
+def test_unknown_is_no_family(model: str | None) -> None:
+    assert family(model) is None
+
+
+def test_a_vendor_helps_only_where_the_model_says_nothing() -> None:
+    assert family("judge-7", "Anthropic") == Family("anthropic")
+    assert family(None, "xai") == Family("xai", extended=True)
+    assert family("openai/judge-7") == Family("openai")
+    assert family("gpt-4o", "anthropic") == Family("openai")
+    assert family("judge-7", "acme") is None
+
+
+@given(UNKNOWN, st.lists(UNKNOWN, max_size=4))
+def test_unknown_equals_nothing_not_even_itself(
+    generator: str | None, models: list[str | None]
+) -> None:
+    assert same_family(_jurors(*models, generator), Generator(generator)) is None
+    assert relatives(_jurors(*models, generator), Generator(generator)) == ()
+
+
+@pytest.mark.parametrize(
+    ("generator", "models", "shared"),
+    [
+        ("claude-3", ("claude-4", "gpt-4o"), True),
+        ("claude-3", ("gpt-4o", "gemini-2.5-pro"), False),
+        ("claude-3", ("house-model", None), None),
+        ("claude-3", ("house-model", "gpt-4o"), False),
+        ("house-model", ("claude-4", "house-model"), None),
+        ("claude-3", (), None),
+        ("gemma-2", ("gemini-2.5-pro",), True),
+    ],
+)
+def test_same_family(generator: str, models: tuple[str, ...], shared: bool | None) -> None:
+    assert same_family(_jurors(*models), Generator(generator)) is shared
+
+
+@pytest.mark.parametrize("agreed", [*Band, None])
+@pytest.mark.parametrize("shared", [True, False, None])
+def test_the_warning_needs_low_agreement_and_a_relative(
+    agreed: Band | None, shared: bool | None
+) -> None:
+    warned = bias_warning(_jurors("claude-4", "gpt-4o"), Generator("claude-3"), agreed, shared)
+    assert (warned is not None) == (agreed is Band.LOW and shared is True)
+
+
+def test_the_warning_names_the_relatives_and_nobody_else() -> None:
+    seats = _jurors("claude-4", "gpt-4o", "claude-3")
+    warned = bias_warning(seats, Generator("anthropic/claude-3"), Band.LOW, shared=True)
+    assert warned is not None
+    assert "j0, j2" in warned
+    assert "j1" not in warned
+    assert "anthropic" in warned
+
+
+def test_a_reported_kinship_that_the_models_do_not_show_still_warns() -> None:
+    warned = bias_warning(_jurors("house-model"), Generator(None), Band.LOW, shared=True)
+    assert warned is not None
+    assert "j0" not in warned

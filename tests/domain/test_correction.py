@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from statistics import NormalDist
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.correction import (
+    Status,
+    Z,
+    corrected,
+    rate_or_zero,
+    rogan_gladen,
+    wald,
+)
+
+PERCENT = st.integers(0, 100)
+
+
+def test_z_is_the_two_sided_95_percent_point() -> None:
+    # Oracle: the standard library's inverse normal.
+    assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z
+
+
+@pytest.mark.parametrize(
+    ("observed", "sensitivity", "specificity", "rate", "status"),
+    [
+        # (.5 + .8 - 1) / .7.
+        (0.5, 0.9, 0.8, 3 / 7, Status.OK),
+        # A perfect judge needs none.
+        (0.37, 1.0, 1.0, 0.37, Status.OK),
+        # J = .5 is not weak; (.5 + .7 - 1) / .5.
+        (0.5, 0.8, 0.7, 0.4, Status.OK),
+        # J = .3: (.5 + .6 - 1) / .3.
+        (0.5, 0.7, 0.6, 1 / 3, Status.WEAK_JUDGE),
+        # (.1 + .8 - 1) / .7 is negative; (.95 - .2) / .7 is over one.
+        (0.1, 0.9, 0.8, 0.0, Status.OK),
+        (0.95, 0.9, 0.8, 1.0, Status.OK),
+        # Youden's J is 0, then negative.
+        (0.3, 0.5, 0.5, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.2, 0.3, 0.3, Status.SKIPPED_NO_SIGNAL),
+        # .9 + .1 - 1 and .7 + .3 - 1 are zero but for rounding.
+        (0.3, 0.9, 0.1, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.7, 0.3, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.0, 0.0, 0.3, Status.SKIPPED_NO_SIGNAL),
+    ],
+)
+def test_rogan_gladen(
+    observed: float, sensitivity: float, specificity: float, rate: float, status: Status
+) -> None:
+    found, how = rogan_gladen(observed, sensitivity, specificity)
+    assert found == pytest.approx(rate, abs=1e-12)
+    assert how is status
+
+
+@given(PERCENT, PERCENT, PERCENT)
+def test_it_undoes_what_the_judge_does_to_a_rate(true: int, sens: int, spec: int) -> None:
+    assume(sens + spec > 100)
+    share, hit, reject = (Fraction(value, 100) for value in (true, sens, spec))
+    # What the judge would report of a true share, in exact fractions.
+    observed = share * hit + (1 - share) * (1 - reject)
+    found, _ = rogan_gladen(float(observed), float(hit), float(reject))
+    assert found == pytest.approx(float(share), abs=1e-9)
+
+
+@given(PERCENT, PERCENT, PERCENT, st.integers(0, 500))
+def test_wald_against_the_formula_in_another_form(
+    observed: int, sens: int, spec: int, n: int
+) -> None:
+    p, hit, reject = observed / 100, sens / 100, spec / 100
+    low, high = wald(p, hit, reject, n)
+    # In whole hundredths: the half width is z * sqrt(k (100 - k)) / (100 sqrt(n)).
+    half = NormalDist().inv_cdf(0.975) * (observed * (100 - observed)) ** 0.5 / 100
+    half = half / n**0.5 if n else 0.0
+    ends = [max(0.0, p - half), min(1.0, p + half)]
+    if sens + spec > 100:
+        false_passes = (100 - spec) / 100
+        ends = [(end - false_passes) * 100 / (sens + spec - 100) for end in ends]
+        ends = [min(max(end, 0.0), 1.0) for end in ends]
+    assert (low, high) == pytest.approx(tuple(sorted(ends)), abs=1e-7)
+    assert 0 <= low <= high <= 1
+
+
+def test_wald_worked() -> None:
+    # z * sqrt(.25 / 200) = .0692952; (.3 -+ .0692952) / .7.
+    low, high = wald(0.5, 0.9, 0.8, 200)
+    assert (low, high) == pytest.approx((0.329578, 0.527565), abs=1e-6)
+
+
+def test_no_trusted_set_has_zero_width() -> None:
+    assert wald(0.5, 0.9, 0.8, 0) == pytest.approx((3 / 7, 3 / 7))
+    assert corrected(0.5, 0.0, 0.0, 0).low == corrected(0.5, 0.0, 0.0, 0).high == 0.5
+
+
+def test_a_judge_without_signal_keeps_the_raw_band() -> None:
+    found = corrected(0.5, 0.5, 0.5, 100)
+    assert (found.rate, found.status) == (0.5, Status.SKIPPED_NO_SIGNAL)
+    # z * sqrt(.25 / 100) = .0979982.
+    assert (found.low, found.high) == pytest.approx((0.4020018, 0.5979982), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "rate"), [(3, 4, 0.75), (0, 4, 0.0), (0, 0, 0.0), (0.5, 2, 0.25)]
+)
+def test_a_rate_of_nothing_is_zero(part: float, whole: float, rate: float) -> None:
+    assert rate_or_zero(part, whole) == rate

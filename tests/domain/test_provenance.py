@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.provenance import canonical_json, content_hash, item_hash
+from tests.domain.bodies import body, juror, panel, read
+
+CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}
+
+
+def _mismatches(value: dict[str, Any], **defaults: Any) -> tuple[str, ...]:
+    return assess(read(value, **defaults)).mismatches
+
+
+def test_canonical_json_is_compact_sorted_utf8() -> None:
+    assert canonical_json({"b": [1, None], "a": "ü"}) == '{"a":"ü","b":[1,null]}'.encode()
+    with pytest.raises(ValueError, match="JSON compliant"):
+        canonical_json(float("nan"))
+
+
+def test_item_hash_is_over_the_five_content_keys() -> None:
+    # Written out by hand: input, output, alternative, reference, rubric.
+    text = '["in","out",null,["r1","r2"],"rü"]'
+    assert item_hash(body(**CONTENT), "run") == hashlib.sha256(text.encode()).hexdigest()
+
+
+@given(st.sampled_from(["jurors", "decision", "score", "threshold", "quorum", "strategy", "id"]))
+def test_a_label_serves_every_panel(key: str) -> None:
+    changed = body(**CONTENT) | {key: "something else"}
+    assert item_hash(changed, "another run") == item_hash(body(**CONTENT), "run")
+
+
+@pytest.mark.parametrize("key", ["input", "output", "alternative", "reference", "rubric"])
+def test_other_content_is_another_item(key: str) -> None:
+    changed = body(**(CONTENT | {key: "something else"}))
+    assert item_hash(changed, "run") != item_hash(body(**CONTENT), "run")
+    assert content_hash(changed) != content_hash(body(**CONTENT))
+
+
+@pytest.mark.parametrize("output", [None, "", "absent"])
+def test_without_an_output_a_label_does_not_travel(output: str | None) -> None:
+    value = body(**{key: text for key, text in CONTENT.items() if key != "output"})
+    if output != "absent":
+        value["output"] = output
+    shown = "null" if output is None or output == "absent" else '""'
+    text = f'["in",{shown},null,["r1","r2"],"rü","run","v"]'
+    assert item_hash(value, "run") == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_report_that_keeps_its_own_rules_has_no_mismatch() -> None:
+    value = panel(
+        0.9, 0.8, 0.7, 0.2, 0.1,
+        decision="pass", band="low", escalate_for_review=True, same_family=False,
+        agreement={"value": 0.0, "metric": "krippendorff_alpha"},
+        trim={"method": "quantile", "fraction": 0.2, "dropped_low": ["j4"], "dropped_high": ["j0"]},
+    )  # fmt: skip
+    assert _mismatches(value, threshold=0.5, quorum=0.6) == ()
+
+
+def test_quorum_only_where_neither_reading_gives_the_decision() -> None:
+    # Of four seats three voted, two of them pass: 2/4 is under .6, 2/3 over it.
+    seats = panel(0.9, 0.8, 0.1, None)
+    for decision in ("pass", "fail"):
+        assert _mismatches(seats | {"decision": decision}, threshold=0.5, quorum=0.6) == ()
+    # One of three gives fail under both.
+    (text,) = _mismatches(panel(0.9, 0.1, 0.1, decision="pass"), threshold=0.5, quorum=0.6)
+    assert "reported pass" in text
+    assert "1 of 3 against 0.6 gives fail" in text
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        {"quorum": 0.6},  # no threshold, so no votes
+        {"threshold": 0.5},  # no quorum
+        {"threshold": 0.5, "quorum": 0.6, "strategy": "mean"},  # not what it was decided by
+    ],
+)
+def test_quorum_is_not_held_against_what_has_none(defaults: dict[str, Any]) -> None:
+    assert _mismatches(panel(0.9, 0.1, 0.1, decision="pass"), **defaults) == ()
+    assert (
+        _mismatches(panel(0.9, 0.1, 0.1, decision="inconclusive"), threshold=0.5, quorum=0.6) == ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "band", "ours"),
+    [
+        # Votes at .5: a split has unit alpha 0, low; unanimity 1, high.
+        ("krippendorff_alpha", (0.9, 0.9, 0.1), "high", "low"),
+        ("krippendorff_alpha", (0.9, 0.8, 0.6), "medium", "high"),
+        # r_WG of .9 .8 .6: squares .0178 + .0011 + .0278 = .0467; / 2 * 12 = .28: .72, medium.
+        ("r_wg", (0.9, 0.8, 0.6), "high", "medium"),
+    ],
+)
+def test_band_under_the_metric_that_the_report_names(
+    metric: str, scores: tuple[float, ...], band: str, ours: str
+) -> None:
+    stated = panel(*scores, band=band, agreement={"value": 0.5, "metric": metric})
+    assert _mismatches(stated, threshold=0.5) == (
+        f"band: reported {band}, but {metric} gives {ours}",
+    )
+    assert _mismatches(stated | {"band": ours}, threshold=0.5) == ()
+    unknown = stated | {"agreement": {"value": 0.5, "metric": "pairwise"}}
+    assert _mismatches(unknown, threshold=0.5) == ()
+
+
+def test_escalation_under_the_metric_that_the_report_names() -> None:
+    alpha = {"value": 0.0, "metric": "krippendorff_alpha"}
+    split = panel(0.9, 0.9, 0.1, agreement=alpha)
+    assert _mismatches(split, threshold=0.5) == ()
+    assert _mismatches(split | {"escalate_for_review": True}, threshold=0.5) == ()
+    (text,) = _mismatches(split | {"escalate_for_review": False}, threshold=0.5)
+    assert text.startswith("escalation: not reported")
+    united = panel(0.9, 0.9, 0.9, agreement=alpha, escalate_for_review=True)
+    (text,) = _mismatches(united, threshold=0.5)
+    assert text.startswith("escalation: reported")
+    # Other metrics may have other reasons to escalate.
+    united["agreement"] = {"value": 1.0, "metric": "r_wg"}
+    assert _mismatches(united, threshold=0.5) == ()
+
+
+def test_same_family_where_the_models_say_otherwise() -> None:
+    value = body(juror("a", 0.5, model="claude-4"), same_family=False, generator={"model": "gpt-4"})
+    assert _mismatches(value) == ()
+    value["generator"] = {"model": "claude-3"}
+    assert _mismatches(value) == ("same family: reported no, but the models say yes",)
+    # What the models leave unknown is not held against the report.
+    value["generator"] = {"model": "house-model"}
+    assert _mismatches(value | {"same_family": True}) == ()
+
+
+def test_trims_are_compared_as_scores_not_names() -> None:
+    # .1 .1 .5 .9 .9 drops one .1 and one .9: which of the twins went is all one.
+    stated = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j1"], "dropped_high": ["j3"]}
+    seats = panel(0.1, 0.1, 0.5, 0.9, 0.9, trim=stated)
+    assert _mismatches(seats) == ()
+    stated["dropped_high"] = ["j2"]
+    assert _mismatches(seats) == ("trim: reported 0.1 / 0.5, but 0.2 down drops 0.1 / 0.9",)
+    assert _mismatches(seats | {"trim": stated | {"method": "median"}}) == ()
+
+
+def test_a_trim_of_nobody_is_held_to_its_own_fraction() -> None:
+    stated = {"method": "quantile", "fraction": 0.0, "dropped_low": [], "dropped_high": []}
+    seats = panel(0.1, 0.2, 0.5, 0.8, 0.9, trim=stated)
+    assert _mismatches(seats) == ()
+    # The verdict's own 0 also stands before the report's .2.
+    assert _mismatches(seats, trim_fraction=0.2) == ()
+
+
+def test_a_ballot_that_contradicts_its_score() -> None:
+    value = body(juror("a", 0.2, **{"pass": True}), juror("b", 0.9))
+    assert _mismatches(value, threshold=0.7) == (
+        "a: stated pass with score 0.2 against threshold 0.7",
+    )

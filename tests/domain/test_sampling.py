@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.sampling import (
+    FIRST_REST,
+    STRATA,
+    audit_shares,
+    audit_size,
+    draw,
+    draw_key,
+    stratum,
+)
+from reviewdesk.domain.verdict import Decision
+
+SIZES = st.dictionaries(st.integers(0, 5), st.one_of(st.integers(0, 40), st.integers(0, 3000)))
+RUNS = st.lists(st.integers(0, 5), max_size=150)
+
+
+def _ids(strata: list[int]) -> list[str]:
+    return [f"v{i}" for i in range(len(strata))]
+
+
+@pytest.mark.parametrize(
+    ("decision", "flagged", "name"),
+    [
+        (Decision.PASS, True, "flagged/pass"),
+        (Decision.FAIL, True, "flagged/fail"),
+        (Decision.INCONCLUSIVE, True, "flagged/none"),
+        (Decision.PASS, False, "rest/pass"),
+        (Decision.FAIL, False, "rest/fail"),
+        (Decision.ERROR, False, "rest/none"),
+        (None, False, "rest/none"),
+    ],
+)
+def test_strata(decision: Decision | None, flagged: bool, name: str) -> None:
+    assert STRATA[stratum(decision, flagged=flagged)] == name
+
+
+@pytest.mark.parametrize(
+    ("rest", "size"),
+    # At least thirty, at most all, else a tenth rounded up.
+    [(0, 0), (1, 1), (29, 29), (30, 30), (31, 30), (300, 30), (301, 31), (400, 40), (1000, 100),
+     (1001, 101)],
+)  # fmt: skip
+def test_audit_size(rest: int, size: int) -> None:
+    assert audit_size(rest) == size
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shares"),
+    [
+        # Flagged strata are no part of it.
+        ({0: 50, 1: 20}, {}),
+        ({0: 50, 3: 0}, {}),
+        ({0: 50, 3: 1}, {3: 1}),
+        ({3: 20, 4: 9}, {3: 20, 4: 9}),
+        # 30 of 60 + 40: 18 and 12.
+        ({3: 60, 4: 40}, {3: 18, 4: 12}),
+        # 100 of 1000: 60.3, 30.1 and 9.6 floor to 99; the largest remainder gets the last.
+        ({3: 603, 4: 301, 5: 96}, {3: 60, 4: 30, 5: 10}),
+        # 30 of 29 + 2 = 31: 28.06 and 1.94.
+        ({3: 29, 4: 2}, {3: 28, 4: 2}),
+        # 101 of 1002: 100.80 and 0.10 twice floor to 100; the minimum of one each makes it 102,
+        # and the largest gives one back.
+        ({3: 1000, 4: 1, 5: 1}, {3: 99, 4: 1, 5: 1}),
+        # 30 of 204: 15.00, 14.85 and .15 -> 15, 14 and 1: exact.
+        ({3: 102, 4: 101, 5: 1}, {3: 15, 4: 14, 5: 1}),
+    ],
+)
+def test_audit_shares(sizes: dict[int, int], shares: dict[int, int]) -> None:
+    assert audit_shares(sizes) == shares
+
+
+@given(SIZES)
+def test_shares_sum_to_the_audit_and_fit_their_strata(sizes: dict[int, int]) -> None:
+    shares = audit_shares(sizes)
+    rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
+    total = sum(rest.values())
+    assert shares.keys() == rest.keys()
+    assert all(1 <= shares[h] <= n for h, n in rest.items())
+    # The audit is all of the rest or thirty and more, so that one for each of three fits in it.
+    assert sum(shares.values()) == audit_size(total)
+    for h, n in rest.items():
+        # Rounding moves a share by less than one, and so does each minimum of the two others, which
+        # the largest gives.
+        assert abs(shares[h] - audit_size(total) * n / total) < 2
+
+
+def test_the_draw_key_is_sha256_of_seed_and_id() -> None:
+    assert draw_key("seed", "v1") == hashlib.sha256(b"seedv1").digest()
+
+
+@given(RUNS, st.text(max_size=5))
+def test_the_mixed_order_is_the_order_of_the_keys(strata: list[int], seed: str) -> None:
+    ids = _ids(strata)
+    drawn = draw(ids, strata, seed)
+    by_key = sorted(ids, key=lambda name: draw_key(seed, name))
+    assert [by_key.index(name) for name in ids] == drawn.mixed
+
+
+@given(RUNS, st.text(max_size=5))
+def test_a_stratums_ranks_are_the_mixed_order_within_it(strata: list[int], seed: str) -> None:
+    drawn = draw(_ids(strata), strata, seed)
+    for h in set(strata):
+        inside = sorted((i for i, s in enumerate(strata) if s == h), key=drawn.mixed.__getitem__)
+        assert [drawn.rank[i] for i in inside] == list(range(len(inside)))
+        assert drawn.sizes[h] == len(inside)
+
+
+@given(RUNS.flatmap(lambda s: st.tuples(st.just(s), st.permutations(range(len(s))))))
+def test_the_order_of_the_file_does_not_matter(case: tuple[list[int], list[int]]) -> None:
+    strata, shuffled = case
+    ids = _ids(strata)
+    first = draw(ids, strata, "seed")
+    second = draw([ids[i] for i in shuffled], [strata[i] for i in shuffled], "seed")
+    for place, i in enumerate(shuffled):
+        assert second.rank[place] == first.rank[i]
+        assert second.audit[place] == first.audit[i]
+        assert second.order[place] == first.order[i]
+        assert second.mixed[place] == first.mixed[i]
+
+
+def test_another_seed_is_another_permutation() -> None:
+    strata = [3] * 40
+    # Two of 40! orders.
+    assert draw(_ids(strata), strata, "a").rank != draw(_ids(strata), strata, "b").rank
+
+
+@given(RUNS)
+def test_the_audit_is_the_beginning_of_each_rest_stratum(strata: list[int]) -> None:
+    drawn = draw(_ids(strata), strata, "seed")
+    assert sum(drawn.audit) == audit_size(sum(h >= FIRST_REST for h in strata))
+    for i, h in enumerate(strata):
+        assert drawn.audit[i] == (drawn.rank[i] < drawn.audited.get(h, 0))
+
+
+@given(RUNS)
+def test_the_queue_holds_everyone_once_and_the_unaudited_last(strata: list[int]) -> None:
+    drawn = draw(_ids(strata), strata, "seed")
+    assert sorted(drawn.order) == sorted(drawn.mixed) == list(range(len(strata)))
+    asked = [h < FIRST_REST or drawn.audit[i] for i, h in enumerate(strata)]
+    for i, wanted in enumerate(asked):
+        assert wanted == (drawn.order[i] < sum(asked))
+    # Each of the three parts keeps the permutation's order.
+    for part in ({i for i, h in enumerate(strata) if h < FIRST_REST},
+                 {i for i in range(len(strata)) if drawn.audit[i]},
+                 {i for i, wanted in enumerate(asked) if not wanted}):  # fmt: skip
+        by_order = sorted(part, key=drawn.order.__getitem__)
+        assert by_order == sorted(part, key=drawn.mixed.__getitem__)
+
+
+def test_the_audit_is_spread_evenly_among_the_flagged() -> None:
+    # 60 flagged and an audit of 30: two flagged to one audited all the way through.
+    strata = [0] * 60 + [3] * 300
+    drawn = draw(_ids(strata), strata, "seed")
+    at = {drawn.order[i]: drawn.audit[i] for i in range(len(strata)) if drawn.order[i] < 90}
+    seen = 0
+    for place in range(90):
+        seen += at[place]
+        assert abs(seen - (place + 1) / 3) <= 1
+    assert seen == 30
+
+
+def test_an_empty_run_has_an_empty_draw() -> None:
+    drawn = draw([], [], "seed")
+    assert (drawn.rank, drawn.audit, drawn.order, drawn.mixed) == ([], [], [], [])
+    assert (drawn.sizes, drawn.audited) == ({}, {})

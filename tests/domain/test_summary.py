@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewdesk.domain.records import Calibration, Design, Truth
+from reviewdesk.domain.sampling import LabelledVerdict
+from reviewdesk.domain.summary import (
+    ESCALATED_ONLY,
+    Labelled,
+    RunFigures,
+    confidence,
+    make_rows,
+    summarise,
+)
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.errors import UsageError
+
+PASS, FAIL = Decision.PASS, Decision.FAIL
+FLAGGED_PASS, REST_PASS, REST_FAIL, REST_NONE = 0, 3, 4, 5
+
+
+def _labelled(
+    decision: Decision | None, truth: str, score: float | None = 0.8, **more: Any
+) -> Labelled:
+    side = {PASS: REST_PASS, FAIL: REST_FAIL}.get(decision, REST_NONE) if decision else REST_NONE
+    fields: dict[str, Any] = {
+        "key": 1,
+        "id": "v",
+        "item": b"",
+        "decision": decision,
+        "score": score,
+        "stated_score": None,
+        "confidence": None,
+        "passes": 2,
+        "answered": 3,
+    }
+    place = LabelledVerdict(more.pop("stratum", side), more.pop("rank", 0), Truth(truth))
+    return Labelled(**(fields | more), place=place)
+
+
+def _figures(passed: int = 8, failed: int = 2, **more: Any) -> RunFigures:
+    fields: dict[str, Any] = {
+        "confidence_source": "support",
+        "scores_stated": False,
+        "sizes": {REST_PASS: passed, REST_FAIL: failed},
+    }
+    return RunFigures(passed, failed, **(fields | more))
+
+
+@pytest.mark.parametrize(
+    ("source", "passed", "failed"),
+    [
+        # A score of .8 supports a pass by .8 and a fail by .2.
+        ("support", 0.8, 0.2),
+        ("score", 0.8, 0.8),
+        ("reported", 0.6, 0.6),
+        # Two of three votes.
+        ("vote_share", 2 / 3, 1 / 3),
+    ],
+)
+def test_confidence_sources(source: str, passed: float, failed: float) -> None:
+    for decision, expected in ((PASS, passed), (FAIL, failed)):
+        row = _labelled(decision, "pass", confidence=0.6)
+        assert confidence(row, source, scores_stated=False) == pytest.approx(expected)
+
+
+def test_the_reports_score_is_not_mixed_with_ours() -> None:
+    row = _labelled(PASS, "pass", 0.8, stated_score=0.9)
+    assert confidence(row, "support", scores_stated=True) == 0.9
+    assert confidence(row, "support", scores_stated=False) == 0.8
+    unsaid = _labelled(PASS, "pass", 0.8)
+    assert confidence(unsaid, "support", scores_stated=True) is None
+
+
+@pytest.mark.parametrize("source", ["support", "score", "reported", "vote_share"])
+def test_what_is_missing_is_no_confidence(source: str) -> None:
+    row = _labelled(PASS, "pass", None, passes=0, answered=0)
+    assert confidence(row, source, scores_stated=False) is None
+
+
+def test_an_unknown_source_is_refused() -> None:
+    with pytest.raises(UsageError, match="agreement"):
+        make_rows([], _figures(), "agreement")
+
+
+@pytest.mark.parametrize(
+    ("decision", "truth", "correct"),
+    [(PASS, "pass", True), (PASS, "fail", False), (FAIL, "fail", True), (FAIL, "pass", False)],
+)
+def test_correct_is_decision_against_truth(decision: Decision, truth: str, correct: bool) -> None:
+    row = _labelled(decision, truth)
+    assert row.decided
+    assert row.correct is correct
+
+
+def test_what_makes_no_row_is_counted() -> None:
+    labels = [
+        _labelled(PASS, "pass", rank=0),
+        _labelled(PASS, "unsure", rank=1),
+        _labelled(PASS, "disputed", rank=2),
+        _labelled(Decision.INCONCLUSIVE, "pass", rank=0),
+        _labelled(None, "unsure", rank=1),
+        _labelled(Decision.ERROR, "fail", rank=2),
+    ]
+    found = summarise(labels, _figures(sizes={REST_PASS: 8, REST_FAIL: 2, REST_NONE: 3}))
+    assert found.labelled.n == 1
+    assert (found.unsure, found.disputed, found.no_verdict) == (2, 1, 3)
+
+
+def test_rows_carry_the_draws_weights() -> None:
+    # Three of eight passes from the start; the fail stands outside its prefix.
+    labels = [_labelled(PASS, "pass", rank=rank) for rank in range(3)]
+    labels.append(_labelled(FAIL, "fail", rank=1))
+    made = make_rows(labels, _figures())
+    assert made.weights == pytest.approx([8 / 3] * 3 + [0.0])
+    assert made.rows.confidence.tolist() == pytest.approx([0.8] * 3 + [0.2])
+    assert made.rows.weight.tolist() == [1.0] * 4
+
+
+def _strip(*labels: Labelled, **figures: Any) -> Calibration:
+    return summarise(labels, _figures(**figures))
+
+
+def test_labelled_counts_each_once_and_population_what_it_stands_for() -> None:
+    # Passes: one right, one wrong of 8 (4 each). Fails: one right of 2 (weighs 2).
+    found = _strip(
+        _labelled(PASS, "pass", rank=0),
+        _labelled(PASS, "fail", rank=1),
+        _labelled(FAIL, "fail", 0.3, rank=0),
+    )
+    assert found.design is Design.WEIGHTED
+    assert found.labelled.accuracy == pytest.approx(2 / 3)
+    assert found.population is not None
+    # Right are 4 + 2 of the 10 that the labels stand for.
+    assert found.population.accuracy == pytest.approx(0.6)
+    # 8 of the 10 decided passed, in both lines.
+    assert found.labelled.observed_positive_rate == 0.8
+    assert found.population.observed_positive_rate == 0.8
+    # Raw counts beside weighted rates: sensitivity 4/4, specificity 2/(2 + 4).
+    assert (found.population.tp, found.population.tn, found.population.fp) == (1, 1, 1)
+    assert found.population.specificity == pytest.approx(1 / 3)
+    # Confidences .8 .8 .7 against 1, 0, 1: (4 * .04 + 4 * .64 + 2 * .09) / 10.
+    assert found.population.brier == pytest.approx(0.29)
+    assert found.headline is found.population
+
+
+def test_a_census_reads_the_same_on_both_lines() -> None:
+    found = _strip(
+        _labelled(PASS, "pass", rank=0), _labelled(FAIL, "pass", rank=0), passed=1, failed=1
+    )
+    assert found.design is Design.CENSUS
+    assert found.population == found.labelled
+
+
+@pytest.mark.parametrize(
+    ("labels", "sizes", "design", "warning"),
+    [
+        ([], {REST_PASS: 8}, Design.NONE, "no labels yet"),
+        (
+            [_labelled(PASS, "pass", stratum=FLAGGED_PASS)],
+            {FLAGGED_PASS: 3, REST_PASS: 8},
+            Design.ESCALATED_ONLY,
+            ESCALATED_ONLY,
+        ),
+        ([_labelled(PASS, "pass", rank=5)], {REST_PASS: 8}, Design.AD_HOC, "outside the draw"),
+        (
+            [_labelled(PASS, "pass")],
+            {FLAGGED_PASS: 3, REST_PASS: 8},
+            Design.PARTIAL,
+            "no negative-truth labels",
+        ),
+    ],
+)
+def test_without_every_stratum_there_is_no_population_line(
+    labels: list[Labelled], sizes: dict[int, int], design: Design, warning: str
+) -> None:
+    found = _strip(*labels, sizes=sizes)
+    assert (found.design, found.population) == (design, None)
+    assert found.headline is found.labelled
+    assert any(warning in text for text in found.warnings)
+
+
+def _warned(*labels: Labelled, **figures: Any) -> str:
+    return "\n".join(_strip(*labels, **figures).warnings)
+
+
+def test_warnings_of_the_confusion() -> None:
+    only_bad = _warned(_labelled(PASS, "fail"), _labelled(FAIL, "fail"))
+    assert "no positive-truth labels" in only_bad
+    assert "no negative-truth" not in only_bad
+    both = [_labelled(PASS, "pass", rank=0), _labelled(FAIL, "fail", rank=0)]
+    assert _strip(*both).warnings == ()
+    # Sensitivity 1, specificity 1/3 (two of three bad ones passed): J = .33.
+    weak = [_labelled(PASS, "fail", rank=1), _labelled(PASS, "fail", rank=2)]
+    assert "weak judge: Youden's J is 0.33" in _warned(*both, *weak, passed=3, failed=1)
+    # One right and one wrong of each truth: J = 0.
+    wrong = [_labelled(PASS, "fail", rank=1), _labelled(FAIL, "pass", rank=1)]
+    assert "no signal" in _warned(*both, *wrong, passed=2, failed=2)
+
+
+def test_verdicts_without_that_confidence_are_left_out_and_told() -> None:
+    labels = [_labelled(PASS, "pass", rank=0), _labelled(FAIL, "fail", None, rank=0)]
+    found = _strip(*labels)
+    assert found.labelled.n == 1
+    assert "1 labelled verdicts have no confidence" in "\n".join(found.warnings)
+
+
+def test_the_source_asked_for_is_the_source_named() -> None:
+    assert _strip().confidence_source == "support"
+    asked = summarise([_labelled(PASS, "pass")], _figures(), "vote_share")
+    assert asked.confidence_source == "vote_share"
+    # 2/3 of the votes for what was right: (1/3)².
+    assert asked.labelled.brier == pytest.approx(1 / 9)
+
+
+def test_nothing_decided_has_no_observed_rate() -> None:
+    assert _strip(passed=0, failed=0, sizes={}).labelled.observed_positive_rate is None

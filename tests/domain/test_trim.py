@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.trim import trim, trim_count, trimmed_mean
+from reviewdesk.domain.verdict import Rounding
+from tests.domain.bodies import GRID, maybe
+
+SCORES = st.lists(maybe(GRID), max_size=12)
+PERCENT = st.integers(0, 49)
+ROUNDINGS = st.sampled_from(Rounding)
+
+
+@pytest.mark.parametrize(
+    ("scores", "mean", "trimmed"),
+    [
+        # (72+78+81+84+89)/5 = 404/5; without 72 and 89: 243/3.
+        ((72, 78, 81, 84, 89), Fraction(404, 5), Fraction(81)),
+        # One bought juror: (30+78+81+84+89)/5 = 362/5; without 30 and 89: 243/3.
+        ((30, 78, 81, 84, 89), Fraction(362, 5), Fraction(81)),
+        # Two bought jurors: (30+35+81+84+89)/5 = 319/5; without 30 and 89: 200/3 = 66.67.
+        ((30, 35, 81, 84, 89), Fraction(319, 5), Fraction(200, 3)),
+    ],
+)
+@pytest.mark.parametrize("scale", [1, 100])
+def test_worked_panels(
+    scores: tuple[int, ...], mean: Fraction, trimmed: Fraction, scale: int
+) -> None:
+    panel = [score / scale for score in scores]
+    # A fraction of 0 trims nobody, so that it gives the mean.
+    assert trimmed_mean(panel, 0.0) == pytest.approx(float(mean / scale), abs=1e-12)
+    assert trimmed_mean(panel, 0.2) == pytest.approx(float(trimmed / scale), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "fraction", "down", "nearest", "up"),
+    [
+        # x = fraction * n; nobody is dropped of one or two, and at most (n-1)//2 of more.
+        (0, 0.2, 0, 0, 0),
+        (1, 0.4, 0, 0, 0),
+        (2, 0.4, 0, 0, 0),
+        (3, 0.2, 1, 1, 1),  # x = 0.6: over 1/2; rounds to 1; ceiling 1
+        (4, 0.2, 1, 1, 1),  # x = 0.8
+        (5, 0.2, 1, 1, 1),  # x = 1 exactly, though 0.2 is no binary fraction
+        (5, 0.1, 0, 0, 1),  # x = 1/2 is not over 1/2; half goes to even 0; ceiling 1
+        (5, 0.3, 1, 2, 2),  # x = 3/2: floor 1; half goes to even 2; ceiling 2
+        (5, 0.49, 2, 2, 2),  # x = 2.45: cap 2; ceiling 3 is capped to 2
+        (3, 0.49, 1, 1, 1),  # x = 1.47: ceiling 2 is capped to 1
+        (7, 0.2, 1, 1, 2),  # x = 1.4
+        (9, 0.2, 1, 2, 2),  # x = 1.8
+        (10, 0.2, 2, 2, 2),
+        (10, 0.3, 3, 3, 3),  # x = 3, where 0.3 * 10 in floats is 3.0000000000000004
+        (15, 0.1, 1, 2, 2),  # x = 3/2: half to even 2
+        (25, 0.1, 2, 2, 3),  # x = 5/2: half to even 2
+        (100, 0.29, 29, 29, 29),  # 0.29 * 100 in floats is 28.999999999999996
+        (11, 0.0, 0, 0, 0),
+    ],
+)
+def test_how_many_are_dropped(n: int, fraction: float, down: int, nearest: int, up: int) -> None:
+    assert trim_count(n, fraction) == down
+    assert trim_count(n, fraction, Rounding.DOWN) == down
+    assert trim_count(n, fraction, Rounding.NEAREST) == nearest
+    assert trim_count(n, fraction, Rounding.UP) == up
+
+
+def _count_by_hand(n: int, percent: int, rounding: Rounding) -> int:
+    """The rule in whole hundredths, without a fraction or a float."""
+    if n < 3:
+        return 0
+    whole, rest = divmod(percent * n, 100)
+    if rounding is Rounding.UP:
+        whole += rest > 0
+    elif rounding is Rounding.NEAREST:
+        whole += rest > 50 or (rest == 50 and whole % 2 == 1)
+    elif whole == 0 and rest > 50:
+        whole = 1
+    return min(whole, (n - 1) // 2)
+
+
+@given(st.integers(0, 400), PERCENT, ROUNDINGS)
+def test_counts_agree_with_arithmetic_in_hundredths(
+    n: int, percent: int, rounding: Rounding
+) -> None:
+    assert trim_count(n, percent / 100, rounding) == _count_by_hand(n, percent, rounding)
+
+
+@given(SCORES, PERCENT, ROUNDINGS)
+def test_every_score_is_dropped_or_kept_once(
+    scores: list[float | None], percent: int, rounding: Rounding
+) -> None:
+    cut = trim(scores, percent / 100, rounding)
+    present = [score for score in scores if score is not None]
+    low, high = ([scores[seat] for seat in side] for side in (cut.low, cut.high))
+    assert not set(cut.low) & set(cut.high)
+    assert len(low) == len(high) == cut.per_side
+    assert cut.per_side <= max(0, (len(present) - 1) // 2)
+    # An independent order of the scores alone says which values go.
+    ranked = sorted(present)
+    assert sorted(score for score in low if score is not None) == ranked[: cut.per_side]
+    assert (
+        sorted(score for score in high if score is not None)
+        == (ranked[len(ranked) - cut.per_side :])
+    )
+
+
+@given(SCORES.flatmap(lambda scores: st.tuples(st.just(scores), st.permutations(scores))), PERCENT)
+def test_seat_order_does_not_change_what_is_dropped(
+    panels: tuple[list[float | None], list[float | None]], percent: int
+) -> None:
+    dropped = []
+    for scores in panels:
+        cut = trim(scores, percent / 100)
+        dropped.append(
+            tuple(sorted(scores[s] or 0.0 for s in side) for side in (cut.low, cut.high))
+        )
+    assert dropped[0] == dropped[1]
+    first, second = (trimmed_mean(scores, percent / 100) for scores in panels)
+    assert first == (None if second is None else pytest.approx(second, abs=1e-12))
+
+
+@given(st.lists(GRID, min_size=1, max_size=12), PERCENT, ROUNDINGS)
+def test_the_mean_of_the_rest_is_exact(
+    scores: list[float], percent: int, rounding: Rounding
+) -> None:
+    count = _count_by_hand(len(scores), percent, rounding)
+    # The grid is in twentieths, so that the sum of the kept ones is a whole number of them.
+    twentieths = sorted(round(score * 20) for score in scores)[count : len(scores) - count]
+    expected = Fraction(sum(twentieths), 20 * len(twentieths))
+    assert trimmed_mean(scores, percent / 100, rounding) == pytest.approx(
+        float(expected), abs=1e-12
+    )
+
+
+def test_nobody_answered() -> None:
+    assert trimmed_mean([], 0.2) is None
+    assert trimmed_mean([None, None], 0.2) is None
+
+
+def test_an_empty_seat_keeps_its_number() -> None:
+    # Scores by seat: 1 -> 0.9, 2 -> 0.1, 4 -> 0.5; x = 0.6 drops one at each end.
+    cut = trim([None, 0.9, 0.1, None, 0.5], 0.2)
+    assert (cut.low, cut.high, cut.per_side) == ((2,), (1,), 1)
+
+
+def test_ties_at_the_cut_go_by_seat_and_are_marked() -> None:
+    # Ranked by (score, seat): (0.5, 0) (0.5, 1) (0.5, 3) (0.8, 2) (0.9, 4): the low cut could as
+    # well have taken seat 1 or 3, the high cut nobody else.
+    cut = trim([0.5, 0.5, 0.8, 0.5, 0.9], 0.2)
+    assert (cut.low, cut.high) == ((0,), (4,))
+    assert cut.tied == {0}
+
+
+def test_a_tie_among_the_dropped_alone_is_no_tie() -> None:
+    # Ten scores drop two at each end: 0.1 and 0.1 both go, and the first kept is 0.2.
+    cut = trim([0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.9], 0.2)
+    assert (cut.low, cut.high) == ((0, 1), (8, 9))
+    assert cut.tied == frozenset()
+
+
+def test_equal_scores_are_tied_at_both_ends() -> None:
+    cut = trim([0.4, 0.4, 0.4], 0.2)
+    assert (cut.low, cut.high) == ((0,), (2,))
+    assert cut.tied == {0, 2}

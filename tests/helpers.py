@@ -1,0 +1,146 @@
+"""Builders that the tests share: canonical bodies and reports, a clock, a desk, processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.domain.records import Run
+from reviewdesk.reports import Source
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+SAMPLES = ROOT / "sample_runs"
+
+START = datetime(2025, 1, 31, 12, tzinfo=UTC)
+THRESHOLD = 0.6
+
+
+@dataclass
+class Clock:
+    """A clock that moves on by a second each time somebody looks at it."""
+
+    time: datetime = START
+    step: timedelta = field(default=timedelta(seconds=1))
+
+    def __call__(self) -> datetime:
+        self.time += self.step
+        return self.time
+
+
+def jurors(scores: Iterable[float | None]) -> list[dict[str, Any]]:
+    """One ballot per score; ``None`` is a juror that failed."""
+    return [
+        {"id": f"j{seat}", "score": None, "pass": None, "error": {"message": "timed out"}}
+        if score is None
+        else {"id": f"j{seat}", "score": score, "pass": score >= THRESHOLD, "reason": f"r{seat}"}
+        for seat, score in enumerate(scores, start=1)
+    ]
+
+
+def verdict(name: str, *scores: float | None, **more: Any) -> dict[str, Any]:
+    """A verdict whose content is its own, decided by the mean against the threshold.
+
+    ``flagged`` states the escalation; every other keyword is a key of the body.
+    """
+    seats = jurors(scores or (0.9, 0.8, 0.7))
+    counted = [seat["score"] for seat in seats if seat["score"] is not None]
+    mean = round(sum(counted) / len(counted), 6) if counted else None
+    decided = None if mean is None else "pass" if mean >= THRESHOLD else "fail"
+    body = {
+        "id": name,
+        "case": {"test": f"test of {name}"},
+        "input": f"question {name}",
+        "output": f"answer {name}",
+        "rubric": "is right",
+        "decision": decided,
+        "score": mean,
+        "escalate_for_review": more.pop("flagged", False),
+        "jurors": seats,
+    }
+    return {**body, **more}
+
+
+def report(*verdicts: dict[str, Any], **header: Any) -> bytes:
+    """A canonical report; ``header`` adds to or replaces its keys, ``None`` leaves one out."""
+    head = {
+        "schema": "reviewdesk.report/1",
+        "report_id": "run",
+        "defaults": {"threshold": THRESHOLD, "quorum": 0.5, "strategy": "mean"},
+    }
+    stated = {name: value for name, value in {**head, **header}.items() if value is not None}
+    return json.dumps({**stated, "verdicts": verdicts}).encode()
+
+
+def numbered(count: int, **header: Any) -> bytes:
+    """A report of ``v0``, ``v1``, ...: every third fails, every fourth is flagged."""
+    return report(
+        *(
+            verdict(
+                f"v{i}", *((0.2, 0.3, 0.1) if i % 3 == 0 else (0.9, 0.8, 0.7)), flagged=i % 4 == 0
+            )
+            for i in range(count)
+        ),
+        **header,
+    )
+
+
+def source(data: bytes, name: str = "report.json") -> Source:
+    """Bytes as a report to read."""
+    return Source.from_bytes(name, data)
+
+
+def open_desk(path: Path, reviewer: str = "ann", clock: Clock | None = None) -> Desk:
+    """A desk with a clock of its own."""
+    return Desk.open(path, reviewer=reviewer, clock=clock or Clock())
+
+
+def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> Run:
+    """Load a report and return its run."""
+    return desk.load(source(data, name), LoadOptions(**options)).run
+
+
+def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
+    """The variables of a child process that works on a desk of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("REVIEWDESK")}
+    return {
+        **kept,
+        "REVIEWDESK_DESK": str(desk),
+        "REVIEWDESK_REVIEWER": reviewer,
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def spawn(code: str, desk: Path, reviewer: str, *arguments: str) -> subprocess.Popen[str]:
+    """A Python process that waits for what its code reads from stdin."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=environment(desk, reviewer),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def controls(text: str) -> set[str]:
+    """Characters that would act on a terminal or hide from a reader; a line break is none."""
+    return {
+        char
+        for char in text
+        if (char < " " and char != "\n")
+        or "\x7f" <= char <= "\x9f"
+        or "\u202a" <= char <= "\u202e"
+        or "\u2066" <= char <= "\u2069"
+        or char in "\u200e\u200f\u061c\u2028\u2029\u200b\ufeff"
+        or "\ud800" <= char <= "\udfff"
+    }

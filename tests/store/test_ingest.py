@@ -1,0 +1,149 @@
+"""One report, one transaction: all of it or none, and never twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.domain.records import Truth
+from reviewdesk.errors import Cancelled, ReportError, UsageError
+from tests.helpers import load, numbered, open_desk, report, source, verdict
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        yield found
+
+
+def contents(desk: Desk) -> dict[str, list[Any]]:
+    """Every row of every table."""
+    tables = desk.conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return {
+        row["name"]: [tuple(line) for line in desk.conn.execute(f"SELECT * FROM {row['name']}")]
+        for row in tables
+    }
+
+
+@pytest.mark.parametrize("bad", [0, 1, 499, 500, 501, 1100])
+def test_a_verdict_that_is_wrong_leaves_nothing(desk: Desk, bad: int) -> None:
+    load(desk, numbered(2, report_id="kept"))
+    before = contents(desk)
+    body = json.loads(numbered(1101))
+    body["verdicts"][bad]["jurors"][0]["score"] = "8/10"
+    with pytest.raises(ReportError) as caught:
+        load(desk, json.dumps(body).encode())
+    assert f"$.verdicts[{bad}].jurors[0].score" in str(caught.value)
+    assert contents(desk) == before
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_cancelling_leaves_nothing(desk: Desk, calls: int) -> None:
+    before = contents(desk)
+    seen: list[tuple[float, int]] = []
+
+    def progress(share: float, count: int) -> bool:
+        seen.append((share, count))
+        return len(seen) < calls
+
+    with pytest.raises(Cancelled):
+        desk.load(source(numbered(1100)), LoadOptions(), progress)
+    # Told after each 500 verdicts and at the end.
+    assert [count for _, count in seen] == [500, 1000, 1100][:calls]
+    assert all(0 <= share <= 1 for share, _ in seen)
+    assert contents(desk) == before
+    assert load(desk, numbered(1100)).verdicts == 1100
+
+
+def test_the_same_bytes_are_one_run(desk: Desk) -> None:
+    data = numbered(5)
+    first = desk.load(source(data))
+    before = {name: rows for name, rows in contents(desk).items() if name != "runs"}
+    again = desk.load(source(data, "other-name.json"))
+    assert (first.new, again.new) == (True, False)
+    assert first.run.hash == again.run.hash
+    assert again.run.file == "report.json"
+    assert {name: rows for name, rows in contents(desk).items() if name != "runs"} == before
+    assert len(desk.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"skip_bad": True}, {"threshold": 0.5}, {"quorum": 0.5}, {"strategy": "median"}],
+    ids=str,
+)
+def test_other_options_are_another_run_and_say_so(desk: Desk, options: dict[str, Any]) -> None:
+    data = numbered(5)
+    first = desk.load(source(data))
+    other = desk.load(source(data), LoadOptions(**options))
+    assert other.new
+    assert other.run.hash != first.run.hash
+    assert (first.run.name, other.run.name) == ("run", "run#2")
+    assert first.notes == ()
+    assert other.notes == ("the same file is loaded as run with other options; this is a new run",)
+    assert desk.load(source(data), LoadOptions(**options)).new is False
+
+
+def test_the_name_is_the_reports_own_else_the_files(desk: Desk) -> None:
+    names = [
+        load(desk, numbered(1, report_id="own")).name,
+        load(desk, numbered(2, report_id="own")).name,
+        load(desk, numbered(3, report_id=None), "a/week.report.json").name,
+        load(desk, numbered(4, report_id=None), "b/week.json").name,
+    ]
+    assert names == ["own", "own#2", "week", "week#2"]
+
+
+def test_a_draw_is_never_repeated(desk: Desk) -> None:
+    data = numbered(40)
+    run = load(desk, data, seed="first")
+    order = list(desk.queue(run))
+    assert run.seed == "first"
+    assert load(desk, data, seed="first").hash == run.hash
+    with pytest.raises(UsageError, match="drawn with seed first"):
+        load(desk, data, seed="second")
+    assert list(desk.queue(load(desk, data))) == order
+
+
+def test_the_seed_decides_the_draw(tmp_path: Path) -> None:
+    orders = []
+    for name, seed in (("a", "x"), ("b", "x"), ("c", "y")):
+        with closing(open_desk(tmp_path / name)) as desk:
+            orders.append(list(desk.queue(load(desk, numbered(40), seed=seed))))
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_a_report_without_verdicts_loads(desk: Desk) -> None:
+    run = load(desk, report())
+    assert (run.verdicts, run.flagged, run.audit, run.ballots) == (0, 0, 0, 0)
+    assert list(desk.queue(run)) == []
+
+
+def test_a_removed_run_comes_back_with_its_labels(desk: Desk) -> None:
+    data = numbered(3)
+    run = load(desk, data)
+    desk.label(desk.find(run, "v1"), Truth.FAIL)
+    desk.remove(run)
+    assert desk.runs() == []
+    again = desk.load(source(data))
+    assert (again.new, again.run.name) == (False, "run")
+    assert desk.rows([desk.find(again.run, "v1")])[0].label is Truth.FAIL
+
+
+def test_the_counts_of_a_run(desk: Desk) -> None:
+    run = load(
+        desk,
+        report(
+            verdict("a", 0.9, None, 0.8),
+            verdict("b", 0.1, 0.2, flagged=True),
+            verdict("c", None, decision="error"),
+        ),
+    )
+    # Ballots 3 + 2 + 1, of which one of a's and the one of c failed; only b is stated as escalated.
+    assert (run.verdicts, run.ballots, run.failed_ballots, run.flagged) == (3, 6, 2, 1)

@@ -1,0 +1,230 @@
+"""Tampering with the label log behind the desk's back, and what ``verify`` makes of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.records import Truth
+from reviewdesk.errors import UsageError
+from reviewdesk.store.audit import Audit
+from reviewdesk.store.events import event_hash
+from tests.helpers import load, numbered, open_desk
+
+GUARDS = ("label_events_next", "label_events_fixed", "label_events_kept")
+Attack = Callable[[sqlite3.Connection], object]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A desk with six events of ann (the first item labelled twice) and two of ben."""
+    found = tmp_path / "desk.db"
+    for reviewer, names in (("ann", ("v0", "v0", "v1", "v2", "v3", "v4")), ("ben", ("v0", "v1"))):
+        desk = open_desk(found, reviewer)
+        run = load(desk, numbered(5))
+        for place, name in enumerate(names):
+            desk.label(desk.find(run, name), Truth.FAIL if place else Truth.PASS)
+        desk.close()
+    return found
+
+
+def tamper(path: Path, attack: Attack, *, restore: bool = True) -> None:
+    """Attack with the guards out of the way; a careful attacker puts them back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.row_factory = sqlite3.Row
+        guards = conn.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        kept = {row["name"]: row["sql"] for row in guards}
+        for name in GUARDS:
+            conn.execute(f"DROP TRIGGER {name}")
+        attack(conn)
+        if restore:
+            for sql in kept.values():
+                conn.execute(sql)
+
+
+def verify(path: Path, expected: str | None = None) -> Audit:
+    with closing(open_desk(path)) as desk:
+        return desk.verify(expected)
+
+
+def sql(*statements: str) -> Attack:
+    return lambda conn: [conn.execute(statement) for statement in statements]
+
+
+def reverse(conn: sqlite3.Connection) -> None:
+    """Swap the two labels of one item, so that the older one is the newest."""
+    conn.execute("UPDATE label_events SET key = -1 WHERE key = 1")
+    conn.execute("UPDATE label_events SET key = 1 WHERE key = 2")
+    conn.execute("UPDATE label_events SET key = 2 WHERE key = -1")
+
+
+def forge(conn: sqlite3.Connection) -> None:
+    """Change an event and give it a hash of its own that fits."""
+    conn.execute("UPDATE label_events SET label = 'pass' WHERE reviewer = 'ann' AND seq = 3")
+    row = dict(
+        conn.execute("SELECT * FROM label_events WHERE reviewer = 'ann' AND seq = 3").fetchone()
+    )
+    conn.execute("UPDATE label_events SET hash = ? WHERE key = ?", (event_hash(row), row["key"]))
+
+
+ATTACKS: dict[str, tuple[Attack, str]] = {
+    "changed label": (
+        sql("UPDATE label_events SET label = 'pass' WHERE key = 3"),
+        "event 3 of ann: was changed after it was written",
+    ),
+    "changed time": (
+        sql("UPDATE label_events SET at = '2020-01-01' WHERE key = 6"),
+        "event 6 of ann: was changed after it was written",
+    ),
+    "deleted middle": (
+        sql("DELETE FROM label_events WHERE key = 3"),
+        "event 4 of ann: 1 events before it are missing",
+    ),
+    "deleted middle, renumbered": (
+        sql(
+            "DELETE FROM label_events WHERE key = 3",
+            "UPDATE label_events SET seq = seq - 1 WHERE reviewer = 'ann' AND seq > 3",
+        ),
+        "event 3 of ann: does not follow the event before it",
+    ),
+    "forged hash": (forge, "event 4 of ann: does not follow the event before it"),
+    "reordered": (reverse, "event 2 of ann: stands before the event that it follows"),
+    "cut tail": (
+        sql("DELETE FROM label_events WHERE key = 8"),
+        "8 events were written and 7 are there",
+    ),
+    "whole chain removed": (
+        sql("DELETE FROM label_events WHERE reviewer = 'ann'"),
+        "8 events were written and 2 are there",
+    ),
+    "everything removed": (
+        sql("DELETE FROM label_events"),
+        "8 events were written and 0 are there",
+    ),
+    "a view that lies": (
+        sql(
+            "DROP VIEW truths",
+            "CREATE VIEW truths AS SELECT item, 'pass' AS truth, 0 AS tentative FROM labels",
+        ),
+        "the guard truths was changed",
+    ),
+}
+
+
+def test_the_desk_is_whole_before_any_attack(path: Path) -> None:
+    found = verify(path)
+    assert (found.ok, found.events, found.problems) == (True, 8, ())
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_detected(path: Path, name: str) -> None:
+    attack, problem = ATTACKS[name]
+    tamper(path, attack)
+    found = verify(path)
+    assert not found.ok
+    assert problem in found.problems
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_that_is_gone_is_missed(path: Path, name: str) -> None:
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute(f"DROP TRIGGER {name}")
+    assert verify(path).problems == (f"the guard {name} is gone",)
+
+
+def test_a_guard_that_guards_nothing_is_seen(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("DROP TRIGGER label_events_fixed")
+        conn.execute(
+            "CREATE TRIGGER label_events_fixed BEFORE UPDATE ON label_events WHEN 0 "
+            "BEGIN SELECT RAISE(ABORT, 'never'); END"
+        )
+    assert verify(path).problems == ("the guard label_events_fixed was changed",)
+
+
+COVERED: dict[str, str] = {
+    "tail": "key = 8",
+    "chain of ben": "reviewer = 'ben'",
+    "chain of ann": "reviewer = 'ann'",
+    "all": "1",
+}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_a_cut_with_the_traces_removed_needs_the_head(path: Path, name: str) -> None:
+    head = verify(path).head
+
+    def cut(conn: sqlite3.Connection) -> None:
+        conn.execute(f"DELETE FROM label_events WHERE {COVERED[name]}")
+        for new, row in enumerate(
+            conn.execute("SELECT key FROM label_events ORDER BY key").fetchall(), 1
+        ):
+            conn.execute("UPDATE label_events SET key = ? WHERE key = ?", (new, row["key"]))
+        left = conn.execute("SELECT count(*) FROM label_events").fetchone()[0]
+        conn.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'label_events'", (left,))
+
+    tamper(path, cut)
+    assert verify(path).ok
+    found = verify(path, head)
+    assert not found.ok
+    assert found.problems[0].startswith("the log was cut: 8 events expected")
+
+
+def test_another_log_of_the_same_length_is_not_the_expected_one(path: Path) -> None:
+    head = verify(path).head
+
+    def rewrite(conn: sqlite3.Connection) -> None:
+        """Write the last event of ben anew, chain, hash and all."""
+        row = dict(conn.execute("SELECT * FROM label_events WHERE key = 8").fetchone())
+        row["label"] = "unsure"
+        conn.execute(
+            "UPDATE label_events SET label = ?, hash = ? WHERE key = 8",
+            (row["label"], event_hash(row)),
+        )
+
+    tamper(path, rewrite)
+    assert verify(path).ok
+    assert verify(path, head).problems == ("the first 8 events are not those of the expected head",)
+
+
+@pytest.fixture
+def heads(tmp_path: Path) -> tuple[Path, list[str]]:
+    """Every head on the way to eight events by two reviewers in turn."""
+    found = tmp_path / "desk.db"
+    ann, ben = open_desk(found, "ann"), open_desk(found, "ben")
+    run = load(ann, numbered(4))
+    seen = [ann.head()]
+    for place in range(4):
+        for desk in (ann, ben):
+            desk.label(desk.find(run, f"v{place}"), Truth.PASS)
+            seen.append(desk.head())
+    ann.close()
+    ben.close()
+    return found, seen
+
+
+def test_an_earlier_head_stays_valid(heads: tuple[Path, list[str]]) -> None:
+    path, seen = heads
+    assert [int(head.partition(":")[0]) for head in seen] == list(range(9))
+    assert len(set(seen)) == 9
+    for head in seen:
+        assert verify(path, head).ok
+    assert verify(path).head == seen[-1]
+
+
+def test_a_head_of_the_wrong_count_is_not_valid(heads: tuple[Path, list[str]]) -> None:
+    path, seen = heads
+    digest = seen[5].partition(":")[2]
+    assert not verify(path, f"4:{digest}").ok
+    assert not verify(path, f"9:{digest}").ok
+    assert not verify(path, f"5:{digest[:-1]}x").ok
+
+
+@pytest.mark.parametrize("text", ["", "5", "5:", ":abc", "x:abc", "-1:abc"])
+def test_what_is_no_head_is_an_error(path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="is not a head"):
+        verify(path, text)

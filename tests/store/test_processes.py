@@ -1,0 +1,189 @@
+"""Several processes on one desk, and one that dies in the middle of its work."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.records import Truth
+from tests.helpers import load, numbered, open_desk, spawn
+
+EACH = 25
+
+LABEL = """
+import sys
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Truth
+desk = Desk.open()
+run = desk.run()
+keys = [desk.find(run, f"v{i}") for i in range(int(sys.argv[1]), int(sys.argv[2]))]
+print("ready", flush=True)
+sys.stdin.readline()
+for key in keys:
+    print(desk.label(key, Truth.PASS).seq, flush=True)
+desk.close()
+"""
+
+CREATE = """
+import sys
+from reviewdesk.desk import Desk
+from tests.helpers import numbered, source
+print("ready", flush=True)
+sys.stdin.readline()
+desk = Desk.open()
+print(desk.load(source(numbered(20))).new, flush=True)
+desk.close()
+"""
+
+TURN = """
+import sys
+from reviewdesk.desk import Desk
+desk = Desk.open()
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(int(sys.argv[1])):
+    print(desk.undo().kind, flush=True)
+desk.close()
+"""
+
+
+def together(workers: list[subprocess.Popen[str]]) -> list[list[str]]:
+    """Let all workers go once each has said that it is ready; what they printed then."""
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    said = [worker.communicate(timeout=120) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0] * len(workers), said
+    return [out.splitlines() for out, _ in said]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "desk.db"
+    with closing(open_desk(found)) as desk:
+        load(desk, numbered(4 * EACH))
+    return found
+
+
+@pytest.mark.parametrize(
+    "reviewers", [("ann",) * 4, ("ann", "ben", "cara", "dan")], ids=["one chain", "four chains"]
+)
+def test_nothing_is_lost_between_processes(path: Path, reviewers: tuple[str, ...]) -> None:
+    said = together(
+        [
+            spawn(LABEL, path, reviewer, str(place * EACH), str((place + 1) * EACH))
+            for place, reviewer in enumerate(reviewers)
+        ]
+    )
+    with closing(open_desk(path)) as desk:
+        found = desk.verify()
+        assert (found.ok, found.events) == (True, 4 * EACH)
+        assert desk.progress(desk.run()).labelled == 4 * EACH
+        chains = Counter(
+            row["reviewer"] for row in desk.conn.execute("SELECT reviewer FROM label_events")
+        )
+    assert chains == Counter({name: EACH * reviewers.count(name) for name in reviewers})
+    # Every acknowledged place in a chain was given once.
+    given = Counter(
+        (reviewer, int(seq))
+        for reviewer, lines in zip(reviewers, said, strict=True)
+        for seq in lines
+    )
+    assert given == Counter((name, seq) for name in chains for seq in range(1, chains[name] + 1))
+
+
+def test_two_processes_undo_each_action_once(path: Path) -> None:
+    with closing(open_desk(path)) as desk:
+        run = desk.run()
+        for place in range(20):
+            desk.label(desk.find(run, f"v{place}"), Truth.FAIL)
+    said = together([spawn(TURN, path, "ann", "10") for _ in range(2)])
+    assert said == [["undo"] * 10] * 2
+    with closing(open_desk(path)) as desk:
+        assert desk.undo() is None
+        assert desk.progress(desk.run()).labelled == 0
+        targets = [row[0] for row in desk.conn.execute("SELECT target FROM label_events")]
+        assert sorted(target for target in targets if target is not None) == list(range(1, 21))
+        assert desk.verify().ok
+
+
+def test_processes_that_make_the_same_desk_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "desk.db"
+    said = together([spawn(CREATE, path, "ann") for _ in range(4)])
+    # One loads the report, the others find it there.
+    assert sorted(line for lines in said for line in lines) == ["False", "False", "False", "True"]
+    with closing(open_desk(path)) as desk:
+        assert [run.verdicts for run in desk.runs()] == [20]
+        assert desk.verify().ok
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+@pytest.mark.parametrize("after", [1, 7])
+def test_a_label_that_was_acknowledged_survives_a_kill(path: Path, after: int) -> None:
+    worker = spawn(LABEL, path, "ann", "0", str(4 * EACH))
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "ready\n"
+    worker.stdin.write("go\n")
+    worker.stdin.flush()
+    for seq in range(1, after + 1):
+        assert worker.stdout.readline() == f"{seq}\n"
+    worker.send_signal(signal.SIGKILL)
+    worker.communicate(timeout=60)
+    assert worker.returncode == -signal.SIGKILL
+    with closing(open_desk(path)) as desk:
+        run = desk.run()
+        rows = desk.rows([desk.find(run, f"v{place}") for place in range(after)])
+        assert [row.label for row in rows] == [Truth.PASS] * after
+        found = desk.verify()
+        assert found.ok
+        assert after <= found.events <= 4 * EACH
+
+
+LOAD_AND_HANG = """
+import sys
+from reviewdesk.desk import Desk, LoadOptions
+from tests.helpers import numbered, source
+desk = Desk.open()
+def progress(share, count):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    return True
+desk.load(source(numbered(1200, report_id="cut off")), LoadOptions(), progress)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+def test_a_load_that_is_killed_leaves_nothing(path: Path) -> None:
+    worker = spawn(LOAD_AND_HANG, path, "ann")
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "ready\n"
+    worker.kill()
+    worker.communicate(timeout=60)
+    with closing(open_desk(path)) as desk:
+        assert [run.name for run in desk.runs()] == ["run"]
+        assert desk.conn.execute("SELECT count(*) FROM verdicts").fetchone()[0] == 4 * EACH
+        assert load(desk, numbered(1200, report_id="cut off")).verdicts == 1200
+        assert desk.verify().ok
+
+
+def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
+    with closing(open_desk(path)) as first, closing(open_desk(path, "ben")) as second:
+        second.conn.execute("PRAGMA busy_timeout=0")
+        key = first.find(first.run(), "v0")
+        first.conn.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Exception, match="another process is writing"):
+            second.label(key, Truth.PASS)
+        first.conn.execute("ROLLBACK")
+        assert second.label(key, Truth.PASS).seq == 1
+        assert second.verify().events == 1

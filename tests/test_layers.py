@@ -1,0 +1,161 @@
+"""The layers of the house: who may import whom, and what a start-up loads."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+
+PACKAGE = ROOT / "reviewdesk"
+NUMPY = {"domain/calibration.py", "domain/summary.py"}
+SCREEN = {"textual", "rich"}
+
+ALLOWED = {
+    "domain": {"domain", "errors"},
+    "reports": {"domain", "errors", "reports", "pydantic"},
+    "store": {"domain", "errors", "store", "sqlite_utils"},
+    "desk": {"domain", "reports", "store", "errors", "desk", "platformdirs"},
+    "cli": {"domain", "reports", "store", "errors", "desk", "cli", "click", "app"},
+    "app": {"app", "desk", "domain", "errors", *SCREEN},
+    "errors": {"errors"},
+    "__init__": set(),
+    "__main__": {"cli"},
+}
+"""Beside the standard library; ``__version__`` of the package itself is anybody's."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: ``what`` is a layer of ours, or the name of somebody else's package."""
+
+    file: str
+    line: int
+    layer: str
+    what: str
+    inside: bool
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Every import of a file, wherever it stands."""
+    file = path.relative_to(PACKAGE).as_posix()
+    layer = file.split("/")[0].removesuffix(".py")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = set(map(id, _outside_functions(tree)))
+    for node in ast.walk(tree):
+        inside = id(node) not in top
+        for name in _names(node):
+            yield Import(file, getattr(node, "lineno", 0), layer, name, inside)
+
+
+def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _outside_functions(child)
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [_what(alias.name) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        if node.module == "reviewdesk":
+            return [_what(f"reviewdesk.{alias.name}") for alias in node.names]
+        return [_what(node.module or "")]
+    return []
+
+
+def _what(module: str) -> str:
+    first, _, rest = module.partition(".")
+    return rest.split(".")[0] if first == "reviewdesk" and rest else first
+
+
+def _fits(found: Import) -> bool:
+    if found.what in sys.stdlib_module_names or found.what == "__version__":
+        return True
+    if found.what == "numpy":
+        return found.file in NUMPY
+    if found.layer == "cli" and found.what == "app":
+        return found.inside
+    return found.what in ALLOWED[found.layer]
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_layer_is_in_the_table() -> None:
+    layers = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in FILES}
+    assert layers <= ALLOWED.keys()
+
+
+def test_every_import_fits_the_table() -> None:
+    every = [found for file in FILES for found in imports(file)]
+    # The walk sees the whole package: each layer imports something of another one or of itself.
+    assert {found.layer for found in every} >= {"domain", "reports", "store", "desk", "cli", "app"}
+    wrong = [f"{bad.file}:{bad.line} imports {bad.what}" for bad in every if not _fits(bad)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("domain/x.py", "import numpy as np"),
+        ("domain/x.py", "from reviewdesk.store import queue"),
+        ("domain/x.py", "def f():\n    import sqlite_utils"),
+        ("reports/x.py", "from reviewdesk.store.queue import rows"),
+        ("store/x.py", "from reviewdesk.reports import read"),
+        ("store/x.py", "import numpy"),
+        ("desk/x.py", "from reviewdesk import cli"),
+        ("desk/x.py", "import rich.text"),
+        ("cli/x.py", "from reviewdesk.app.app import ReviewApp"),
+        ("cli/x.py", "class C:\n    import textual"),
+        ("app/x.py", "from reviewdesk.reports import read"),
+        ("app/x.py", "import httpx"),
+    ],
+)
+def test_the_table_refuses(
+    file: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
+    path = tmp_path / file
+    path.parent.mkdir()
+    path.write_text(code, encoding="utf-8")
+    assert [found for found in imports(path) if not _fits(found)]
+
+
+HEAVY = ("textual", "rich", "httpx", "numpy", "pydantic", "sqlite_utils")
+
+_LOADS = """
+import sys
+{start}
+heavy = sorted(name for name in {heavy!r} if name in sys.modules)
+print("loaded:", *heavy)
+"""
+_HELP = """
+from reviewdesk.cli import run
+assert run(["--help"]) == 0
+"""
+
+
+@pytest.mark.parametrize("start", ["import reviewdesk.cli", _HELP], ids=["import", "help"])
+def test_a_start_loads_nothing_heavy(start: str) -> None:
+    code = _LOADS.format(start=start, heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_the_probe_sees_a_heavy_module() -> None:
+    code = _LOADS.format(start="import pydantic", heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "loaded: pydantic"
