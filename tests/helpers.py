@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import Run, Truth
 from reviewdesk.reports import Source
+from reviewdesk.reports.labelsfile import LabelRow
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -106,6 +107,33 @@ def open_desk(path: Path, reviewer: str = "ann", clock: Clock | None = None) -> 
 def load(desk: Desk, data: bytes, name: str = "report.json", **options: Any) -> Run:
     """Load a report and return its run."""
     return desk.load(source(data, name), LoadOptions(**options)).run
+
+
+def contents(desk: Desk) -> dict[str, list[Any]]:
+    """Every row of every table of a desk."""
+    tables = desk.conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return {
+        row["name"]: [tuple(line) for line in desk.conn.execute(f"SELECT * FROM {row['name']}")]
+        for row in tables
+    }
+
+
+def label_row(item: str, author: str, truth: Truth) -> LabelRow:
+    """A row of a labels file that names a verdict by its id."""
+    return LabelRow(
+        line=1,
+        id=item,
+        run=None,
+        item_hash=None,
+        truth=truth.value,
+        tentative=False,
+        note=None,
+        reviewer=author,
+        time=None,
+        tags=(),
+        blind=None,
+        kept={},
+    )
 
 
 def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:

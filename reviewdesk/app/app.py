@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -49,6 +50,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.theme = wanted if wanted in self.available_themes else DESK.name
         self.clock = clock
         self.notice = notice or ""
+        self.lateness = 0.0
         self.sitting = self._open(desk, run, view)
 
     def _open(self, desk: Desk, run: Run, view: View) -> Sitting:
@@ -72,6 +74,12 @@ class ReviewApp(App[None], inherit_bindings=False):
         variables = super().get_css_variables()
         self.inks = ink_styles(variables, ansi=self.current_theme.ansi)
         return variables
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note how long a key had waited: events carry the time at which they were read."""
+        if isinstance(event, events.Key):
+            self.lateness = max(0.0, time.monotonic() - event.time)
+        await super().on_event(event)
 
     def use_theme(self, name: str) -> None:
         """Switch to one of the themes that the palette offers."""

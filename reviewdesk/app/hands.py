@@ -84,14 +84,17 @@ class Hands:
         if screen.session.item is None:
             screen.say("No item to label here.", Ink.MUTED)
             return
-        if not screen.guard.press(f"{truth}{tentative}"):
+        if not screen.panes.readable:
+            screen.say("enter opens the item: a label is given where it can be read", Ink.WARN)
+            return
+        if not screen.guard.press(f"{truth}{tentative}", screen.lateness()):
             screen.say(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
             return
         done = screen.sitting.label(truth, tentative=tentative)
         if done is None:
             return
         word = _WORDS[truth] + (" tentative" if tentative else "")
-        screen.saved = f"saved ✓ {word} {inline(done.item.verdict.id)}"
+        screen.save_mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
         screen.say(self._feedback(done), Ink.NOTE)
         if not screen.panes.wide and screen.panes.current == "jury":
             screen.panes.choose("item")
@@ -129,7 +132,7 @@ class Hands:
             screen.say(f"Nothing to {word}.", Ink.MUTED)
             return
         screen.say(f"{word}: {_named(event)}", Ink.NOTE)
-        screen.saved = ""
+        screen.save_mark(f"saved ✓ {word}")
         screen.show(rows=True)
         screen.recalibrate()
 

@@ -81,9 +81,19 @@ def run(arguments: list[str]) -> int:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has closed it, as `head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return ExitCode.OK
+    except OSError as error:
+        # The desk and the files that were named explain their own errors; what is left is output.
+        _drop_output()
+        say(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
+        return ExitCode.BAD_INPUT
     return ExitCode.OK
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the end of the process does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show(error: click.ClickException) -> None:

@@ -59,6 +59,8 @@ def source_of(file: str, max_size: str | None = None) -> Source:
 
     limit = _bytes(max_size) if max_size else DEFAULT_MAX_SIZE
     if file == "-":
+        if not sys.stdin:
+            raise UsageError("standard input is closed", "Name a file, or pipe one in.")
         return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
     return Source.from_path(file, limit)
 
@@ -136,7 +138,7 @@ def open_(
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         desk.opened(run)
         view, notice = _view(desk, run, filter_, order, blind=blind)
-        if not sys.stdout.isatty():
+        if not (sys.stdout and sys.stdout.isatty()):
             _print_queue(desk, run, view)
             return
         _review(desk, run, view, notice)

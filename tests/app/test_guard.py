@@ -68,6 +68,34 @@ def test_twenty_presses_a_fifth_of_a_second_apart_all_count() -> None:
     assert counted == 20
 
 
+def test_late_handling_neither_drops_nor_bunches_keys() -> None:
+    # Keys a fifth of a second apart, every other one handled 60 ms late: saving and drawing take
+    # 20 ms. From the late one's hand-over to the next key only 120 ms pass, 40 more than the
+    # 80 ms that the app may take for itself leave to spare.
+    guard, clock = shown_guard()
+    clock.wait(1.0)
+    counted = 0
+    for i in range(10):
+        late = 0.06 if i % 2 else 0.0
+        clock.wait(late)
+        counted += guard.press("p", late)
+        clock.wait(0.02)
+        guard.shown()
+        clock.wait(0.2 - late - 0.02)
+    assert counted == 10
+
+
+def test_a_slow_screen_is_not_labelled_unseen() -> None:
+    # The next item came 400 ms after the key that asked for it; a press 50 ms later is too soon.
+    guard, clock = shown_guard()
+    clock.wait(1.0)
+    assert guard.press("p")
+    clock.wait(0.4)
+    guard.shown()
+    clock.wait(0.05)
+    assert not guard.press("f")
+
+
 def test_a_stray_key_keeps_a_paste_from_labelling() -> None:
     guard, clock = shown_guard()
     clock.wait(1.0)

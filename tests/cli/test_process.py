@@ -92,3 +92,20 @@ def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> N
     code, _, err = start(desk, "ingest", str(tmp_path / "none.json"))
     assert (code, len(err.splitlines())) == (2, 1)
     assert "Traceback" in start(desk, "--debug", "open", str(bad))[2]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_an_output_that_cannot_be_written(desk: Path) -> None:
+    start(desk, "ingest", "-", stdin=numbered(3))
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "reviewdesk", "queue"],
+            env=environment(desk),
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    said = done.stderr.decode().splitlines()
+    assert (done.returncode, said[0], len(said)) == (2, "run: run", 2)
+    assert said[1].startswith("the output cannot be written: ")

@@ -13,8 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from reviewdesk.desk import Desk
 from reviewdesk.desk.transfer import import_labels
 from reviewdesk.domain.records import Truth
-from reviewdesk.reports.labelsfile import LabelRow
-from tests.helpers import Clock, load, open_desk, report, verdict
+from tests.helpers import Clock, label_row, load, open_desk, report, verdict
 
 ITEMS = ("a", "b", "c", "twin of c")
 CONTENT = {"a": "a", "b": "b", "c": "c", "twin of c": "c"}
@@ -135,7 +134,7 @@ class UndoRedo(RuleBasedStateMachine):
             if before is None and place not in fresh:
                 fresh[place] = Said("label", CONTENT[item], author, truth)
             conflicts += (before or fresh[place].label) is not truth
-        done = import_labels(self.desks[who], self.run, [_row(*row) for row in rows])
+        done = import_labels(self.desks[who], self.run, [label_row(*row) for row in rows])
         assert (done.rows, done.new, done.conflicts) == (len(rows), len(fresh), conflicts)
         assert done.labelled == len(rows) - conflicts
         if fresh:
@@ -197,23 +196,6 @@ def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
     for (content, _), event in labels.items():
         said.setdefault(content, set()).add(str(event.label))
     return {c: found.pop() if len(found) == 1 else "disputed" for c, found in said.items()}
-
-
-def _row(item: str, author: str, truth: Truth) -> LabelRow:
-    return LabelRow(
-        line=1,
-        id=item,
-        run=None,
-        item_hash=None,
-        truth=truth.value,
-        tentative=False,
-        note=None,
-        reviewer=author,
-        time=None,
-        tags=(),
-        blind=None,
-        kept={},
-    )
 
 
 UndoRedo.TestCase.settings = settings(

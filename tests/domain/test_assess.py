@@ -175,6 +175,10 @@ def test_why_it_would_be_escalated() -> None:
     # Close scores, but a split that turns.
     close = _assess(panel(0.68, 0.71, 0.72), threshold=0.7, quorum=0.67)
     assert close.escalation == ("a split that one vote would turn",)
+    # 4-1 against .5: three of five still meet it, so that no single vote turns the split.
+    firm = _assess(panel(0.68, 0.71, 0.72, 0.73, 0.74), threshold=0.7, quorum=0.5)
+    assert firm.votes.split
+    assert firm.escalation == ()
     # Unanimity that one vote would turn is no split.
     united = _assess(panel(0.9, 0.9, 0.9), threshold=0.7, quorum=1.0)
     assert united.pivotal == (0, 1, 2)

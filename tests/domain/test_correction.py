@@ -45,6 +45,8 @@ def test_z_is_the_two_sided_95_percent_point() -> None:
         (0.3, 0.9, 0.1, 0.3, Status.SKIPPED_NO_SIGNAL),
         (0.3, 0.7, 0.3, 0.3, Status.SKIPPED_NO_SIGNAL),
         (0.3, 0.0, 0.0, 0.3, Status.SKIPPED_NO_SIGNAL),
+        # A rounding error over a coin flip would else divide by 2**-50.
+        (0.3, 0.5, 0.5 + 2**-50, 0.3, Status.SKIPPED_NO_SIGNAL),
     ],
 )
 def test_rogan_gladen(

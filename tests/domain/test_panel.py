@@ -188,6 +188,7 @@ def test_nobody_voted() -> None:
         (1, 3, 3, FAIL, OPEN),
         (2, 4, 4, OPEN, OPEN),  # a tie is no pass
         (2, 2, 4, OPEN, PASS),  # half of the seats is no majority of them
+        (0, 1, 3, OPEN, FAIL),  # one of three seats, though everyone who voted
         (0, 3, 3, FAIL, FAIL),
         (3, 3, 3, PASS, PASS),
     ],

@@ -118,7 +118,9 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
     assert _mismatches(split | {"escalate_for_review": True}, threshold=0.5) == ()
     (text,) = _mismatches(split | {"escalate_for_review": False}, threshold=0.5)
     assert text.startswith("escalation: not reported")
-    united = panel(0.9, 0.9, 0.9, agreement=alpha, escalate_for_review=True)
+    united = panel(0.9, 0.9, 0.9, agreement=alpha, escalate_for_review=False)
+    assert _mismatches(united, threshold=0.5) == ()
+    united["escalate_for_review"] = True
     (text,) = _mismatches(united, threshold=0.5)
     assert text.startswith("escalation: reported")
     # Other metrics may have other reasons to escalate.
@@ -144,6 +146,12 @@ def test_trims_are_compared_as_scores_not_names() -> None:
     stated["dropped_high"] = ["j2"]
     assert _mismatches(seats) == ("trim: reported 0.1 / 0.5, but 0.2 down drops 0.1 / 0.9",)
     assert _mismatches(seats | {"trim": stated | {"method": "median"}}) == ()
+
+
+def test_the_order_in_which_a_report_lists_its_trims_is_no_mismatch() -> None:
+    # A fifth of ten drops two at each end: .0 and .1, .8 and .9.
+    stated = {"method": "quantile", "dropped_low": ["j1", "j0"], "dropped_high": ["j9", "j8"]}
+    assert _mismatches(panel(*(tenth / 10 for tenth in range(10)), trim=stated)) == ()
 
 
 def test_a_trim_of_nobody_is_held_to_its_own_fraction() -> None:

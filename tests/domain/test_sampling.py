@@ -68,6 +68,7 @@ def test_audit_size(rest: int, size: int) -> None:
         # 101 of 1002: 100.80 and 0.10 twice floor to 100; the minimum of one each makes it 102,
         # and the largest gives one back.
         ({3: 1000, 4: 1, 5: 1}, {3: 99, 4: 1, 5: 1}),
+        ({3: 1, 4: 1000, 5: 1}, {3: 1, 4: 99, 5: 1}),
         # 30 of 204: 15.00, 14.85 and .15 -> 15, 14 and 1: exact.
         ({3: 102, 4: 101, 5: 1}, {3: 15, 4: 14, 5: 1}),
     ],

@@ -154,6 +154,13 @@ def test_ties_at_the_cut_go_by_seat_and_are_marked() -> None:
     assert cut.tied == {0}
 
 
+def test_ties_at_the_upper_cut_are_marked_too() -> None:
+    # The high cut takes the .9 of seat 4, and could as well have taken that of seat 3.
+    cut = trim([0.1, 0.5, 0.8, 0.9, 0.9], 0.2)
+    assert (cut.low, cut.high) == ((0,), (4,))
+    assert cut.tied == {4}
+
+
 def test_a_tie_among_the_dropped_alone_is_no_tie() -> None:
     # Ten scores drop two at each end: 0.1 and 0.1 both go, and the first kept is 0.2.
     cut = trim([0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9, 0.9], 0.2)

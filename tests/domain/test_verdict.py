@@ -74,8 +74,10 @@ def test_only_ok_votes(status: str) -> None:
     assert read_.stated_pass is False
 
 
-def test_an_error_outweighs_a_score() -> None:
-    read_ = ballot({"id": "j", "score": 0.9, "error": {"type": "http", "message": "503"}})
+@pytest.mark.parametrize("status", [{}, {"status": "ok"}, {"status": None}])
+def test_an_error_outweighs_a_score(status: dict[str, Any]) -> None:
+    failed = {"error": {"type": "http", "message": "503"}}
+    read_ = ballot({"id": "j", "score": 0.9, **failed, **status})
     assert (read_.status, read_.score, read_.vote) == (Status.ERROR, None, None)
     assert read_.error == "503"
 

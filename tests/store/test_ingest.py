@@ -13,22 +13,13 @@ import pytest
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import Cancelled, ReportError, UsageError
-from tests.helpers import load, numbered, open_desk, report, source, verdict
+from tests.helpers import contents, load, numbered, open_desk, report, source, verdict
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with closing(open_desk(tmp_path / "desk.db")) as found:
         yield found
-
-
-def contents(desk: Desk) -> dict[str, list[Any]]:
-    """Every row of every table."""
-    tables = desk.conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    return {
-        row["name"]: [tuple(line) for line in desk.conn.execute(f"SELECT * FROM {row['name']}")]
-        for row in tables
-    }
 
 
 @pytest.mark.parametrize("bad", [0, 1, 499, 500, 501, 1100])

@@ -7,7 +7,7 @@ import pytest
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
-from reviewdesk.store import schema
+from reviewdesk.store import connect, schema
 from reviewdesk.store.connect import APPLICATION_ID
 from tests.helpers import load, numbered, open_desk
 
@@ -105,3 +105,26 @@ def test_a_migration_that_fails_changes_nothing(
     assert "half" not in tables
     assert desk.verify().ok
     desk.close()
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "desk.db"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    other.execute("BEGIN IMMEDIATE")
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        other.execute("COMMIT")
+
+    # SQLite itself does not wait when a file is switched to a log.
+    monkeypatch.setattr(connect, "sleep", wait)
+    desk = open_desk(path)
+    assert len(waited) == 1
+    assert desk.conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert desk.verify().ok
+    desk.close()
+    other.close()

@@ -53,12 +53,18 @@ class Panes:
         """The widget that scrolls now."""
         return self.queue if self.current == "queue" else self.text(self.current)
 
+    @property
+    def readable(self) -> bool:
+        """Whether the item is on screen and not only its line in the queue."""
+        return self.wide or self.current != "queue"
+
     def fit(self, size: Size) -> None:
         """Choose what is in view at this size."""
         self.wide = size.width >= WIDE
         self.tiny = size.width < SMALLEST.width or size.height < SMALLEST.height
         self._screen.set_class(self.wide, "-wide")
-        for child in self._screen.children:
+        # Textual's own tooltip and toasts are children too, and show when they have something.
+        for child in self._screen.query_children("Bar, #panes"):
             child.display = (child.id == "tiny") is self.tiny
         self._arrange()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -29,6 +29,9 @@ from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Calibration
 from reviewdesk.errors import DeskError, ReviewDeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.app import ReviewApp
 
 POLL = 1.0
 """Seconds between two looks at whether another process wrote to the desk."""
@@ -64,6 +67,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self.panes = Panes(self)
         self.figures: Calibration | None = None
         self.saved = ""
+        self._unmarked = ""
         self._status = (notice, Ink.NOTE.value)
         self._token = 0
 
@@ -138,6 +142,14 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         """One line about what just happened."""
         self._status = (text, ink)
         self._bar("status").paint(lambda width: [status_line(text, ink, width)])
+
+    def lateness(self) -> float:
+        """How many seconds the key in hand had waited before it was handled."""
+        return cast("ReviewApp", self.app).lateness
+
+    def save_mark(self, text: str) -> None:
+        """Show the saved mark together with the figures that already count what was saved."""
+        self.saved, self._unmarked = "", text
 
     def complain(self, error: ReviewDeskError) -> None:
         """An error as one line; nothing that was typed is lost."""
@@ -214,8 +226,10 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         found = message.figures
         if found.token != self._token:
             return
+        self.saved, self._unmarked = self._unmarked or self.saved, ""
         if found.error is not None:
             self.complain(found.error)
+            self.frame()
             return
         self.figures = found.calibration
         self.frame()
