@@ -152,6 +152,10 @@ def test_ids_names_and_files_are_hostile_too(call: Call, tmp_path: Path) -> None
         assert len(call(reads, bad, code=2)[1].splitlines()) == 1
     assert len(call("labels", "import", bad, code=2)[1].splitlines()) == 1
     call("runs", "remove", EVIL)
+    other = tmp_path / f"{EVIL}.db"
+    call("--desk", other, "desk", "info")
+    call("--desk", other, "runs")
+    call("--desk", bad, "runs", code=2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file names are text there")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -40,15 +41,19 @@ class ReviewApp(App[None], inherit_bindings=False):
         *,
         view: View,
         clock: Callable[[], float] = time.monotonic,
+        stamp: Callable[[events.Event], float] = attrgetter("time"),
         notice: str | None = None,
     ) -> None:
-        """Open ``run`` where ``view`` left it; ``clock`` drives the label guard alone."""
+        """Open ``run`` where ``view`` left it.
+
+        ``clock`` drives the label guard alone; ``stamp`` tells when an event came in by it.
+        """
         self.inks: dict[str, Style] = {}
         super().__init__()
         self.register_theme(DESK)
         wanted = os.environ.get("REVIEWDESK_THEME", "")
         self.theme = wanted if wanted in self.available_themes else DESK.name
-        self.clock = clock
+        self.clock, self._stamp = clock, stamp
         self.notice = notice or ""
         self.lateness = 0.0
         self.sitting = self._open(desk, run, view)
@@ -78,7 +83,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """Note how long a key had waited: events carry the time at which they were read."""
         if isinstance(event, events.Key):
-            self.lateness = max(0.0, time.monotonic() - event.time)
+            self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
 
     def use_theme(self, name: str) -> None:

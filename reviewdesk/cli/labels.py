@@ -127,15 +127,17 @@ def export(*, kind: str, confidence: str | None, output: Path | None, run_name: 
         if output is None:
             click.echo(text, nl=False)
         else:
-            _write(output, text)
+            _write(output, text, desk.path)
         for warning in found.warnings:
             say(f"warning: {warning}")
         say(f"{len(found.rows)} rows; log head {desk.head()}")
 
 
-def _write(output: Path, text: str) -> None:
+def _write(output: Path, text: str, desk: Path) -> None:
     from reviewdesk.errors import UsageError
 
+    if output.exists() and output.samefile(desk):
+        raise UsageError(f"{output}: is the desk itself", "Name another file with -o.")
     try:
         output.write_text(text, encoding="utf-8", newline="")
     except OSError as error:

@@ -29,6 +29,7 @@ from reviewdesk.store import audit, events, queue, runs
 from reviewdesk.store.connect import back_up, connect, explained, writing
 from reviewdesk.store.events import Entry
 from reviewdesk.store.schema import migrate
+from reviewdesk.store.standing import Standing, standing
 
 if TYPE_CHECKING:
     from reviewdesk.reports.source import Source
@@ -63,9 +64,9 @@ def default_reviewer() -> str:
 class Desk:
     """The use cases of one reviewer on one desk file; use it from one thread."""
 
-    def __init__(self, path: Path, reviewer: str, clock: Clock) -> None:
-        """Open the file, creating or migrating it where needed."""
-        self.path, self.reviewer, self.clock = path, reviewer, clock
+    def __init__(self, path: Path, reviewer: str, clock: Clock, *, folds: bool = True) -> None:
+        """Open the file, creating or migrating it where needed; ``folds`` the log on closing."""
+        self.path, self.reviewer, self.clock, self._folds = path, reviewer, clock, folds
         self.conn = connect(path)
         try:
             with explained(path):
@@ -74,6 +75,7 @@ class Desk:
             self.conn.close()
             raise
         self._version = self._data_version()
+        self._stood: tuple[tuple[int, int, int], Standing] | None = None
 
     @staticmethod
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
@@ -82,13 +84,14 @@ class Desk:
 
     def reader(self) -> Desk:
         """An independent connection to the same desk, for a worker thread."""
-        return Desk(self.path, self.reviewer, self.clock)
+        return Desk(self.path, self.reviewer, self.clock, folds=False)
 
     def close(self) -> None:
         """Fold the log into the file, so that a plain copy of it is whole, and close."""
         # Another process may hold the log; then that one folds it, and nothing is lost.
-        with contextlib.suppress(DeskError):
-            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self._folds:
+            with contextlib.suppress(DeskError):
+                self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.conn.close()
 
     def at(self) -> str:
@@ -108,8 +111,6 @@ class Desk:
     def _data_version(self) -> int:
         found: int = self.conn.execute("PRAGMA data_version").fetchone()[0]
         return found
-
-    # Runs
 
     def load(
         self,
@@ -138,8 +139,6 @@ class Desk:
         with writing(self.conn, self.path):
             runs.remove(self.conn, run.key, self.at())
 
-    # The queue
-
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
         """The keys of a run's verdicts that a filter keeps, in order."""
         return queue.keys(self.conn, run.key, parse_filter(filter), order)
@@ -150,13 +149,18 @@ class Desk:
 
     def progress(self, run: Run) -> Progress:
         """How far the labels have come."""
-        decided = queue.decided_keys(self.conn, run.key)
-        put_off = queue.deferred_keys(self.conn, run.key, self.reviewer)
-        return runs.progress(self.conn, run, decided, len(put_off))
+        return self._standing(run).progress(run)
 
     def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
         """Where the next undecided verdict stands, wrapping; put-off ones come last."""
-        return queue.next_undecided(self.conn, run.key, keys, after, self.reviewer)
+        return self._standing(run).next_undecided(keys, after)
+
+    def _standing(self, run: Run) -> Standing:
+        """How a run stands, read again only after something was written."""
+        state = (run.key, self.conn.total_changes, self._data_version())
+        if self._stood is None or self._stood[0] != state:
+            self._stood = (state, standing(self.conn, run.key, self.reviewer))
+        return self._stood[1]
 
     def find(self, run: Run, verdict_id: str) -> int:
         """The key of a verdict by its id."""
@@ -207,11 +211,10 @@ class Desk:
 
     def _append(self, key: int, entry: Entry, view: View | None = None) -> Event:
         with writing(self.conn, self.path):
-            event = events.append(self.conn, self.reviewer, [items.about(self, key, entry)])[0]
+            run, about = items.about(self, key, entry)
             if view is not None:
-                run = self.conn.execute("SELECT run FROM verdicts WHERE key = ?", (key,))
-                runs.save_view(self.conn, run.fetchone()[0], self.reviewer, view)
-            return event
+                runs.save_view(self.conn, run, self.reviewer, view)
+            return events.append(self.conn, self.reviewer, [about])[0]
 
     def undo(self) -> Event | None:
         """Take back the reviewer's newest action that stands; ``None`` where there is none."""

@@ -71,16 +71,16 @@ def _note(mine: list[Event]) -> str | None:
     return None
 
 
-def about(desk: Desk, key: int, entry: Entry) -> Entry:
-    """An entry with run, verdict and content filled in."""
+def about(desk: Desk, key: int, entry: Entry) -> tuple[int, Entry]:
+    """The run's key, and the entry with run, verdict and content filled in."""
     row = desk.conn.execute(
-        """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
+        """SELECT v.id, v.item, v.run, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
            WHERE v.key = ?""",
         (key,),
     ).fetchone()
     if row is None:
         raise NotFoundError("that verdict is not in the desk", "Open its report again.")
-    return replace(entry, run=row["hash"], verdict=row["id"], item=row["item"])
+    return row["run"], replace(entry, run=row["hash"], verdict=row["id"], item=row["item"])
 
 
 def turning(desk: Desk, kind: str, action: int) -> Entry:

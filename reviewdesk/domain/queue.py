@@ -142,7 +142,8 @@ def _term(part: str, column: int) -> Term:
         return _comparison(body, found, column, negated=negated)
     if ":" in body:
         return _choice(body, column, negated=negated)
-    flag = _FLAGS.get(body.lower().replace("-", "_"))
+    # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
+    flag = _FLAGS.get(body.lower().rstrip("!").replace("-", "_"))
     if flag is None:
         raise FilterError(f"no flag {body!r}", column, _hint())
     return Term("flag", flag.label, ":", str(flag.value), negated)

@@ -141,6 +141,8 @@ def back_up(conn: sqlite3.Connection, target: Path) -> None:
     """Copy the whole database to a new file, what the log holds included."""
     if target.exists():
         raise DeskError(f"{target}: is there already", "Name a new file.")
+    if not target.parent.is_dir():
+        raise DeskError(f"{target}: there is no such folder", "Name a file in one that is there.")
     with explained(target):
         copy = sqlite3.connect(target)
         try:

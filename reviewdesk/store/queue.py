@@ -155,39 +155,3 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, put_off: set[bytes]) -> Queu
         tentative=bool(mark and mark.tentative),
         deferred=row["item"] in put_off,
     )
-
-
-def decided_keys(conn: sqlite3.Connection, run: int) -> set[int]:
-    """The verdicts of a run whose content has a label of any kind."""
-    rows_ = conn.execute(f"SELECT key FROM verdicts WHERE run = ? AND item IN {_LABELLED}", (run,))
-    return {row[0] for row in rows_}
-
-
-def deferred_keys(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
-    """The put-off verdicts of a run, the one put off first in front."""
-    order: dict[bytes, int] = {}
-    for row in conn.execute(
-        """SELECT item, max(key) AS place FROM standing_events
-           WHERE kind = 'defer' AND reviewer = ? GROUP BY item ORDER BY place""",
-        (reviewer,),
-    ):
-        order[row["item"]] = row["place"]
-    waiting = [item for item in order if item in deferred_items(conn, reviewer)]
-    found: list[int] = []
-    for item in waiting:
-        query = "SELECT key FROM verdicts WHERE item = ? AND run = ? ORDER BY draw"
-        found += [row[0] for row in conn.execute(query, (item, run))]
-    return found
-
-
-def next_undecided(
-    conn: sqlite3.Connection, run: int, wanted: array[int], after: int, reviewer: str
-) -> int | None:
-    """The place of the first undecided verdict behind ``after``, wrapping; put-off ones last."""
-    put_off = deferred_keys(conn, run, reviewer)
-    skipped = decided_keys(conn, run).union(put_off)
-    for step in range(1, len(wanted) + 1):
-        place = (after + step) % len(wanted)
-        if wanted[place] not in skipped:
-            return place
-    return next((wanted.index(key) for key in put_off if key in wanted), None)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
-from reviewdesk.domain.records import Progress, Run, View
+from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import AmbiguousError, NotFoundError
 
 
@@ -118,25 +118,4 @@ def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) ->
     """Keep what a reviewer has on screen."""
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
-    )
-
-
-def progress(conn: sqlite3.Connection, run: Run, decided: set[int], put_off: int) -> Progress:
-    """How far the labels have come; ``decided`` holds the keys of the labelled verdicts."""
-    counts = conn.execute(
-        """SELECT total(v.stratum < 3) AS flagged, total(v.audit) AS audit,
-                  total(t.truth = 'unsure') AS unsure, total(t.truth = 'disputed') AS disputed
-           FROM verdicts v JOIN truths t ON t.item = v.item WHERE v.run = ?""",
-        (run.key,),
-    ).fetchone()
-    return Progress(
-        verdicts=run.verdicts,
-        labelled=len(decided),
-        flagged=run.flagged,
-        flagged_done=int(counts["flagged"]),
-        audit=run.audit,
-        audit_done=int(counts["audit"]),
-        deferred=put_off,
-        unsure=int(counts["unsure"]),
-        disputed=int(counts["disputed"]),
     )

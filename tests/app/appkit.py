@@ -113,7 +113,9 @@ async def staged(
     notice: str | None = None,
 ) -> AsyncIterator[Stage]:
     clock = Clock()
-    app = ReviewApp(desk, run, view=view or View(), clock=clock, notice=notice)
+    app = ReviewApp(
+        desk, run, view=view or View(), clock=clock, stamp=lambda _event: clock(), notice=notice
+    )
     async with app.run_test(size=size) as pilot:
         stage = Stage(app, pilot, clock)
         await stage.settle()

@@ -238,3 +238,13 @@ def test_labels_in_a_report_are_taken_on_request_and_once(cli: Cli, write: Write
     assert cli("desk", "verify", "--json").json["events"] == 1
     cli("undo")
     assert cli("labels", "list", "--json").json == []
+
+
+def test_an_export_never_lands_on_the_desk(rich: Cli, desk_path: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(desk_path)
+    before = rich("desk", "verify", "--json").json
+    for output in (desk_path, link, tmp_path):
+        done = rich("labels", "export", "-o", output)
+        assert (done.code, done.out) == (2, "")
+    assert rich("desk", "verify", "--json").json == before

@@ -104,10 +104,12 @@ def test_wrong_loading_options_are_2(cli: Cli, write: Write, options: tuple[str,
 
 
 def test_what_click_quotes_is_harmless(cli: Cli) -> None:
-    done = cli("--\x1b]0;owned\x07", "x")
-    assert done.code == 2
-    assert "\x1b" not in done.err
-    assert "\x07" not in done.err
+    for arguments in (("--\x1b]0;owned\x07",), ("queue", "\x1b]0;owned\x07")):
+        done = cli(*arguments)
+        assert done.code == 2
+        assert "owned" in done.err
+        assert "\x1b" not in done.err
+        assert "\x07" not in done.err
 
 
 def test_open_off_a_terminal_prints_the_queue(cli: Cli) -> None:

@@ -141,7 +141,7 @@ def test_the_walk_skips_what_is_decided_and_ends_with_what_was_put_off(desk: Des
     desk.label(keys[2], Truth.UNSURE)
     walked: list[int] = []
     place: int | None = desk.next_undecided(run, keys, -1)
-    while place is not None:
+    while place is not None and len(walked) < len(keys):
         walked.append(place)
         desk.label(keys[place], Truth.PASS)
         place = desk.next_undecided(run, keys, place)

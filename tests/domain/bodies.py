@@ -92,7 +92,6 @@ _OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
     "same_family": st.booleans(),
     "bias_warning": st.sampled_from(["", "the producer's own words"]),
     "regime": st.sampled_from(["routine", "irreversible", "dispute"]),
-    "trim_fraction": st.floats(0, 0.5, exclude_max=True),
     "generator": st.fixed_dictionaries({"model": st.sampled_from(MODELS)}),
 }
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assess import Assessment, State, assess
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
+from reviewdesk.reports.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 
 ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}
@@ -20,6 +21,11 @@ def _assess(value: dict[str, Any], **defaults: Any) -> Assessment:
 
 def _states(found: Assessment) -> list[str]:
     return [seat.state.value for seat in found.seats]
+
+
+@given(bodies())
+def test_these_bodies_are_what_a_report_may_hold(value: dict[str, Any]) -> None:
+    assert verdict_problem(value) is None
 
 
 @given(**ANY)
@@ -76,7 +82,7 @@ def test_a_bias_warning_of_ours_needs_both_signals(
     st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.49]),
 )
 def test_our_trim_takes_as_many_from_each_end(scores: list[float | None], fraction: float) -> None:
-    found = _assess(panel(*scores, trim_fraction=fraction))
+    found = _assess(panel(*scores), trim_fraction=fraction)
     states = _states(found)
     low, high = (
         [s for s, state in zip(scores, states, strict=True) if state == f"trimmed_{side}"]

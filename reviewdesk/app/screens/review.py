@@ -15,9 +15,10 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from reviewdesk.app.actions import ACTIONS, Now, footer_hints, screen_bindings
+from reviewdesk.app.figures import read_figures
 from reviewdesk.app.guard import LabelGuard
 from reviewdesk.app.hands import Hands
-from reviewdesk.app.messages import Calibrated, Failed, Figures, RowChosen
+from reviewdesk.app.messages import Calibrated, Failed, RowChosen
 from reviewdesk.app.paint import inline
 from reviewdesk.app.paint_frame import footer_line, header_line, status_line, strip_lines
 from reviewdesk.app.paint_pages import tiny_lines
@@ -28,7 +29,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Calibration
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
@@ -206,17 +207,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         )
 
     def _calibrate(self, token: int) -> None:
-        """The worker's entry: reads through a connection of its own and posts what it found."""
-        try:
-            reader = self.sitting.desk.reader()
-            try:
-                found = Figures(token, reader.calibration(self.session.run))
-            finally:
-                reader.close()
-        except ReviewDeskError as error:
-            found = Figures(token, None, error)
-        except Exception as error:  # noqa: BLE001  (worker entry: figures must never end a sitting)
-            found = Figures(token, None, DeskError(f"no figures: {type(error).__name__}: {error}"))
+        found = read_figures(self.sitting.desk, self.session.run, token)
         if not get_current_worker().is_cancelled:
             self.post_message(Calibrated(found))
 

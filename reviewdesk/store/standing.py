@@ -1,0 +1,87 @@
+"""How a run stands: what has a label, what was put off, what comes next."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from dataclasses import dataclass
+
+from reviewdesk.domain.records import Progress, Run, Truth
+from reviewdesk.domain.sampling import FIRST_REST
+from reviewdesk.store.queue import deferred_items
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What progress needs to know of one labelled verdict."""
+
+    flagged: bool
+    audit: bool
+    truth: Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The labelled verdicts of a run by key, and the put-off ones, the first in front."""
+
+    decided: dict[int, Decided]
+    put_off: list[int]
+
+    def progress(self, run: Run) -> Progress:
+        """How far the labels have come."""
+        found = self.decided.values()
+        return Progress(
+            verdicts=run.verdicts,
+            labelled=len(self.decided),
+            flagged=run.flagged,
+            flagged_done=sum(row.flagged for row in found),
+            audit=run.audit,
+            audit_done=sum(row.audit for row in found),
+            deferred=len(self.put_off),
+            unsure=sum(row.truth is Truth.UNSURE for row in found),
+            disputed=sum(row.truth is Truth.DISPUTED for row in found),
+        )
+
+    def next_undecided(self, keys: array[int], after: int) -> int | None:
+        """The place of the first undecided verdict behind ``after``, wrapping; put-off ones last.
+
+        Among the put-off ones it goes on from the one at ``after``.
+        """
+        waiting = set(self.put_off)
+        for step in range(1, len(keys) + 1):
+            place = (after + step) % len(keys)
+            if keys[place] not in self.decided and keys[place] not in waiting:
+                return place
+        here = keys[after] if 0 <= after < len(keys) else None
+        turn = self.put_off.index(here) + 1 if here in waiting and here is not None else 0
+        for key in (*self.put_off[turn:], *self.put_off[:turn]):
+            if key in keys:
+                return keys.index(key)
+        return None
+
+
+def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> Standing:
+    """Read how a run stands for a reviewer."""
+    rows = conn.execute(
+        """SELECT v.key, v.stratum, v.audit, t.truth FROM truths t CROSS JOIN verdicts v
+           ON v.item = t.item AND v.run = ?""",
+        (run,),
+    )
+    decided = {
+        row["key"]: Decided(row["stratum"] < FIRST_REST, bool(row["audit"]), Truth(row["truth"]))
+        for row in rows
+    }
+    return Standing(decided, _put_off(conn, run, reviewer))
+
+
+def _put_off(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
+    waiting = deferred_items(conn, reviewer)
+    if not waiting:
+        return []
+    rows = conn.execute(
+        """SELECT v.key, d.item, max(d.key) AS place FROM standing_events d
+           JOIN verdicts v ON v.item = d.item AND v.run = ?
+           WHERE d.kind = 'defer' AND d.reviewer = ? GROUP BY v.key ORDER BY place, v.draw""",
+        (run, reviewer),
+    )
+    return [row["key"] for row in rows if row["item"] in waiting]
