@@ -57,7 +57,14 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its number instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        say(f"a fault in reviewdesk: {type(error).__name__}: {error}. --debug shows where.")
+        code = ExitCode.BAD_INPUT
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
