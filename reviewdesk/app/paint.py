@@ -6,6 +6,7 @@ inks, never markup. No line is wider than the width, whatever the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -22,15 +23,19 @@ Piece: TypeAlias = tuple[str, str]
 
 ELLIPSIS = "…"
 
+_UNSTEADY = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?=[\u2000-\U0010ffff])")
+"""What terminals disagree about the width of: emoji styles, skin tones, joined emoji. They are left
+out of the painted line, so that columns stand; the emoji themselves stay."""
+
 
 def inline(text: object, limit: int = 500) -> str:
     """Text from outside, on one line."""
-    return safetext.show_line(str(text), limit)
+    return _UNSTEADY.sub("", safetext.show_line(str(text), limit))
 
 
 def block(text: object, limit: int = 20_000) -> str:
     """Text from outside, with its line breaks."""
-    return safetext.show(str(text), limit)
+    return _UNSTEADY.sub("", safetext.show(str(text), limit))
 
 
 def line(*pieces: Piece | str) -> Content:
