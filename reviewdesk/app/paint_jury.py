@@ -84,7 +84,8 @@ def _decision(item: Item, width: int) -> Lines:
         second.append(_stated_agreement(verdict))
     spread = found.agreement.spread
     figure = "-" if spread.raw is None else f"{spread.raw:.3f}"
-    second.append(line((f"r_WG {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
+    ours = "ours r_WG" if len(second) > 1 else "r_WG"
+    second.append(line((f"{ours} {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
     return [*flow(first, width), *flow(second, width)]
 
 
@@ -93,7 +94,8 @@ def _stated_agreement(verdict: Verdict) -> Content:
     pieces: list[Piece | str] = []
     if verdict.agreement is not None:
         value = verdict.agreement.value
-        pieces.append(f"{verdict.agreement.metric} {'none' if value is None else f'{value:.3f}'} ")
+        figure = "none" if value is None else f"{value:.3f}"
+        pieces.append(f"stated {verdict.agreement.metric} {figure} ")
     return line(*pieces, *_band(verdict.band)).rstrip()
 
 

@@ -14,7 +14,7 @@ from reviewdesk.domain.records import Calibration
 
 NEXT = (
     ("reviewdesk labels export", "takes the labels out as a calibration file"),
-    ("reviewdesk calibrate", "prints the figures with their intervals and gates"),
+    ("reviewdesk calibrate", "prints the figures with their designs and counts"),
 )
 
 
