@@ -33,6 +33,8 @@ class ReviewApp(App[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
     ENABLE_COMMAND_PALETTE = True
+    # A list folds its lines to its width, and cannot fold to nothing on a very narrow terminal.
+    CSS = "OptionList, CommandList { min-width: 16; }"
 
     def __init__(
         self,

@@ -116,7 +116,8 @@ async def staged(
     app = ReviewApp(
         desk, run, view=view or View(), clock=clock, stamp=lambda _event: clock(), notice=notice
     )
-    async with app.run_test(size=size) as pilot:
+    # With tooltips and toasts, as in a real terminal: they are children of the screen too.
+    async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:
         stage = Stage(app, pilot, clock)
         await stage.settle()
         yield stage

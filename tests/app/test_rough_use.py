@@ -1,0 +1,92 @@
+"""Rough use: tiny terminals under every dialog, random keys, and what a first look shows."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from textual.widgets._tooltip import Tooltip
+
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.app.paint import block, inline
+from reviewdesk.cli.plain import number
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Run
+from tests.app.appkit import SMALL, open_run, report, staged, verdict
+
+DIALOGS = ("o", "ctrl+p", "question_mark", "backslash", "c")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> tuple[Desk, Run]:
+    return open_run(tmp_path / "d.db", report([verdict(n) for n in range(1, 9)]))
+
+
+@pytest.mark.parametrize("key", DIALOGS)
+async def test_no_width_breaks_a_dialog(opened: tuple[Desk, Run], key: str) -> None:
+    async with staged(*opened) as stage:
+        await stage.press(key)
+        assert len(stage.app.screen_stack) == 2
+        for width in (80, 41, 40, 39, 20, 17, 16, 8, 5, 4, 3, 2, 1, 200):
+            for height in (24, 3, 1):
+                await stage.pilot.resize_terminal(width, height)
+                await stage.settle()
+        assert len(stage.app.screen_stack) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_random_keys_leave_a_whole_desk(opened: tuple[Desk, Run], seed: int) -> None:
+    pick = random.Random(seed)  # noqa: S311 - a seeded test, not a secret
+    keys = [
+        key
+        for action in ACTIONS.values()
+        for key in action.keys.split(",")
+        if key and not action.id.startswith("quit")
+    ]
+    async with staged(*opened) as stage:
+        for _ in range(120):
+            if pick.random() < 0.05:
+                await stage.pilot.resize_terminal(pick.randint(1, 180), pick.randint(1, 50))
+            stage.clock.wait(pick.choice((0.01, 0.3)))
+            await stage.pilot.press(pick.choice([*keys, "x", ":"]))
+        await stage.settle()
+        assert stage.app.is_running
+        assert stage.desk.verify().ok
+
+
+async def test_nothing_of_textuals_own_lies_over_the_first_look(opened: tuple[Desk, Run]) -> None:
+    async with staged(*opened) as stage:
+        assert not stage.review.query_one(Tooltip).display
+        for size in ((30, 8), SMALL):
+            await stage.pilot.resize_terminal(*size)
+            await stage.settle()
+            assert not stage.review.query_one(Tooltip).display
+
+
+async def test_the_saved_mark_comes_with_its_figures(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    async with staged(desk, run) as stage:
+        for key in ("p", "f", "p", "i", "p"):
+            await stage.press(key)
+            assert stage.review.saved.startswith("saved ✓")
+            found = desk.calibration(run).labelled
+            assert f"n {found.n}" in stage.drawn()
+            assert f"Brier {number(found.brier)}" in stage.drawn()
+
+
+async def test_a_label_is_given_where_the_item_can_be_read(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("escape", "p")
+        assert "enter opens the item" in stage.drawn()
+        assert desk.progress(run).labelled == 0
+        await stage.press("enter", "p")
+        assert desk.progress(run).labelled == 1
+
+
+def test_emoji_are_painted_with_a_width_that_terminals_agree_on() -> None:
+    # A family is three emoji with two joiners; a thumb has a skin tone; a heart an emoji style.
+    assert inline("👩\u200d👩\u200d👧 👍\U0001f3fd ❤\ufe0f") == "👩👩👧 👍 ❤"
+    # In Persian and Hindi a joiner shapes the letters, and takes no column of its own.
+    assert block("می\u200cخواهم क्\u200dष") == "می\u200cخواهم क्\u200dष"
