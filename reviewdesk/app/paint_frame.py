@@ -10,7 +10,7 @@ from reviewdesk.app.actions import Action
 from reviewdesk.app.paint import Lines, Piece, clip, cut, inline, line
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
-from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.records import Calibration, Metrics
 
 _NO_POPULATION = "until each stratum has a label"
 
@@ -62,8 +62,8 @@ def strip_lines(figures: Calibration | None, width: int) -> Lines:
     first = _figures_line("labelled", figures.labelled, design, width)
     if figures.population is None:
         text = f"-  {_NO_POPULATION}"
-        tail = " · describes escalated verdicts only"
-        if figures.design is Design.ESCALATED_ONLY and width > len(text) + len(tail) + 14:
+        tail = next((f" · {said}" for said in figures.warnings if said.startswith("describes")), "")
+        if width > len(text) + len(tail) + 14:
             text += tail
         return [first, _empty_line("population", text, width)]
     return [first, _figures_line("population", figures.population, design, width)]

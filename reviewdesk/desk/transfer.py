@@ -124,7 +124,7 @@ def _full_row(
         "stratum": STRATA[verdict.place.stratum],
         "pi": made.weighing.inclusion.get(verdict.place.stratum),
         "weight": weight,
-        "selection": "draw" if weight > 0 else "ad hoc",
+        "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
         "blind": detail.get("blind"),
         "reviewer": label["author"],
         "time": detail.get("at") or label["at"],

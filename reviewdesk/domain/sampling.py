@@ -55,7 +55,11 @@ class Weighing:
     """Weight per labelled verdict (0 outside its stratum's completed prefix) and the design."""
 
     weights: list[float]
+    drawn: list[bool]
+    """Whether the verdict lies in its stratum's completed prefix; the others are ad hoc."""
     inclusion: dict[int, float]
+    empty: tuple[int, ...]
+    """The decided strata without a label that counts."""
     design: Design
 
 
@@ -138,8 +142,10 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
     for row in labelled:
         ranks.setdefault(row.stratum, set()).add(row.rank)
     ends = {h: _prefix_end(found) for h, found in ranks.items()}
+    drawn = [row.rank < ends[row.stratum] for row in labelled]
     counted = [
-        row.truth in {Truth.PASS, Truth.FAIL} and row.rank < ends[row.stratum] for row in labelled
+        inside and row.truth in {Truth.PASS, Truth.FAIL}
+        for row, inside in zip(labelled, drawn, strict=True)
     ]
     m: dict[int, int] = {}
     for row, inside in zip(labelled, counted, strict=True):
@@ -149,7 +155,13 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
         for row, inside in zip(labelled, counted, strict=True)
     ]
     inclusion = {h: m.get(h, 0) / n for h, n in sizes.items() if n}
-    return Weighing(weights, inclusion, _design(labelled, sizes, m))
+    empty = tuple(h for h in _decided(sizes) if not m.get(h))
+    return Weighing(weights, drawn, inclusion, empty, _design(labelled, sizes, empty))
+
+
+def _decided(sizes: Mapping[int, int]) -> list[int]:
+    """The strata of verdicts that the judge decided either way."""
+    return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
 
 
 def _prefix_end(ranks: set[int]) -> int:
@@ -160,10 +172,10 @@ def _prefix_end(ranks: set[int]) -> int:
 
 
 def _design(
-    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], m: Mapping[int, int]
+    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], empty: Sequence[int]
 ) -> Design:
     """The word for how the labels were drawn, over the strata that the judge decided."""
-    decided = [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
+    decided = _decided(sizes)
     usable = [
         row for row in labelled if row.truth in {Truth.PASS, Truth.FAIL} and row.stratum in decided
     ]
@@ -171,7 +183,6 @@ def _design(
         return Design.NONE
     if len(usable) == sum(sizes[h] for h in decided):
         return Design.CENSUS
-    empty = [h for h in decided if not m.get(h)]
     if len(empty) == len(decided):
         return Design.AD_HOC
     if any(h >= FIRST_REST for h in empty):

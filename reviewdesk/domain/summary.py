@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reviewdesk.domain.calibration import Rows, measure
 from reviewdesk.domain.correction import Status
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.sampling import LabelledVerdict, Weighing, weigh
+from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -63,6 +63,8 @@ class Rowed:
     verdicts: list[Labelled]
     rows: Rows
     weights: list[float]
+    drawn: dict[int, bool]
+    """Whether the label lies in its stratum's completed prefix, by verdict key."""
     weighing: Weighing
     source: str
     left_out: int
@@ -114,6 +116,7 @@ def make_rows(
         [verdict for verdict, _, _ in kept],
         rows,
         [weight for _, _, weight in kept],
+        {v.key: inside for v, inside in zip(labelled, weighing.drawn, strict=True)},
         weighing,
         source,
         left_out,
@@ -140,16 +143,18 @@ def summarise(
         unsure=sum(v.place.truth is Truth.UNSURE for v in labelled),
         disputed=sum(v.place.truth is Truth.DISPUTED for v in labelled),
         no_verdict=sum(v.decision not in {Decision.PASS, Decision.FAIL} for v in labelled),
-        warnings=tuple(_warnings(population or line, design, made.left_out)),
+        warnings=tuple(_warnings(population or line, made.weighing, figures.sizes, made.left_out)),
     )
 
 
-def _warnings(line: Metrics, design: Design, left_out: int) -> list[str]:
-    found = []
+def _warnings(
+    line: Metrics, weighing: Weighing, sizes: Mapping[int, int], left_out: int
+) -> list[str]:
+    found, design = [], weighing.design
     if line.n == 0:
         found.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        found.append(ESCALATED_ONLY)
+        found.append(_described(weighing.empty, sizes))
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
     if left_out:
@@ -166,3 +171,13 @@ def _warnings(line: Metrics, design: Design, left_out: int) -> list[str]:
     if line.n and line.corrected_status == Status.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
     return found
+
+
+def _described(empty: Sequence[int], sizes: Mapping[int, int]) -> str:
+    """What the figures describe while a stratum of the rest has no label that counts."""
+    rest = [h for h, n in sizes.items() if n and h >= FIRST_REST and h % FIRST_REST != 2]
+    flagged = [h for h, n in sizes.items() if n and h < FIRST_REST and h % FIRST_REST != 2]
+    if set(rest) <= set(empty) and not set(flagged) <= set(empty):
+        return ESCALATED_ONLY
+    names = ", ".join(STRATA[h] for h in empty)
+    return f"describes the labelled strata only, none yet in {names}"

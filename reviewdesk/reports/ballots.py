@@ -24,21 +24,28 @@ _ID_LENGTH = 190
 
 def ballots(panel: list[dict[str, Any]], remarks: Remarks) -> list[dict[str, Any]]:
     """The canonical jurors of a panel; equal names get a counter."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     return [_ballot(juror, seat, taken, remarks) for seat, juror in enumerate(panel, 1)]
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """A name that was not given yet: the second of equal ones ends in ``#2``."""
-    found, count = name, 1
+def unused(name: str, taken: dict[str, int]) -> str:
+    """A name that was not given yet: the second of equal ones ends in ``#2``.
+
+    ``taken`` keeps how often each name was asked for, so that many equal ones cost no more.
+    """
+    count = taken.get(name, 0) + 1
+    found = name if count == 1 else f"{name}#{count}"
     while found in taken:
         count += 1
         found = f"{name}#{count}"
-    taken.add(found)
+    taken[name] = count
+    taken.setdefault(found, 1)
     return found
 
 
-def _ballot(juror: dict[str, Any], seat: int, taken: set[str], remarks: Remarks) -> dict[str, Any]:
+def _ballot(
+    juror: dict[str, Any], seat: int, taken: dict[str, int], remarks: Remarks
+) -> dict[str, Any]:
     remarks.unmapped((key for key in juror if key not in _MAPPED), "juror.")
     names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
     name = next((name for name in names if name.strip()), f"juror {seat}")

@@ -50,34 +50,12 @@ class Jury:
 
 def find_juries(document: Any, pointer: str = "") -> Iterator[Jury]:
     """Every jury of a document, in its order; nothing inside a jury is searched."""
-    yield from _walk(document, (), pointer, {}, listed=True)
-
-
-def has_jury(value: Any) -> bool:
-    """Whether there is a jury in the value, at any depth."""
-    return next(_walk(value, (), "", {}, listed=True), None) is not None
-
-
-def panel_key(node: dict[str, Any]) -> str | None:
-    """The key of an object under which its jurors stand.
-
-    A list of models without any answer is a panel's configuration, and a list of objects that
-    hold juries themselves is a list of tests.
-    """
-    for key in PANEL_KEYS:
-        panel = node.get(key)
-        if not isinstance(panel, list) or not panel:
-            continue
-        if not all(isinstance(juror, dict) for juror in panel):
-            continue
-        answered = ESCALATE in node or any(_ANSWERS & juror.keys() for juror in panel)
-        if answered and not any(has_jury(juror) for juror in panel):
-            return key
-    return None
+    yield from _Search().walk(document, (), pointer, {}, listed=True)
 
 
 def sibling_checks(jury: Jury) -> list[dict[str, Any]]:
     """The assertions without a jury that stand beside this one, up to the object with the name."""
+    search = _Search()
     for step in jury.above:
         for key in _CHECK_LISTS:
             listed = step.node.get(key)
@@ -87,36 +65,81 @@ def sibling_checks(jury: Jury) -> list[dict[str, Any]]:
                     for check in listed
                     if isinstance(check, dict)
                     and isinstance(check.get("pass", check.get("passed")), bool)
-                    and not has_jury(check)
+                    and not search.holds(check)
                 ]
         if step.key not in _CHECK_LISTS and isinstance(step.node.get("name"), str):
             break
     return []
 
 
-def _walk(
-    node: Any, above: tuple[Step, ...], pointer: str, shell: dict[str, Any], *, listed: bool
-) -> Iterator[Jury]:
-    if isinstance(node, list):
-        for index, child in enumerate(node):
-            if isinstance(child, dict | list):
-                yield from _walk(child, above, f"{pointer}/{index}", {}, listed=True)
-        return
-    if not isinstance(node, dict):
-        return
-    if key := panel_key(node):
-        yield Jury(node, {**shell, **node}, node[key], key, pointer, above, listed)
-        return
-    children = [(key, child) for key, child in node.items() if isinstance(child, dict | list)]
-    if ESCALATE in node:
-        if not any(has_jury(child) for _, child in children):
-            yield Jury(node, {**shell, **node}, [], "", pointer, above, listed)
+class _Search:
+    """One search of one document, which looks at every object once, however deep they nest."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, bool] = {}
+
+    def holds(self, value: Any) -> bool:
+        """Whether there is a jury in the value, at any depth."""
+        if isinstance(value, list):
+            return any(self.holds(child) for child in value if isinstance(child, dict | list))
+        if not isinstance(value, dict):
+            return False
+        if (known := self._held.get(id(value))) is None:
+            known = (
+                ESCALATE in value
+                or any(self.holds(child) for child in value.values())
+                or self.panel_key(value) is not None
+            )
+            self._held[id(value)] = known
+        return known
+
+    def panel_key(self, node: dict[str, Any]) -> str | None:
+        """The key of an object under which its jurors stand.
+
+        A list of models without any answer is a panel's configuration, and a list of objects that
+        hold juries themselves is a list of tests.
+        """
+        for key in PANEL_KEYS:
+            panel = node.get(key)
+            if not isinstance(panel, list) or not panel:
+                continue
+            if not all(isinstance(juror, dict) for juror in panel):
+                continue
+            answered = ESCALATE in node or any(_ANSWERS & juror.keys() for juror in panel)
+            if answered and not any(self.holds(juror) for juror in panel):
+                return key
+        return None
+
+    def walk(
+        self,
+        node: Any,
+        above: tuple[Step, ...],
+        pointer: str,
+        shell: dict[str, Any],
+        *,
+        listed: bool,
+    ) -> Iterator[Jury]:
+        """The juries of a value, with what stands above them."""
+        if isinstance(node, list):
+            for index, child in enumerate(node):
+                if isinstance(child, dict | list):
+                    yield from self.walk(child, above, f"{pointer}/{index}", {}, listed=True)
             return
-        inner = {key for key, child in children if has_jury(child)}
-        shell = {key: value for key, value in node.items() if key not in inner}
-    for key, child in children:
-        step = Step(node, key)
-        yield from _walk(child, (step, *above), f"{pointer}/{_escaped(key)}", shell, listed=False)
+        if not isinstance(node, dict):
+            return
+        if key := self.panel_key(node):
+            yield Jury(node, {**shell, **node}, node[key], key, pointer, above, listed)
+            return
+        children = [(key, child) for key, child in node.items() if isinstance(child, dict | list)]
+        if ESCALATE in node:
+            inner = {key for key, child in children if self.holds(child)}
+            if not inner:
+                yield Jury(node, {**shell, **node}, [], "", pointer, above, listed)
+                return
+            shell = {key: value for key, value in node.items() if key not in inner}
+        for key, child in children:
+            step, place = Step(node, key), f"{pointer}/{_escaped(key)}"
+            yield from self.walk(child, (step, *above), place, shell, listed=False)
 
 
 def _escaped(key: str) -> str:

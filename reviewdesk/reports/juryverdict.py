@@ -32,7 +32,7 @@ class JuryMapper:
     def __init__(self) -> None:
         """Start with no id taken."""
         self.remarks = Remarks()
-        self._ids: set[str] = set()
+        self._ids: dict[str, int] = {}
 
     def verdict(self, jury: Jury, line: int) -> dict[str, Any]:
         """The canonical verdict of a jury; ``line`` is 0 where the file is one document."""

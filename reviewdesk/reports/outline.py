@@ -64,4 +64,7 @@ def outline_array(window: Window, outline: Outline) -> None:
         outline.length += 1
         if index == 0 and isinstance(value, dict):
             outline.keys = value
+        if index == 0 and not isinstance(value, dict | list):
+            # A list of bare values is no report, however long it goes on.
+            return
     outline.goes_on = window.peek() != ""

@@ -64,12 +64,17 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     for name, fits in _TOOLS:
         if fits(outline):
             return fail("", f"is {name}, which is not opened by this version", _CONVERT)
-    if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
-        return fail("$.schema", "is missing, though the file has verdicts with jurors", SCHEMA_HINT)
     if "case" in keys and "jurors" in keys:
         first = '{"schema": "reviewdesk.report/1"}'
         what = "has verdicts with jurors, but no report around them"
         return fail("", what, f"As JSON Lines, add this first line: {first}.")
+    return None
+
+
+def without_schema(outline: Outline, fail: Fail) -> InputFileError | None:
+    """The refusal of a canonical report whose ``schema`` is nowhere in it."""
+    if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
+        return fail("$.schema", "is missing, though the file has verdicts with jurors", SCHEMA_HINT)
     return None
 
 

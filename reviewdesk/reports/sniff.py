@@ -56,7 +56,8 @@ def recognise(source: Source, forced: str | None) -> tuple[FormatName, Outline]:
 
 def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
     if not head.strip():
-        raise fail("", "is empty", "Write the report again.")
+        problem = "is empty" if whole else "starts with over 64 KiB of blanks"
+        raise fail("", problem, "Write the report again.")
     for magic, problem, hint in _MAGIC:
         if head.startswith(magic):
             raise fail("", problem, hint)
@@ -81,7 +82,10 @@ def _fill(outline: Outline, source: Source, fail: Fail, forced: str | None) -> N
                 outline_array(window, outline)
         except InputFileError:
             # Another tool's file may hold what only canonical files must not; its name helps more.
-            if not forced and outline.keys and (other := refusals.other_tool(outline, fail)):
+            canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
+            if forced or canonical or not outline.keys:
+                raise
+            if other := refusals.other_tool(outline, fail):
                 raise other from None
             raise
 
@@ -103,9 +107,9 @@ def _decide(outline: Outline, fail: Fail) -> FormatName:
         schema = keys["schema"]
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):
             _check_version(outline, fail)
-            jsonl = "verdicts" not in keys and outline.goes_on
-            return "canonical-jsonl" if jsonl else "canonical"
-    if other := refusals.other_tool(outline, fail):
+            # Without verdicts it is the first line of JSON Lines, perhaps the only one.
+            return "canonical" if "verdicts" in keys else "canonical-jsonl"
+    if other := refusals.other_tool(outline, fail) or refusals.without_schema(outline, fail):
         raise other
     return "mcptest"
 

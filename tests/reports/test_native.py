@@ -136,9 +136,26 @@ def test_line_separators_inside_a_text_do_not_end_a_line() -> None:
     assert body["input"] == text
 
 
-def test_a_header_alone_can_be_forced_to_lines() -> None:
-    assert _refusal(_lines(HEADER)).startswith("$.verdicts: is missing")
-    assert _open(_lines(HEADER), format="canonical-jsonl")[1] == []
+def test_a_header_alone_is_a_report_without_verdicts() -> None:
+    report, bodies = _open(_lines(HEADER))
+    assert (report.format, bodies) == ("canonical-jsonl", [])
+    assert _refusal(_lines(HEADER), format="canonical").startswith("$.verdicts: is missing")
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("", "ends in the middle of a value"),
+        ('{"id": "w", "case": {"test": "t"}, "jurors": [], "score": NaN}]}', "NaN"),
+        ('{"id": "w", "id": "w"}]}', "twice"),
+        ("]}", "is not JSON"),
+    ],
+)
+def test_a_fault_behind_the_first_verdict_is_named_as_what_it_is(fault: str, told: str) -> None:
+    start = _document(_verdict("a")).decode().removesuffix("]}")
+    refused = _refusal(f"{start},{fault}".encode())
+    assert told in refused
+    assert "$.schema" not in refused
 
 
 def test_an_unknown_format_is_a_usage_error() -> None:
