@@ -28,14 +28,22 @@ _UNSTEADY = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?=[\u2000-\U0
 out of the painted line, so that columns stand; the emoji themselves stay."""
 
 
+_SARA_AM = str.maketrans({"\u0e33": "\u0e4d\u0e32", "\u0eb3": "\u0ecd\u0eb2"})
+"""Thai and Lao vowels of two parts, which terminals give one column or two."""
+
+
 def inline(text: object, limit: int = 500) -> str:
     """Text from outside, on one line."""
-    return _UNSTEADY.sub("", safetext.show_line(str(text), limit))
+    return _steady(safetext.show_line(str(text), limit))
 
 
 def block(text: object, limit: int = 20_000) -> str:
     """Text from outside, with its line breaks."""
-    return _UNSTEADY.sub("", safetext.show(str(text), limit))
+    return _steady(safetext.show(str(text), limit))
+
+
+def _steady(text: str) -> str:
+    return text if text.isascii() else _UNSTEADY.sub("", text).translate(_SARA_AM)
 
 
 def line(*pieces: Piece | str) -> Content:

@@ -10,7 +10,8 @@ from reviewdesk.app.actions import Action
 from reviewdesk.app.paint import Lines, Piece, clip, cut, inline, line
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
-from reviewdesk.domain.records import Calibration, Metrics
+from reviewdesk.domain.correction import Status
+from reviewdesk.domain.records import Calibration, Design, Metrics
 
 _NO_POPULATION = "until each stratum has a label"
 
@@ -59,7 +60,9 @@ def strip_lines(figures: Calibration | None, width: int) -> Lines:
     if figures.labelled.n == 0:
         first = _empty_line("labelled", "no pass or fail label yet", width)
         return [first, _empty_line("population", f"-  {_NO_POPULATION}", width)]
-    first = _figures_line("labelled", figures.labelled, design, width)
+    # Under a weighted design the upper line is still every label at weight 1.
+    plain = "unweighted" if figures.design is Design.WEIGHTED else design
+    first = _figures_line("labelled", figures.labelled, plain, width, figures.rowless)
     if figures.population is None:
         text = f"-  {_NO_POPULATION}"
         tail = next((f" · {said}" for said in figures.warnings if said.startswith("describes")), "")
@@ -77,38 +80,45 @@ def _number(value: float | None, sign: str = "") -> str:
     return "-" if value is None else f"{value:{sign}.3f}"
 
 
-def _figures_line(name: str, found: Metrics, design: str, width: int) -> Content:
+_VARIANTS = (
+    (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, "  "),
+    (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, " "),
+    (("n", "ECE", "Brier", "acc", "corrected"), True, " "),
+    (("n", "ECE", "Brier", "acc", "corrected"), False, " "),
+    (("n", "ECE", "Brier", "corrected"), False, " "),
+    (("n", "ECE", "Brier"), False, " "),
+    (("n", "ECE"), False, " "),
+    (("n",), False, " "),
+)
+"""Which figures stand on the line, with or without the interval: the first variant that fits."""
+
+_CAUTIONS = {Status.WEAK_JUDGE.value: " weak judge", Status.SKIPPED_NO_SIGNAL.value: " no signal"}
+
+
+def _figures_line(name: str, found: Metrics, design: str, width: int, rowless: int = 0) -> Content:
     """As many figures as fit, those that are read most kept the longest; the design always."""
-    facts = [
-        ("n", str(found.n)),
-        ("ECE", _number(found.ece)),
-        ("Brier", _number(found.brier)),
-        ("gap", _number(found.gap, "+")),
-        ("acc", _number(found.accuracy)),
-        ("corrected", _number(found.corrected_rate)),
-    ]
-    ends = ""
-    if found.corrected_rate is not None and found.corrected_rate_low is not None:
-        ends = f" [{_number(found.corrected_rate_low)}, {_number(found.corrected_rate_high)}]"
-    for gap, count, tail in (("  ", 6, ends), ("  ", 6, ""), (" ", 6, ""), (" ", 5, "")):
-        drawn = _facts_line(name, facts[:count], tail if count == 6 else "", design, gap)
-        if drawn.cell_length <= width:
-            return drawn
-    for count in (4, 3, 2, 1):
-        drawn = _facts_line(name, facts[:count], "", design, " ")
+    low, high = found.corrected_rate_low, found.corrected_rate_high
+    interval = "" if low is None or high is None else f" [{_number(low)}, {_number(high)}]"
+    caution = _CAUTIONS.get(found.corrected_status or "", "")
+    facts = {
+        "n": f"{found.n}" + (f" (+{rowless} without a row)" if rowless else ""),
+        "ECE": _number(found.ece),
+        "Brier": _number(found.brier),
+        "gap": _number(found.gap, "+"),
+        "acc": _number(found.accuracy),
+        "corrected": _number(found.corrected_rate),
+    }
+    drawn = Content("")
+    for names, with_interval, space in _VARIANTS:
+        pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
+        for fact in names:
+            pieces += [(f"{space}{fact} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
+        if "corrected" in names:
+            pieces += [(interval if with_interval else "", Ink.MUTED), (caution, Ink.WARN)]
+        drawn = line(*pieces, (f"{space}· {design}", Ink.NOTE))
         if drawn.cell_length <= width:
             return drawn
     return cut(drawn, width)
-
-
-def _facts_line(
-    name: str, facts: Sequence[tuple[str, str]], tail: str, design: str, gap: str
-) -> Content:
-    pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
-    for label, value in facts:
-        pieces += [(f"{gap}{label} ", Ink.MUTED), (value, Ink.TEXT)]
-    pieces += [(tail, Ink.MUTED), (f"{gap}· {design}", Ink.NOTE)]
-    return line(*pieces)
 
 
 def footer_line(hints: Sequence[tuple[Action, str]], width: int) -> Content:

@@ -75,7 +75,10 @@ def _decision(item: Item, width: int) -> Lines:
     if found.score is not None:
         score.append((f"{found.score:.3f}", Ink.STRONG))
     if verdict.policy.threshold is not None:
-        score.append((f" against {verdict.policy.threshold:g}", Ink.MUTED))
+        mine = " set by you" if "threshold" in verdict.set_by_you else ""
+        score.append((f" against {verdict.policy.threshold:g}{mine}", Ink.MUTED))
+    if found.rule.used is not None:
+        score.append((f" by {found.rule.used.value.replace('_', ' ')}", Ink.MUTED))
     votes = found.votes
     first += [line(*score)] if score else []
     first.append(line(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated"))

@@ -145,6 +145,8 @@ def provenance_lines(item: Item, width: int) -> Lines:
         facts.append(("written by", ", ".join(inline(name) for name in names if name)))
     if verdict.regime:
         facts.append(("regime", inline(verdict.regime)))
+    if verdict.set_by_you:
+        facts.append(("set by you", ", ".join(verdict.set_by_you)))
     if found.derived:
         facts.append(("derived", inline(", ".join(found.derived), 2000)))
     lines = [heading("PROVENANCE", width)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -60,17 +59,3 @@ def effective_order(view: View) -> str:
 def uses_hidden(filter_text: str, order: str) -> bool:
     """Whether a filter or an order follows a hidden fact; raises ``FilterError``."""
     return parse_filter(filter_text).hidden or hidden_order(order)
-
-
-def is_blind(session: Session, item: Item, seen_open: AbstractSet[str]) -> bool:
-    """Whether a label given now is blind: nothing has told the reviewer of the panel's answer.
-
-    ``seen_open`` holds the content hashes of the items whose panel was in view in this sitting.
-    """
-    return (
-        session.view.blind
-        and item.revealed_at is None
-        and not item.labelled_before
-        and item.item_hash not in seen_open
-        and not session.hidden_query
-    )

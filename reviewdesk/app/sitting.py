@@ -6,11 +6,13 @@ No widget is known here: the screen calls a method and draws what ``session`` th
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.session import Page, Session, effective_order, is_blind
-from reviewdesk.domain.records import Event, Item, Run, Truth, View
+from reviewdesk.app.exposure import Exposure
+from reviewdesk.app.session import Page, Session, effective_order
+from reviewdesk.domain.records import Event, Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -37,10 +39,15 @@ class Sitting:
         self.desk = desk
         self.drafts: dict[int, str] = {}
         self._trail: list[int] = []
-        self._seen_open: set[str] = set()
+        self._exposure = Exposure()
         self.session = Session(run, view, array("q"), desk.progress(run))
         self._query(view)
         self._land(view.item)
+
+    def rows(self, keys: Sequence[int]) -> list[QueueRow]:
+        """The lines of the queue that are on screen."""
+        self._exposure.listed(self.session, keys)
+        return self.desk.rows(keys)
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:
         """Apply another filter or order; the current item stays where it is still in the queue."""
@@ -109,12 +116,7 @@ class Sitting:
         if trail and old is not None and old.row.key != key:
             self._trail = [*self._trail[-BACKLOG:], old.row.key]
         self.session = replace(self.session, index=index, item=item, page=Page.ITEM)
-        self._note_seen()
-
-    def _note_seen(self) -> None:
-        """Remember whose panel has been in view: a label on it is not blind any more."""
-        if self.session.item is not None and not self.session.hidden:
-            self._seen_open.add(self.session.item.item_hash)
+        self._exposure.opened(self.session)
 
     def step(self, by: int) -> bool:
         """Move through the queue whatever the state; ``False`` at its end."""
@@ -163,7 +165,7 @@ class Sitting:
         session, item = self.session, self.session.item
         if item is None:
             return None
-        blind = is_blind(session, item, self._seen_open)
+        blind = self._exposure.is_blind(session, item)
         event = self.desk.label(
             item.row.key,
             truth,
@@ -172,7 +174,7 @@ class Sitting:
             revealed_at=item.revealed_at,
             view=self._view(),
         )
-        self._seen_open.add(item.item_hash)
+        self._exposure.labelled(item)
         self.session = replace(session, progress=self.desk.progress(session.run))
         return Labelled(event, item, blind)
 
@@ -199,7 +201,7 @@ class Sitting:
             return
         self.desk.reveal(self.session.item.row.key)
         self.refresh()
-        self._note_seen()
+        self._exposure.opened(self.session)
 
     def undo(self, *, redo: bool = False) -> Event | None:
         """Undo or redo the newest event and go to its item; ``None`` when there is nothing."""

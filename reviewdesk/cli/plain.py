@@ -102,6 +102,8 @@ def verdict(item: Item) -> str:
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
         ),
     ]
+    if stated.set_by_you:
+        lines.append(f"set by you: {', '.join(stated.set_by_you)}")
     lines += [f"  {note.flag.label}: {note.reason}" for note in found.notes]
     lines += ["", "jurors"]
     lines += [_juror(seat) for seat in found.seats]

@@ -145,6 +145,7 @@ def _found(item: Item) -> dict[str, Any]:
         "mismatches": list(found.mismatches),
         "panel_hash": (stated.body.get("provenance") or {}).get("panel_hash"),
         "derived": list(found.derived),
+        "set_by_you": list(stated.set_by_you),
         "strategy_used": found.rule.used,
         "fallback_reason": found.rule.reason,
     }

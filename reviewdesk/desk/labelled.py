@@ -36,5 +36,6 @@ def calibrate_file(source: Source) -> Calibration:
         unsure=0,
         disputed=0,
         no_verdict=0,
+        rowless=0,
         warnings=tuple(warnings),
     )

@@ -52,7 +52,7 @@ def mismatches(verdict: Verdict, votes: Votes, made: Decisions, cut: Trim) -> tu
         f"{ballot.id}: stated {'pass' if ballot.stated_pass else 'fail'} with score "
         f"{ballot.score:.3g} against threshold {verdict.policy.threshold:.3g}"
         for ballot in verdict.ballots
-        if ballot.contradicts
+        if ballot.contradicts and "threshold" not in verdict.set_by_you
     ]
     return tuple(text for text in found if text)
 
@@ -62,6 +62,8 @@ def _quorum(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
     if verdict.policy.strategy not in {None, Strategy.QUORUM}:
         return None
     if verdict.decision not in {Decision.PASS, Decision.FAIL} or made.quorum is None:
+        return None
+    if "quorum" in verdict.set_by_you:
         return None
     if verdict.decision in {made.quorum, made.quorum_answered}:
         return None

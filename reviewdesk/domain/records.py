@@ -164,6 +164,8 @@ class Calibration:
     unsure: int
     disputed: int
     no_verdict: int
+    rowless: int
+    """Labelled verdicts that make no row, for whatever reason."""
     warnings: tuple[str, ...]
 
     @property

@@ -143,6 +143,7 @@ def summarise(
         unsure=sum(v.place.truth is Truth.UNSURE for v in labelled),
         disputed=sum(v.place.truth is Truth.DISPUTED for v in labelled),
         no_verdict=sum(v.decision not in {Decision.PASS, Decision.FAIL} for v in labelled),
+        rowless=len(labelled) - line.n,
         warnings=tuple(_warnings(population or line, made.weighing, figures.sizes, made.left_out)),
     )
 

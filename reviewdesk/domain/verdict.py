@@ -118,6 +118,14 @@ class Policy:
             weights={**other.weights, **self.weights},
         )
 
+    def beyond(self, other: Policy) -> tuple[str, ...]:
+        """What this policy knows and ``other`` leaves open."""
+        return tuple(
+            name
+            for name in ("threshold", "quorum", "strategy")
+            if getattr(other, name) is None and getattr(self, name) is not None
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
@@ -186,6 +194,8 @@ class Verdict:
     bias_warning: str | None
     trim: StatedTrim
     regime: str | None
+    set_by_you: tuple[str, ...]
+    """What of the policy the file leaves unknown and the person filled in."""
 
     def text(self, key: str) -> str | None:
         """A text of the body: rubric, input, output, alternative."""
@@ -201,7 +211,8 @@ def verdict_from_body(
     The policy is the verdict's own, then the report's ``defaults``, then what the person
     ``filled`` in for a file that leaves it unknown.
     """
-    policy = Policy.from_body(body).over(defaults).over(filled or Policy())
+    stated_policy = Policy.from_body(body).over(defaults)
+    policy = stated_policy.over(filled or Policy())
     stated = body.get("generator") or {}
     trim = _stated_trim(body)
     decision, band = body.get("decision"), body.get("band")
@@ -228,6 +239,7 @@ def verdict_from_body(
         bias_warning=body.get("bias_warning") or None,
         trim=trim,
         regime=body.get("regime"),
+        set_by_you=policy.beyond(stated_policy),
     )
 
 

@@ -19,6 +19,11 @@ BUSY_SECONDS = 15
 _PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
+_known_desks: set[tuple[int, int]] = set()
+"""Files (device, inode) that this process knows for desks. Reading one again with a descriptor of
+our own and closing it would drop the locks that SQLite holds on it for the whole process, and
+another process would then delete a log that is in use."""
+
 
 class ExplainedConnection(sqlite3.Connection):
     """A connection whose statements fail with a sentence for people."""
@@ -42,7 +47,8 @@ def connect(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             raise DeskError(f"{path}: not a file", "Name a file with --desk.")
-        _refuse_foreign(path)
+        if _identity(path) not in _known_desks:
+            _refuse_foreign(path)
         conn = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, factory=ExplainedConnection
         )
@@ -52,7 +58,18 @@ def connect(path: Path) -> sqlite3.Connection:
         except BaseException:
             conn.close()
             raise
+        if (identity := _identity(path)) is not None:
+            _known_desks.add(identity)
         return conn
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another, without opening it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:

@@ -109,7 +109,8 @@ async def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None
         await stage.press("b")
         assert "answer is hidden" in stage.drawn()
         await stage.press("p", "p")
-        assert [e.detail["blind"] for e in label_events(desk, run)] == [False, True]
+        # The first was open, and the second had its decision and agreement in the list beside it.
+        assert [e.detail["blind"] for e in label_events(desk, run)] == [False, False]
 
 
 async def test_an_open_label_is_not_blind(tmp_path: Path) -> None:

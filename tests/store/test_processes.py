@@ -187,3 +187,50 @@ def test_a_writer_that_waits_in_vain_says_so(path: Path) -> None:
         first.conn.execute("ROLLBACK")
         assert second.label(key, Truth.PASS).seq == 1
         assert second.verify().events == 1
+
+
+BESIDE = """
+import sys
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Truth
+desk = Desk.open()
+run = desk.run()
+for _ in range(3):
+    reader = desk.reader()
+    reader.calibration(run)
+    reader.close()
+print("ready", flush=True)
+sys.stdin.readline()
+print(desk.label(desk.find(run, "v0"), Truth.PASS).seq, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_command_beside_an_open_desk_leaves_it_its_log(tmp_path: Path) -> None:
+    # The app reads its figures through connections of its own. Whatever these do, the desk stays
+    # locked as in use, or the next command to end would take the log away under the app.
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        load(desk, numbered(3))
+    with spawn(BESIDE, path, "ann") as app:
+        assert app.stdin is not None
+        assert app.stdout is not None
+        assert app.stdout.readline() == "ready\n"
+        done = subprocess.run(
+            [sys.executable, "-m", "reviewdesk", "--desk", str(path), "label", "v1", "fail"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert path.with_name("desk.db-wal").exists()
+        app.stdin.write("\n")
+        app.stdin.flush()
+        app.stdout.readline()
+        app.send_signal(signal.SIGKILL)
+        app.wait()
+    with closing(open_desk(path)) as desk:
+        run = desk.run()
+        labels = {row.id: row.label for row in desk.rows(desk.queue(run))}
+        assert labels == {"v0": Truth.PASS, "v1": Truth.FAIL, "v2": None}
+        assert desk.verify().ok

@@ -104,7 +104,8 @@ class Panes:
         """Draw the titles anew."""
         session = self._screen.session
         place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
-        notes = {"queue": f"{place} of {len(session.keys):,}", "item": "", "jury": ""}
+        columns = "" if session.view.blind else " · decision, agreement"
+        notes = {"queue": f"{place} of {len(session.keys):,}{columns}", "item": "", "jury": ""}
         for name in NAMES:
             bar = self._screen.query_one(f"#{name}-title", Bar)
             bar.paint(_title(name.upper(), notes[name], focused=name == self.current))

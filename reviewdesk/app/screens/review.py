@@ -83,7 +83,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         with Horizontal(id="panes"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
-                yield QueueList(self.sitting.desk.rows, id="queue")
+                yield QueueList(self.sitting.rows, id="queue")
             for name in ("item", "jury"):
                 with Vertical(id=f"{name}-column", classes="column"):
                     yield Bar(id=f"{name}-title")
