@@ -191,7 +191,8 @@ class Hands:
         save, text = answer
         screen.sitting.drafts[key] = text
         if not save:
-            screen.say("draft kept: c goes on with it", Ink.MUTED)
+            kept = "draft kept until you close: c goes on with it" if text.strip() else ""
+            screen.say(kept, Ink.MUTED)
             return
         try:
             screen.sitting.note(text)
@@ -199,6 +200,7 @@ class Hands:
             screen.complain(error)
             return
         screen.saved = "saved ✓ note"
+        screen.say("")
         screen.show(keep=True, rows=True)
 
     def _help(self) -> None:

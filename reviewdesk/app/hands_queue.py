@@ -94,5 +94,6 @@ class QueueHands:
             text = "blind: the panel's answers are hidden until you label" if now.blind else "open"
             screen.say(text, Ink.NOTE)
         else:
-            screen.say(f"{len(screen.session.keys):,} verdicts in the queue")
+            count = len(screen.session.keys)
+            screen.say(f"{count:,} verdict{'' if count == 1 else 's'} in the queue")
         screen.show(rows=True)

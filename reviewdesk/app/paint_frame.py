@@ -101,7 +101,7 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, rowless: i
     interval = "" if low is None or high is None else f" [{_number(low)}, {_number(high)}]"
     caution = _CAUTIONS.get(found.corrected_status or "", "")
     facts = {
-        "n": f"{found.n}" + (f" (+{rowless} without a row)" if rowless else ""),
+        "n": f"{found.n}",
         "ECE": _number(found.ece),
         "Brier": _number(found.brier),
         "gap": _number(found.gap, "+"),
@@ -113,6 +113,8 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, rowless: i
         pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
         for fact in names:
             pieces += [(f"{space}{fact} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
+            if fact == "n" and rowless and with_interval:
+                pieces.append((f" (+{rowless} without a row)", Ink.MUTED))
         if "corrected" in names:
             pieces += [(interval if with_interval else "", Ink.MUTED), (caution, Ink.WARN)]
         drawn = line(*pieces, (f"{space}· {design}", Ink.NOTE))

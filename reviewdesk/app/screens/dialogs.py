@@ -84,6 +84,7 @@ class OrderDialog(ModalScreen[str | None]):
     OrderDialog > Vertical { width: 64; max-width: 100%; height: auto; max-height: 100%;
         background: $panel; padding: 1 1; }
     OrderDialog OptionList { height: auto; max-height: 18; border: none; background: $panel; }
+    OrderDialog OptionList > .option-list--option-highlighted { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "cancel", "Cancel"),
