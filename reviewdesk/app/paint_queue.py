@@ -62,7 +62,7 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
     pieces: list[Piece | str] = [("▸ " if current else "  ", Ink.KEY), (pad(mark, 3), ink)]
     used = 5
     if not blind:
-        facts = _facts(row, 11 if width < 72 else 26)
+        facts = _facts(row, 10 if width < 72 else 26)
         pieces += facts
         used += sum(cell_len(text) for text, _ in facts)
     pieces += _names(row, width - used, strong=current)

@@ -48,7 +48,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
     .column { height: 1fr; width: 1fr; }
     .column > Bar { background: $desk-bar; }
     .column > Pane, .column > QueueList { height: 1fr; background: $background; }
-    ReviewScreen.-wide #queue-column { width: 45; }
+    ReviewScreen.-wide #queue-column { width: 30%; min-width: 45; }
     ReviewScreen.-wide #item-column { border-left: solid $desk-rule; }
     ReviewScreen.-wide #jury-column { width: 1.25fr; border-left: solid $desk-rule; }
     #status { background: $background; }
