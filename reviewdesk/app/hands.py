@@ -13,6 +13,7 @@ from reviewdesk.app.screens.help import HelpScreen, live_keys
 from reviewdesk.app.sitting import Labelled
 from reviewdesk.app.themes import THEMES, Ink
 from reviewdesk.app.widgets.queue_list import QueueList
+from reviewdesk.desk import drafts
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.errors import ReviewDeskError
 
@@ -180,18 +181,25 @@ class Hands:
         if item is None:
             screen.say("No item to write about here.", Ink.MUTED)
             return
-        draft = screen.sitting.drafts.get(item.row.key)
-        text = (item.note or "") if draft is None else draft
-        screen.app.push_screen(NoteDialog(text), partial(self._noted, item.row.key))
+        key, note, desk = item.row.key, item.note or "", screen.sitting.desk
+        draft = drafts.draft(desk, key)
+
+        def changed(text: str) -> None:
+            try:
+                drafts.keep(desk, key, "" if text == note else text)
+            except ReviewDeskError as error:
+                screen.complain(error)
+
+        dialog = NoteDialog(note if draft is None else draft, changed)
+        screen.app.push_screen(dialog, partial(self._noted, key))
 
     def _noted(self, key: int, answer: tuple[bool, str] | None) -> None:
         screen = self._screen
         if answer is None:
             return
         save, text = answer
-        screen.sitting.drafts[key] = text
         if not save:
-            kept = "draft kept until you close: c goes on with it" if text.strip() else ""
+            kept = "draft kept: c goes on with it" if drafts.draft(screen.sitting.desk, key) else ""
             screen.say(kept, Ink.MUTED)
             return
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.app.exposure import Exposure
 from reviewdesk.app.session import Page, Session, effective_order
+from reviewdesk.desk import drafts
 from reviewdesk.domain.records import Event, Item, QueueRow, Run, Truth, View
 from reviewdesk.errors import NotFoundError
 
@@ -37,7 +38,6 @@ class Sitting:
     def __init__(self, desk: Desk, run: Run, view: View) -> None:
         """Open the run's queue where ``view`` left it."""
         self.desk = desk
-        self.drafts: dict[int, str] = {}
         self._trail: list[int] = []
         self._exposure = Exposure()
         self.session = Session(run, view, array("q"), desk.progress(run))
@@ -192,7 +192,7 @@ class Sitting:
             return
         key = self.session.item.row.key
         self.desk.note(key, text)
-        self.drafts.pop(key, None)
+        drafts.keep(self.desk, key, "")
         self.refresh()
 
     def reveal(self) -> None:

@@ -108,7 +108,16 @@ def create_label_log(conn: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_runs, create_label_log)
+def create_drafts(conn: sqlite3.Connection) -> None:
+    """Notes that are being written, outside of the log until they are saved."""
+    conn.execute(
+        """CREATE TABLE drafts (
+            item BLOB NOT NULL, reviewer TEXT NOT NULL, text TEXT NOT NULL,
+            PRIMARY KEY (item, reviewer)) WITHOUT ROWID"""
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_runs, create_label_log, create_drafts)
 
 
 def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:

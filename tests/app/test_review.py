@@ -84,6 +84,21 @@ async def test_typing_in_a_field_never_labels(opened: tuple[Desk, Run]) -> None:
         assert item.note == "pfi123\np"
 
 
+async def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        await stage.press("c", "d", "r")
+    # Nothing was saved and nothing closed: what a killed app leaves behind.
+    async with staged(Desk.open(path, reviewer="ann"), run) as stage:
+        await stage.press("c")
+        assert stage.app.screen.query_one(TextArea).text == "dr"
+        await stage.press("a", "enter", "c")
+        assert stage.app.screen.query_one(TextArea).text == "dra"
+        await stage.press("escape")
+        assert "draft kept" not in stage.drawn()
+
+
 async def test_a_note_draft_is_kept_by_escape_and_by_resizing(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("c", "d", "r")

@@ -216,10 +216,10 @@ class NoteDialog(ModalScreen[tuple[bool, str]]):
         Binding("escape", "keep", "Close, keep the draft", priority=True),
     ]
 
-    def __init__(self, text: str) -> None:
-        """Open with the draft, or with the note as it stands."""
+    def __init__(self, text: str, changed: Callable[[str], None]) -> None:
+        """Open with the draft, or with the note as it stands; tell ``changed`` of every key."""
         super().__init__()
-        self._text = text
+        self._text, self._changed = text, changed
 
     def compose(self) -> ComposeResult:
         """Show the field and its keys."""
@@ -232,6 +232,10 @@ class NoteDialog(ModalScreen[tuple[bool, str]]):
         """Go on where the text ends."""
         area = self.query_one(TextArea)
         area.move_cursor(area.document.end)
+
+    def on_text_area_changed(self) -> None:
+        """Keep the draft at once: the window may be gone the next moment."""
+        self._changed(self.text)
 
     @property
     def text(self) -> str:

@@ -1,0 +1,36 @@
+"""Notes that are being written: on disk with every key, so that a closed window loses none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.store.connect import writing
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+
+def draft(desk: Desk, key: int) -> str | None:
+    """The reviewer's unfinished note on an item's content, if there is one."""
+    row = desk.conn.execute(
+        """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
+           WHERE v.key = ? AND d.reviewer = ?""",
+        (key, desk.reviewer),
+    ).fetchone()
+    return str(row["text"]) if row else None
+
+
+def keep(desk: Desk, key: int, text: str) -> None:
+    """Keep an unfinished note; an empty one is done with."""
+    with writing(desk.conn, desk.path):
+        if text:
+            desk.conn.execute(
+                "INSERT OR REPLACE INTO drafts SELECT item, ?, ? FROM verdicts WHERE key = ?",
+                (desk.reviewer, text, key),
+            )
+        else:
+            desk.conn.execute(
+                """DELETE FROM drafts WHERE reviewer = ?
+                   AND item = (SELECT item FROM verdicts WHERE key = ?)""",
+                (desk.reviewer, key),
+            )
