@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from reviewdesk.domain import bias
 from reviewdesk.domain.agreement import band, r_wg, unit_alpha
-from reviewdesk.domain.panel import Decisions, Votes
+from reviewdesk.domain.panel import Decisions, Votes, decision_by, rule_for
 from reviewdesk.domain.trim import Trim
 from reviewdesk.domain.verdict import Band, Body, Decision, Strategy, Verdict
 
@@ -43,6 +43,7 @@ def mismatches(verdict: Verdict, votes: Votes, made: Decisions, cut: Trim) -> tu
     """Every place where the report disagrees with its own rule, recomputed from its ballots."""
     found = [
         _quorum(verdict, made, votes),
+        _decision(verdict, made, votes),
         _band(verdict),
         _escalation(verdict),
         _same_family(verdict),
@@ -71,6 +72,19 @@ def _quorum(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
         f"quorum: reported {verdict.decision}, but {votes.passes} of {votes.seated} against "
         f"{verdict.policy.quorum} gives {made.quorum}"
     )
+
+
+def _decision(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
+    """A decision that the stated rule, or the median that stands in for it, does not give."""
+    strategy = verdict.policy.strategy
+    if strategy in {None, Strategy.QUORUM} or verdict.set_by_you:
+        return None
+    rule = rule_for(verdict.policy, verdict.ballots)
+    own = [decision_by(found, made, votes) for found in (rule.strategy, rule.used)]
+    sides = {Decision.PASS, Decision.FAIL}
+    if verdict.decision not in sides or verdict.decision in own or not sides & set(own):
+        return None
+    return f"decision: reported {verdict.decision}, but {strategy} gives {own[-1]}"
 
 
 def _own_band(verdict: Verdict) -> Band | None:

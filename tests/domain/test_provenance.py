@@ -83,7 +83,8 @@ def test_quorum_only_where_neither_reading_gives_the_decision() -> None:
     ],
 )
 def test_quorum_is_not_held_against_what_has_none(defaults: dict[str, Any]) -> None:
-    assert _mismatches(panel(0.9, 0.1, 0.1, decision="pass"), **defaults) == ()
+    found = _mismatches(panel(0.9, 0.1, 0.1, decision="pass"), **defaults)
+    assert not any(text.startswith("quorum") for text in found)
     assert (
         _mismatches(panel(0.9, 0.1, 0.1, decision="inconclusive"), threshold=0.5, quorum=0.6) == ()
     )
@@ -126,6 +127,38 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
     # Other metrics may have other reasons to escalate.
     united["agreement"] = {"value": 1.0, "metric": "r_wg"}
     assert _mismatches(united, threshold=0.5) == ()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "decision", "told"),
+    [
+        # 0.9, 0.1, 0.1 at 0.7: mean 0.367, median 0.1, one vote of three; only the highest passes.
+        ("mean", "pass", "mean gives fail"),
+        ("median", "pass", "median gives fail"),
+        ("majority", "pass", "majority gives fail"),
+        ("highest", "fail", "highest gives pass"),
+        ("mean", "fail", None),
+        ("highest", "pass", None),
+        # A split decides nothing under unanimity, so neither word breaks it.
+        ("unanimous", "fail", None),
+        ("mean", "inconclusive", None),
+        ("external", "pass", None),
+    ],
+)
+def test_a_decision_that_its_own_rule_does_not_give(
+    strategy: str, decision: str, told: str | None
+) -> None:
+    found = _mismatches(panel(0.9, 0.1, 0.1, decision=decision), threshold=0.7, strategy=strategy)
+    expected = () if told is None else (f"decision: reported {decision}, but {told}",)
+    assert found == expected
+
+
+def test_either_the_average_or_the_median_that_stands_in_for_it_will_do() -> None:
+    # 0.9, 0.8, 0.1 and one juror that failed, at 0.7: the average is 0.6, the median 0.8.
+    jurors = [*panel(0.9, 0.8, 0.1)["jurors"], juror("late", status="timeout")]
+    for decision in ("pass", "fail"):
+        value = body(jurors=jurors, decision=decision)
+        assert _mismatches(value, threshold=0.7, strategy="weighted_average") == ()
 
 
 def test_same_family_where_the_models_say_otherwise() -> None:
