@@ -10,6 +10,7 @@ from reviewdesk.app.paint import Lines, Piece, cut, flow, heading, inline, line,
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Assessment, Seat, State
 from reviewdesk.domain.records import Item
+from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.verdict import Decision, Policy
 
 _NAME, _VALUE, _WORD = 18, 11, 13
@@ -152,6 +153,10 @@ def provenance_lines(item: Item, width: int) -> Lines:
     lines = [heading("PROVENANCE", width)]
     for name, text in facts:
         lines += paragraph(text, width, first=[(pad(name, 12), Ink.MUTED)], indent=12)
+    for remark in remarks(verdict, found):
+        lines += paragraph(
+            inline(remark, 2000), width, first=[(pad("note", 12), Ink.MUTED)], indent=12
+        )
     for mismatch in found.mismatches:
         lead: Piece = (pad("≠ mismatch", 12), Ink.WARN)
         lines += paragraph(inline(mismatch, 2000), width, first=[lead], indent=12)

@@ -6,6 +6,7 @@ from typing import Any
 
 from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.records import Calibration, Item, Metrics, QueueRow
+from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
 
 
@@ -102,6 +103,7 @@ def verdict(item: Item) -> str:
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
         ),
     ]
+    lines += [f"  note: {remark}" for remark in remarks(stated, found)]
     if stated.set_by_you:
         lines.append(f"set by you: {', '.join(stated.set_by_you)}")
     lines += [f"  {note.flag.label}: {note.reason}" for note in found.notes]

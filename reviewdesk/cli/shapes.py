@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.flags import names
 from reviewdesk.domain.records import Calibration, Event, Item, Loaded, QueueRow, Run
+from reviewdesk.domain.remarks import remarks
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
@@ -146,6 +147,7 @@ def _found(item: Item) -> dict[str, Any]:
         "panel_hash": (stated.body.get("provenance") or {}).get("panel_hash"),
         "derived": list(found.derived),
         "set_by_you": list(stated.set_by_you),
+        "remarks": list(remarks(stated, found)),
         "strategy_used": found.rule.used,
         "fallback_reason": found.rule.reason,
     }
