@@ -10,19 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "benchmarks" / "desk.svg"
 SAMPLE = ROOT / "sample_runs" / "support-bot.jsonl"
-SHOWN = "insurance-excess"
-LABELS = {
-    "refund-after-30-days": "fail",
-    "deposit-release-date": "fail",
-    "child-seat-ar": "pass",
-    "caps-lock-reply": "pass",
-    "zone-edge-fee": "pass",
-    "delete-account-now": "fail",
-    "helmet-hygiene": "pass",
-    "stolen-bike-first-steps": "pass",
-    "winter-tyres": "fail",
-    "lock-the-bike-short": "pass",
-}
+LABELLED = 12
+"""The items labelled before the picture: the first of the draw."""
+WRONG = {"refund-after-30-days", "deposit-release-date", "lock-the-bike-short"}
+"""Where the panel erred among them."""
 
 
 async def draw(folder: Path) -> str:
@@ -34,9 +25,10 @@ async def draw(folder: Path) -> str:
 
     desk = Desk.open(folder / "desk.db", reviewer="ada")
     run = desk.load(Source.from_path(SAMPLE)).run
-    for verdict, truth in LABELS.items():
-        desk.label(desk.find(run, verdict), Truth(truth), blind=False)
-    app = ReviewApp(desk, run, view=View(item=SHOWN), notice=None)
+    for row in desk.rows(desk.queue(run)[:LABELLED]):
+        passes = (row.decision == "pass") is not (row.id in WRONG)
+        desk.label(row.key, Truth.PASS if passes else Truth.FAIL, blind=False)
+    app = ReviewApp(desk, run, view=View(), notice=None)
     async with app.run_test(size=(160, 46)) as pilot:
         await pilot.app.workers.wait_for_complete()
         await pilot.pause()
