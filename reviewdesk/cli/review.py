@@ -173,19 +173,12 @@ def _view(
 
 
 def _review(desk: Desk, run: Run, view: View, notice: str | None) -> None:
-    """The terminal app, with keys from the terminal even where stdin was the report."""
-    import os
-
-    if not sys.stdin.isatty():
-        try:
-            os.dup2(os.open("/dev/tty", os.O_RDONLY), 0)
-        except OSError as error:
-            raise UsageError(
-                "no terminal to read keys from", "Load it: reviewdesk ingest."
-            ) from error
+    """The app, and the head of the log for whoever wants to check it later."""
     from reviewdesk.app.app import ReviewApp
+    from reviewdesk.cli.terminal import terminal
 
-    ReviewApp(desk, run, view=view, notice=notice).run()
+    with terminal():
+        ReviewApp(desk, run, view=view, notice=notice).run()
     say(f"log head {desk.head()}")
 
 

@@ -1,0 +1,59 @@
+"""The app on a real terminal, with the other streams leading elsewhere."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+
+from tests.helpers import environment
+
+SAMPLE = Path(__file__).resolve().parent.parent.parent / "sample_runs" / "support-bot.jsonl"
+PATIENCE = 60
+
+
+def read_until(terminal: int, wanted: bytes) -> bytes:
+    """What the terminal shows, up to a text or the end of the process."""
+    seen, deadline = b"", monotonic() + PATIENCE
+    while wanted not in seen and monotonic() < deadline:
+        ready, _, _ = select.select([terminal], [], [], 1)
+        if ready:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+    return seen
+
+
+def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
+    """Open the desk with stderr in a file, close it with q; the screen, and what stderr holds."""
+    ours, theirs = pty.openpty()
+    told = tmp_path / "stderr"
+    with told.open("wb") as stderr:
+        app = subprocess.Popen(
+            [sys.executable, "-m", "reviewdesk", "open", str(file)],
+            env=environment(tmp_path / "desk.db", "ann")
+            | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    os.close(theirs)
+    screen = read_until(ours, b"population")
+    os.write(ours, b"q")
+    read_until(ours, b"\x1b[?1049l")
+    assert app.wait(PATIENCE) == 0
+    os.close(ours)
+    return screen, told.read_text(encoding="utf-8")
+
+
+def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> None:
+    screen, told = review(tmp_path, SAMPLE)
+    assert b"support-bot" in screen
+    assert "\x1b" not in told
+    assert told.startswith("log head 0:")
