@@ -129,7 +129,9 @@ class Bar:
         """Name what is going on."""
         from time import monotonic
 
-        self._title, self._clock, self._next = title, monotonic, 0.0
+        from reviewdesk.domain.safetext import show_line
+
+        self._title, self._clock, self._next = show_line(title, 200), monotonic, 0.0
         self._shown = False
 
     def __call__(self, share: float, count: int) -> bool:
