@@ -33,7 +33,6 @@ from reviewdesk.domain.pivot import pivotal_seats
 from reviewdesk.domain.reasons import flag_notes
 from reviewdesk.domain.trim import Trim, trim
 from reviewdesk.domain.verdict import (
-    DEFAULT_TRIM_FRACTION,
     Ballot,
     Band,
     Decision,
@@ -158,16 +157,9 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
 def _count(verdict: Verdict) -> tuple[Trim, Votes, Values]:
     scores = [ballot.score for ballot in verdict.ballots]
     weights = [ballot.weight for ballot in verdict.ballots]
-    cut = trim(scores, _fraction(verdict), verdict.trim.rounding or Rounding.DOWN)
+    fraction = verdict.trim.fraction_under(verdict.policy)
+    cut = trim(scores, fraction, verdict.trim.rounding or Rounding.DOWN)
     return cut, tally(verdict.ballots), values(scores, weights, cut.fraction, cut.rounding)
-
-
-def _fraction(verdict: Verdict) -> float:
-    """The trim fraction: the report's own, a stated 0 included, else the policy's."""
-    for fraction in (verdict.trim.fraction, verdict.policy.trim_fraction):
-        if fraction is not None:
-            return fraction
-    return DEFAULT_TRIM_FRACTION
 
 
 def _shared(verdict: Verdict) -> bool | None:

@@ -72,6 +72,8 @@ class QueueRow:
     label: Truth | None
     tentative: bool
     deferred: bool
+    marked: bool = False
+    """Whether the reviewer who asks marked it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,39 @@ class Item:
     labelled_before: bool
     """Whether the reviewer has ever labelled this content, undone labels included."""
     history: tuple[Event, ...]
+    tags: tuple[str, ...] = ()
+    """The reviewer's own, in the order given."""
+    other_tags: tuple[str, ...] = ()
+    """Those of all other authors, each once."""
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    """How many items carry a tag, whoever gave it."""
+
+    tag: str
+    count: int
+
+
+STEADY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a reviewer decides; ``None`` where no label can be timed.
+
+    ``median_dwell`` is in seconds per label, ``counted`` the number of labels behind both figures.
+    """
+
+    per_hour: float | None
+    median_dwell: float | None
+    counted: int
+
+    @property
+    def steady(self) -> bool:
+        """Whether enough labels were timed for a pace to say something."""
+        return self.counted >= STEADY
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +201,8 @@ class Calibration:
     no_verdict: int
     rowless: int
     """Labelled verdicts that make no row, for whatever reason."""
+    waiting: int
+    """Labels that weigh nothing until an earlier item of the draw has one, in a weighted design."""
     warnings: tuple[str, ...]
 
     @property

@@ -7,11 +7,13 @@ unmarked. A seeded permutation fixes the order inside every stratum once and for
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import SLACK, Decision
 
 STRATA = (
     "flagged/pass",
@@ -24,6 +26,7 @@ STRATA = (
 _SIDES = {Decision.PASS: 0, Decision.FAIL: 1}
 FIRST_REST = 3
 MIN_AUDIT = 30
+AUDIT_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +76,20 @@ def draw_key(seed: str, verdict_id: str) -> bytes:
     return hashlib.sha256((seed + verdict_id).encode()).digest()
 
 
-def audit_size(rest: int) -> int:
-    """How many of the rest are audited: a tenth, at least thirty, at most all."""
-    return min(rest, max(MIN_AUDIT, -(-rest // 10)))
+def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
+    """How many of the rest are audited: ``share`` rounded up, at least thirty, at most all."""
+    return min(rest, max(MIN_AUDIT, math.ceil(rest * share - SLACK)))
 
 
-def audit_shares(sizes: Mapping[int, int]) -> dict[int, int]:
+def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[int, int]:
     """The audit split over the rest's strata in proportion, at least one each.
 
     Largest remainders get what is left over, and where the minimum of one asks for too many the
     largest share gives back; no stratum gets more than it holds.
     """
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
-    total, wanted = sum(rest.values()), audit_size(sum(rest.values()))
+    total = sum(rest.values())
+    wanted = audit_size(total, share)
     shares = {h: max(1, wanted * n // total) for h, n in rest.items()}
     by_remainder = sorted(rest, key=lambda h: (-(wanted * rest[h] % total), h))
     while sum(shares.values()) < wanted:
@@ -97,8 +101,8 @@ def audit_shares(sizes: Mapping[int, int]) -> dict[int, int]:
     return shares
 
 
-def draw(ids: Sequence[str], strata: Sequence[int], seed: str) -> Draw:
-    """Permute every stratum by the seed and lay out the queue.
+def draw(ids: Sequence[str], strata: Sequence[int], seed: str, share: float = AUDIT_SHARE) -> Draw:
+    """Permute every stratum by the seed and lay out the queue; ``share`` of the rest is audited.
 
     The permutation of all verdicts is one; a stratum's is its restriction, so that a blind queue in
     the common order completes every stratum's prefix as it goes.
@@ -109,7 +113,7 @@ def draw(ids: Sequence[str], strata: Sequence[int], seed: str) -> Draw:
     for i in mixed:
         rank[i] = sizes.get(strata[i], 0)
         sizes[strata[i]] = rank[i] + 1
-    audited = audit_shares(sizes)
+    audited = audit_shares(sizes, share)
     audit = [strata[i] in audited and rank[i] < audited[strata[i]] for i in range(len(ids))]
     flagged = [i for i in mixed if strata[i] < FIRST_REST]
     checked = [i for i in mixed if audit[i]]
@@ -141,7 +145,7 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
     ranks: dict[int, set[int]] = {}
     for row in labelled:
         ranks.setdefault(row.stratum, set()).add(row.rank)
-    ends = {h: _prefix_end(found) for h, found in ranks.items()}
+    ends = {h: prefix_end(found) for h, found in ranks.items()}
     drawn = [row.rank < ends[row.stratum] for row in labelled]
     counted = [
         inside and row.truth in {Truth.PASS, Truth.FAIL}
@@ -164,7 +168,8 @@ def _decided(sizes: Mapping[int, int]) -> list[int]:
     return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
 
 
-def _prefix_end(ranks: set[int]) -> int:
+def prefix_end(ranks: AbstractSet[int]) -> int:
+    """How many of a stratum's first verdicts all have a label: the size of its prefix."""
     end = 0
     while end in ranks:
         end += 1

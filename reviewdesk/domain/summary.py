@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reviewdesk.domain.calibration import Rows, measure
 from reviewdesk.domain.correction import Status
+from reviewdesk.domain.gates import default_checks
+from reviewdesk.domain.judgement import Alone, Split
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
 from reviewdesk.domain.verdict import Decision
@@ -53,7 +56,9 @@ class RunFigures:
     failed: int
     confidence_source: str
     scores_stated: bool
-    sizes: dict[int, int]
+    sizes: Mapping[int, int]
+    audits: Mapping[int, int] = field(default_factory=dict)
+    """How many verdicts of each stratum the audit asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,11 @@ def summarise(
     labelled: Sequence[Labelled], figures: RunFigures, source: str | None = None
 ) -> Calibration:
     """Both lines: ``labelled`` weighs every row 1, ``population`` by the draw where it may."""
-    made = make_rows(labelled, figures, source)
+    return both_lines(make_rows(labelled, figures, source), labelled, figures)
+
+
+def both_lines(made: Rowed, labelled: Sequence[Labelled], figures: RunFigures) -> Calibration:
+    """The same from rows that are made already."""
     decided = figures.passed + figures.failed
     observed = figures.passed / decided if decided else None
     design = made.weighing.design
@@ -135,6 +144,7 @@ def summarise(
     if design in {Design.WEIGHTED, Design.CENSUS}:
         population = measure(made.rows.weighted(made.weights), observed)
     line = measure(made.rows, observed)
+    waiting = made.weights.count(0.0) if population is not None else 0
     return Calibration(
         labelled=line,
         population=population,
@@ -144,8 +154,57 @@ def summarise(
         disputed=sum(v.place.truth is Truth.DISPUTED for v in labelled),
         no_verdict=sum(v.decision not in {Decision.PASS, Decision.FAIL} for v in labelled),
         rowless=len(labelled) - line.n,
+        waiting=waiting,
         warnings=tuple(_warnings(population or line, made.weighing, figures.sizes, made.left_out)),
     )
+
+
+def split(made: Rowed, given: Mapping[bytes, bool | None]) -> Split:
+    """The rows labelled blind beside all others; ``given`` is ``None`` where labels do not say."""
+    ways = [given.get(verdict.item) for verdict in made.verdicts]
+    return Split(
+        blind=measure(made.rows.weighted([float(way is True) for way in ways]), None),
+        open=measure(made.rows.weighted([float(way is not True) for way in ways]), None),
+        unsaid=ways.count(None),
+    )
+
+
+def alone(
+    labelled: Sequence[Labelled], given: Mapping[bytes, bool | None], source: str | None = None
+) -> Alone:
+    """What the labelled verdicts tell by themselves: confidence is chosen by them alone too."""
+    # In file order, for the order of the draw depends on the strata of all.
+    rows = sorted(labelled, key=lambda verdict: verdict.key)
+    decided = [row for row in rows if row.decision in {Decision.PASS, Decision.FAIL}]
+    stated = any(row.stated_score is not None for row in rows)
+    scores = [row.stated_score if stated else row.score for row in decided]
+    figures = RunFigures(
+        passed=0,
+        failed=0,
+        confidence_source="vote_share" if None in scores else "support",
+        scores_stated=stated,
+        sizes=Counter(row.place.stratum for row in rows),
+    )
+    made = make_rows(rows, figures, source)
+    line = measure(made.rows, None)
+    return Alone(
+        metrics=line,
+        split=split(made, given),
+        gates=default_checks(line),
+        confidence_source=made.source,
+        warnings=tuple(_left_out(made.left_out) + _one_sided(line)),
+    )
+
+
+def audited(made: Rowed, labelled: Sequence[Labelled], audits: Mapping[int, int]) -> list[bool]:
+    """Of each audit label that counts, whether the panel was right; confidence plays no part."""
+    return [
+        verdict.correct
+        for verdict in labelled
+        if verdict.decided
+        and made.drawn[verdict.key]
+        and verdict.place.rank < audits.get(verdict.place.stratum, 0)
+    ]
 
 
 def _warnings(
@@ -158,19 +217,29 @@ def _warnings(
         found.append(_described(weighing.empty, sizes))
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
-    if left_out:
-        found.append(
-            f"{left_out} labelled verdicts have no confidence of this kind and are left out"
-        )
-    if line.n and line.tp is not None:
-        if not (line.tp + (line.fn or 0)):
-            found.append("no positive-truth labels: sensitivity is 0 by convention")
-        if not ((line.tn or 0) + (line.fp or 0)):
-            found.append("no negative-truth labels: specificity is 0 by convention")
+    found += _left_out(left_out) + _one_sided(line)
     if line.n and line.corrected_status == Status.WEAK_JUDGE:
         found.append(f"weak judge: Youden's J is {line.youden_j:.2f}")
     if line.n and line.corrected_status == Status.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
+    return found
+
+
+def _left_out(count: int) -> list[str]:
+    if not count:
+        return []
+    return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
+
+
+def _one_sided(line: Metrics) -> list[str]:
+    """What is 0 by convention because the labels hold one truth alone."""
+    if not line.n or line.tp is None:
+        return []
+    found = []
+    if not (line.tp + (line.fn or 0)):
+        found.append("no positive-truth labels: sensitivity is 0 by convention")
+    if not ((line.tn or 0) + (line.fp or 0)):
+        found.append("no negative-truth labels: specificity is 0 by convention")
     return found
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 SLACK = 1e-9
 """What every comparison with a documented threshold forgives."""
@@ -154,6 +154,18 @@ class Ballot:
         return self.score is not None or self.vote is not None
 
 
+class Answer(NamedTuple):
+    """How a juror's call ended, with the score and the vote that count.
+
+    ``derived`` is the vote that score and threshold give, whatever the juror states.
+    """
+
+    status: Status
+    score: float | None
+    vote: bool | None
+    derived: bool | None
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The agreement a report states, under the metric it names."""
@@ -172,6 +184,13 @@ class StatedTrim:
     low: tuple[str, ...] | None
     high: tuple[str, ...] | None
     degraded: bool | None
+
+    def fraction_under(self, policy: Policy) -> float:
+        """The trim fraction: the report's own, a stated 0 included, else the policy's."""
+        for fraction in (self.fraction, policy.trim_fraction):
+            if fraction is not None:
+                return fraction
+        return DEFAULT_TRIM_FRACTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +233,7 @@ def verdict_from_body(
     stated_policy = Policy.from_body(body).over(defaults)
     policy = stated_policy.over(filled or Policy())
     stated = body.get("generator") or {}
-    trim = _stated_trim(body)
+    trim = stated_trim(body)
     decision, band = body.get("decision"), body.get("band")
     agreement = body.get("agreement")
     return Verdict(
@@ -259,15 +278,22 @@ def _status(juror: Body, has_answer: bool) -> Status:
     return Status.OK if has_answer else Status.ABSTAINED
 
 
-def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+def answer(juror: Body, threshold: float | None) -> Answer:
+    """Read what one juror of a canonical body answered."""
     score, stated = _number(juror.get("score")), juror.get("pass")
     status = _status(juror, score is not None or stated is not None)
+    if status is not Status.OK:
+        return Answer(status, None, None, None)
     derived = None
-    if score is not None and policy.threshold is not None:
-        derived = score >= policy.threshold - SLACK
+    if score is not None and threshold is not None:
+        derived = score >= threshold - SLACK
     # An explicit ``pass: null`` withholds the vote; an absent key leaves it to the threshold.
-    vote = stated if "pass" in juror else derived
-    usable = status is Status.OK
+    return Answer(status, score, stated if "pass" in juror else derived, derived)
+
+
+def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+    status, score, vote, derived = answer(juror, policy.threshold)
+    stated = juror.get("pass")
     error = juror.get("error") or {}
     confidence = _number(juror.get("confidence"))
     weight = _number(juror.get("weight"))
@@ -277,10 +303,10 @@ def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
         model=juror.get("model"),
         vendor=juror.get("vendor"),
         status=status,
-        score=score if usable else None,
-        vote=vote if usable else None,
+        score=score,
+        vote=vote,
         stated_pass=stated,
-        contradicts=usable and stated is not None and derived is not None and stated != derived,
+        contradicts=stated is not None and derived is not None and stated != derived,
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=weight if weight is not None else policy.weights.get(juror["id"]),
         reason=juror.get("reason"),
@@ -290,7 +316,8 @@ def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
     )
 
 
-def _stated_trim(body: Body) -> StatedTrim:
+def stated_trim(body: Body) -> StatedTrim:
+    """The trim that a canonical body states, by its own block or by its ballots' marks."""
     trim = body.get("trim") or {}
     jurors = body.get("jurors") or ()
     low = _named(trim.get("dropped_low"), jurors, "low")

@@ -29,6 +29,8 @@ class ExplainedConnection(sqlite3.Connection):
     """A connection whose statements fail with a sentence for people."""
 
     path = Path()
+    identity: tuple[int, int] | None = None
+    """Which file it is, whatever stands at the path later."""
 
     def execute(self, *args: Any) -> sqlite3.Cursor:
         """Run one statement."""
@@ -58,8 +60,9 @@ def connect(path: Path) -> sqlite3.Connection:
         except BaseException:
             conn.close()
             raise
-        if (identity := _identity(path)) is not None:
-            _known_desks.add(identity)
+        conn.identity = _identity(path)
+        if conn.identity is not None:
+            _known_desks.add(conn.identity)
         return conn
 
 
@@ -120,12 +123,23 @@ def _refuse_foreign(path: Path) -> None:
         raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 
+def still_there(conn: sqlite3.Connection, path: Path) -> None:
+    """Refuse to write into a file that was deleted or replaced: nobody would find it again."""
+    held = getattr(conn, "identity", None)
+    if held is not None and _identity(path) != held:
+        raise DeskError(
+            f"{path}: the desk file was deleted or replaced, and nothing was saved",
+            "Put it back, or close and open the desk again.",
+        )
+
+
 @contextmanager
 def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
     """One transaction that takes the write lock at once: all of it or none.
 
     A transaction that reads first and then writes fails at once under a second writer.
     """
+    still_there(conn, path)
     with explained(path):
         conn.execute("BEGIN IMMEDIATE")
         try:
@@ -135,6 +149,17 @@ def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """Several reads that see one state of the desk, whoever writes meanwhile."""
+    with explained(path):
+        conn.execute("BEGIN")
+        try:
+            yield
+        finally:
+            conn.execute("ROLLBACK")
 
 
 @contextmanager

@@ -12,6 +12,11 @@ from typing import Any
 from reviewdesk.domain.provenance import canonical_json
 from reviewdesk.domain.records import Event, Truth
 
+STANDING = ("label", "note", "defer", "tags", "mark")
+"""The kinds that stand until they are undone; the view ``standing_events`` holds the same."""
+
+_KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
+
 _HASHED = (
     "desk", "reviewer", "seq", "kind", "at", "run", "verdict", "item", "label", "author",
     "tentative", "detail", "action", "target", "prev_hash",
@@ -131,15 +136,21 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     undone, and so a new label clears redo by itself.
     """
     found: int | None = conn.execute(
-        """SELECT min(u.target) FROM label_events u
+        f"""SELECT min(u.target) FROM label_events u
            WHERE u.desk = :desk AND u.reviewer = :reviewer AND u.kind = 'undo'
              AND u.seq > (SELECT max(seq) FROM label_events
                           WHERE desk = u.desk AND reviewer = u.reviewer
-                            AND kind IN ('label', 'note', 'defer'))
+                            AND kind IN ({_KINDS}))
              AND u.seq = (SELECT max(seq) FROM label_events
                           WHERE target = u.target AND desk = u.desk AND reviewer = u.reviewer)""",
         {"desk": desk_id(conn), "reviewer": reviewer},
     ).fetchone()[0]
+    return found
+
+
+def newest_key(conn: sqlite3.Connection) -> int:
+    """The key of the newest event of all reviewers; 0 before the first."""
+    found: int = conn.execute("SELECT ifnull(max(key), 0) FROM label_events").fetchone()[0]
     return found
 
 
@@ -153,17 +164,48 @@ def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Even
     return [to_event(dict(row)) for row in rows]
 
 
+_BEYOND = 2**62
+"""A ``seq`` that no chain reaches."""
+
+_TOLD = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
+                    SELECT 1 FROM standing_events s WHERE s.key = e.key) AS undone
+             FROM label_events e"""
+
+
 def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
     """All events about an item, oldest first, marked where they were undone."""
-    standing = {
-        row["key"]
-        for row in conn.execute("SELECT key FROM standing_events WHERE item = ?", (item,))
+    return _told(conn.execute(f"{_TOLD} WHERE e.item = ? ORDER BY e.key", (item,)))
+
+
+def newest(
+    conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int, before: int | None
+) -> list[Event]:
+    """A reviewer's events in a run or in all, newest first, only those before a ``seq``."""
+    values = {
+        "desk": desk_id(conn),
+        "reviewer": reviewer,
+        "run": run,
+        "before": _BEYOND if before is None else before,
+        "limit": limit,
     }
-    rows = conn.execute("SELECT * FROM label_events WHERE item = ? ORDER BY key", (item,))
-    return [
-        to_event(
-            dict(row),
-            undone=row["kind"] in {"label", "note", "defer"} and row["key"] not in standing,
-        )
-        for row in rows
-    ]
+    rows = conn.execute(
+        f"""{_TOLD} WHERE e.desk = :desk AND e.reviewer = :reviewer
+              AND e.seq < :before AND (:run IS NULL OR e.run = :run)
+            ORDER BY e.seq DESC LIMIT :limit""",
+        values,
+    )
+    return _told(rows)
+
+
+def _told(rows: sqlite3.Cursor) -> list[Event]:
+    return [to_event(dict(row), undone=bool(row["undone"])) for row in rows]
+
+
+def steps(conn: sqlite3.Connection, reviewer: str, run: str) -> list[tuple[str, str, bool]]:
+    """Time, kind and whether it stands of what a reviewer did in a run; no imported labels."""
+    rows = conn.execute(
+        f"""SELECT at, kind, undone FROM ({_TOLD}) WHERE desk = ? AND reviewer = ? AND run = ?
+            AND json_extract(detail, '$.imported') IS NULL ORDER BY seq""",
+        (desk_id(conn), reviewer, run),
+    )
+    return [(row["at"], row["kind"], not row["undone"]) for row in rows]

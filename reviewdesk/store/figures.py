@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.sampling import LabelledVerdict
@@ -37,11 +39,44 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[Labelled]:
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
     """The run's totals and the sizes of its strata."""
     row = conn.execute("SELECT * FROM runs WHERE key = ?", (run,)).fetchone()
-    sizes = conn.execute("SELECT stratum, size FROM strata WHERE run = ?", (run,))
+    strata = conn.execute("SELECT * FROM strata WHERE run = ?", (run,)).fetchall()
     return RunFigures(
         passed=row["passed"],
         failed=row["failed"],
         confidence_source=row["confidence_source"],
         scores_stated=bool(row["scores_stated"]),
-        sizes={size["stratum"]: size["size"] for size in sizes},
+        sizes={stratum["stratum"]: stratum["size"] for stratum in strata},
+        audits={stratum["stratum"]: stratum["audit"] for stratum in strata},
     )
+
+
+def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
+    """Of each labelled content, whether every label on it was given blind; ``None``: unsaid."""
+    rows = conn.execute(
+        """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,
+                  count(json_extract(detail, '$.blind')) AS said
+           FROM labels GROUP BY item"""
+    )
+    return {row["item"]: bool(row["blind"]) if row["said"] else None for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict that people call a pass or a fail, with its stored body."""
+
+    body: str
+    decision: Decision | None
+    truth: Truth
+
+
+def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
+    """The run's verdicts with a pass or fail label, in file order."""
+    rows = conn.execute(
+        """SELECT b.body, v.decision, t.truth FROM truths t CROSS JOIN verdicts v
+           ON v.item = t.item AND v.run = ? JOIN bodies b ON b.verdict = v.key
+           WHERE t.truth IN ('pass', 'fail') ORDER BY v.key""",
+        (run,),
+    )
+    for row in rows:
+        decision = Decision(row["decision"]) if row["decision"] else None
+        yield Judged(row["body"], decision, Truth(row["truth"]))

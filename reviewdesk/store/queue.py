@@ -6,13 +6,13 @@ import sqlite3
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.queue import Filter, Term, parse_order
+from reviewdesk.domain.queue import Filter, parse_order
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.sampling import STRATA
-from reviewdesk.domain.verdict import SLACK, Band, Decision
+from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.store.conditions import DEFERRED, Asked, where
 
 _ORDERS = {
     "draw": ("v.draw",),
@@ -24,64 +24,23 @@ _ORDERS = {
     "pivotal": (f"v.flags & {int(Flag.PIVOTAL)} = 0", "v.margin IS NULL", "v.margin", "v.draw"),
     "id": ("v.id",),
 }
-_LABELLED = "(SELECT item FROM truths)"
 _PAGE = 900
 """Rows asked for at once, under SQLite's oldest limit on bound values."""
 
 
-def keys(conn: sqlite3.Connection, run: int, where: Filter, order: str) -> array[int]:
-    """The keys of the verdicts a filter keeps, in order."""
+def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer: str) -> array[int]:
+    """The keys of the verdicts a filter keeps, in order; what is *mine* in it is the reviewer's."""
     name, descending = parse_order(order)
     columns = [
         f"{column} DESC" if descending and not column.endswith("NULL") else column
         for column in _ORDERS[name]
     ]
-    clause, values = _where(where)
+    clause, values = where(Asked(conn, run, reviewer), kept)
     rows = conn.execute(
         f"SELECT v.key FROM verdicts v WHERE v.run = ?{clause} ORDER BY {', '.join(columns)}",
         (run, *values),
     )
     return array("q", (row[0] for row in rows))
-
-
-def _where(where: Filter) -> tuple[str, list[Any]]:
-    clause, values = "", []
-    for group in where.groups:
-        parts = []
-        for term in group:
-            text, bound = _condition(term)
-            parts.append(f"NOT ifnull({text}, 0)" if term.negated else text)
-            values += bound
-        clause += f" AND ({' OR '.join(parts)})"
-    return clause, values
-
-
-def _condition(term: Term) -> tuple[str, list[Any]]:
-    if term.kind == "flag":
-        return "v.flags & ? != 0", [int(term.value)]
-    if term.kind == "number":
-        return _comparison(term)
-    if term.kind == "text":
-        escaped = term.value.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-        return rf"v.{term.name} LIKE ? ESCAPE '\'", [f"%{escaped}%"]
-    if term.name == "label":
-        if term.value == "none":
-            return f"v.item NOT IN {_LABELLED}", []
-        return "v.item IN (SELECT item FROM truths WHERE truth = ?)", [term.value]
-    if term.name == "warn":
-        bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
-        return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
-    if term.value == "none":
-        return f"v.{term.name} IS NULL", []
-    return f"v.{term.name} = ?", [term.value]
-
-
-def _comparison(term: Term) -> tuple[str, list[Any]]:
-    column, number = f"v.{term.name}", float(term.value)
-    if term.op == "=":
-        return f"abs({column} - ?) <= {SLACK}", [number]
-    slack = SLACK if term.op in {"<=", ">"} else -SLACK
-    return f"{column} {term.op} ?", [number + slack]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +49,14 @@ class Mark:
 
     truth: Truth
     tentative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """The items that the asking reviewer put off, and those marked."""
+
+    deferred: set[bytes]
+    marked: set[bytes]
 
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
@@ -114,12 +81,21 @@ def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]
 
 def deferred_items(conn: sqlite3.Connection, reviewer: str) -> set[bytes]:
     """The items that a reviewer put off and has not labelled since."""
-    rows = conn.execute(
-        """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
-           AND d.item NOT IN (SELECT item FROM labels WHERE author = d.reviewer)""",
-        (reviewer,),
-    )
-    return {row["item"] for row in rows}
+    return {row["item"] for row in conn.execute(DEFERRED, (reviewer,))}
+
+
+def _marked(conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str) -> set[bytes]:
+    """Those of some items that a reviewer marked."""
+    found: set[bytes] = set()
+    for start in range(0, len(items), _PAGE):
+        page = items[start : start + _PAGE]
+        rows = conn.execute(
+            f"""SELECT item FROM item_marks
+                WHERE reviewer = ? AND item IN ({", ".join("?" * len(page))})""",
+            (reviewer, *page),
+        )
+        found.update(row["item"] for row in rows)
+    return found
 
 
 def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list[QueueRow]:
@@ -130,16 +106,17 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
         marks_ = ", ".join("?" * len(page))
         query = f"SELECT * FROM verdicts WHERE key IN ({marks_})"
         found.update({row["key"]: row for row in conn.execute(query, tuple(page))})
-    truths = marks(conn, [row["item"] for row in found.values()])
-    put_off = deferred_items(conn, reviewer)
+    items = [row["item"] for row in found.values()]
+    truths = marks(conn, items)
+    own = _Own(deferred_items(conn, reviewer), _marked(conn, items, reviewer))
     return [
-        _queue_row(found[key], truths.get(found[key]["item"]), put_off)
+        _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted
         if key in found
     ]
 
 
-def _queue_row(row: sqlite3.Row, mark: Mark | None, put_off: set[bytes]) -> QueueRow:
+def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _Own) -> QueueRow:
     return QueueRow(
         key=row["key"],
         id=row["id"],
@@ -153,5 +130,6 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, put_off: set[bytes]) -> Queu
         audit=bool(row["audit"]),
         label=mark.truth if mark else None,
         tentative=bool(mark and mark.tentative),
-        deferred=row["item"] in put_off,
+        deferred=row["item"] in own.deferred,
+        marked=row["item"] in own.marked,
     )

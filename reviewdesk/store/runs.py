@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
 
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 
 
@@ -62,6 +65,53 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
     return found[0]
 
 
+def labelled(conn: sqlite3.Connection) -> dict[int, int]:
+    """How many verdicts of each run have a label, runs without one left out."""
+    rows = conn.execute(
+        """SELECT v.run, count(*) AS n FROM truths t CROSS JOIN verdicts v ON v.item = t.item
+           GROUP BY v.run"""
+    )
+    return {row["run"]: row["n"] for row in rows}
+
+
+def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
+    """The labelled verdicts of a run, counted by truth and whether a label is tentative."""
+    rows = conn.execute(
+        """SELECT t.truth, t.tentative, count(*) AS n FROM truths t CROSS JOIN verdicts v
+           ON v.item = t.item AND v.run = ? GROUP BY t.truth, t.tentative""",
+        (run,),
+    )
+    return {(Truth(row["truth"]), bool(row["tentative"])): row["n"] for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A run's verdicts counted by what their panels decided, and by each flag they carry."""
+
+    decisions: Mapping[Decision | None, int]
+    flags: Mapping[Flag, int]
+
+
+def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally]:
+    """The tallies of all runs, or of one, by their keys; one query either way."""
+    # All of them are read straight through, for they lie in the order of their runs.
+    source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
+    rows = conn.execute(
+        f"SELECT run, decision, flags, count(*) AS n FROM {source} GROUP BY run, decision, flags",
+        () if run is None else (run,),
+    )
+    decisions: dict[int, Counter[Decision | None]] = {}
+    flags: dict[int, Counter[Flag]] = {}
+    for row in rows:
+        made = Decision(row["decision"]) if row["decision"] else None
+        decisions.setdefault(row["run"], Counter())[made] += row["n"]
+        carried = flags.setdefault(row["run"], Counter())
+        for flag in Flag:
+            if row["flags"] & flag:
+                carried[flag] += row["n"]
+    return {key: Tally(dict(found), dict(flags[key])) for key, found in decisions.items()}
+
+
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
     """The run of this identity, removed ones included."""
     row = conn.execute("SELECT * FROM runs WHERE hash = ?", (run_hash,)).fetchone()
@@ -80,6 +130,27 @@ def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
 def by_key(conn: sqlite3.Connection, key: int) -> Run:
     """The run with this key."""
     return to_run(dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()))
+
+
+def options(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+    """What of the reading options made this run, among them the policy a person filled in."""
+    row = conn.execute("SELECT options FROM runs WHERE key = ?", (key,)).fetchone()
+    found: dict[str, Any] = json.loads(row["options"])
+    return found
+
+
+def file_hash(conn: sqlite3.Connection, key: int) -> str:
+    """The sha256 of the bytes that a run was read from."""
+    found: str = conn.execute("SELECT file_hash FROM runs WHERE key = ?", (key,)).fetchone()[0]
+    return found
+
+
+def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
+    """The strata of a run: number, size, and how many of them are audited."""
+    rows = conn.execute(
+        "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum", (key,)
+    )
+    return [(row["stratum"], row["size"], row["audit"]) for row in rows]
 
 
 def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:

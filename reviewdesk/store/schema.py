@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import uuid
 from collections.abc import Callable
@@ -117,7 +118,75 @@ def create_drafts(conn: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_runs, create_label_log, create_drafts)
+def add_tags_and_marks(conn: sqlite3.Connection) -> None:
+    """Tags and marks stand, are undone and redone like labels; the current ones as views."""
+    _run(
+        conn,
+        "DROP VIEW standing_events",
+        """CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark')
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+        # Labels files of earlier versions left their tags in the log as they were written.
+        """CREATE VIEW item_tags AS
+            SELECT e.item AS item, e.author AS author,
+                   lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
+            FROM (SELECT item, author, detail, max(key) FROM standing_events
+                  WHERE kind IN ('tags', 'label') AND json_type(detail, '$.tags') = 'array'
+                  GROUP BY item, author) e,
+                 json_each(e.detail, '$.tags') t""",
+        """CREATE VIEW item_marks AS
+            SELECT item, reviewer
+            FROM (SELECT item, reviewer, json_extract(detail, '$.on') AS shown, max(key)
+                  FROM standing_events WHERE kind = 'mark' GROUP BY item, reviewer)
+            WHERE shown""",
+    )
+
+
+def add_search(conn: sqlite3.Connection) -> None:
+    """The full-text index, the reports' own tags as rows, saved filters, and what was seen."""
+    _run(
+        conn,
+        """CREATE TABLE seen (
+            reviewer TEXT NOT NULL, item BLOB NOT NULL, PRIMARY KEY (reviewer, item))
+            WITHOUT ROWID""",
+        """CREATE INDEX label_events_deferred ON label_events (reviewer, item)
+            WHERE kind = 'defer'""",
+        """CREATE VIRTUAL TABLE search USING fts5(
+            name, rubric, input, output, reasons, content='',
+            tokenize='unicode61 remove_diacritics 2')""",
+        """CREATE TABLE indexed_runs (
+            run INTEGER PRIMARY KEY REFERENCES runs(key), verdicts INTEGER NOT NULL)""",
+        """CREATE TABLE case_tags (
+            run INTEGER NOT NULL REFERENCES runs(key), tag TEXT NOT NULL,
+            verdict INTEGER NOT NULL REFERENCES verdicts(key), PRIMARY KEY (run, tag, verdict))
+            WITHOUT ROWID""",
+        """CREATE TABLE filters (
+            reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
+            PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
+    )
+    # SQLite's own reading of a text in JSON ends at NUL, so the lists are read here.
+    tagged = conn.execute(
+        """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')
+           FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE json_type(b.body, '$.case.tags') = 'array'"""
+    ).fetchall()
+    conn.executemany(
+        "INSERT OR IGNORE INTO case_tags VALUES (?, ?, ?)",
+        [(run, tag, key) for run, key, tags in tagged for tag in json.loads(tags)],
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_runs,
+    create_label_log,
+    create_drafts,
+    add_tags_and_marks,
+    add_search,
+)
 
 
 def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:

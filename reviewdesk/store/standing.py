@@ -80,7 +80,7 @@ def _put_off(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
         return []
     rows = conn.execute(
         """SELECT v.key, d.item, max(d.key) AS place FROM standing_events d
-           JOIN verdicts v ON v.item = d.item AND v.run = ?
+           CROSS JOIN verdicts v ON v.item = d.item AND v.run = ?
            WHERE d.kind = 'defer' AND d.reviewer = ? GROUP BY v.key ORDER BY place, v.draw""",
         (run, reviewer),
     )

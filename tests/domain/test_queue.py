@@ -11,6 +11,7 @@ from reviewdesk.domain.queue import (
     Filter,
     FilterError,
     Term,
+    expand_filter,
     hidden_order,
     parse_filter,
     parse_order,
@@ -74,10 +75,50 @@ def test_comparisons(name: str, op: str) -> None:
         ("id~score<.6", "id", "score<.6"),
         ("id~a:b", "id", "a:b"),
         ("id~!x", "id", "!x"),
+        ("id~", "id", ""),
     ],
 )
 def test_matches(text: str, name: str, value: str) -> None:
     assert _term(text) == Term("text", name, "~", value, negated=False)
+
+
+@pytest.mark.parametrize("name", ["tag", "juror", "run", "flip"])
+def test_names_of_the_desk(name: str) -> None:
+    for text, value in (
+        ("x", "x"),
+        ('"late fee"', "late fee"),
+        ('"a|b"', "a|b"),
+        # An operator in the value is text.
+        ('"a<b"', "a<b"),
+        ("a:b~c=d", "a:b~c=d"),
+        ("!x", "!x"),
+        ("Ünï", "Ünï"),
+    ):
+        assert _term(f"{name}:{text}") == Term(name, name, ":", value, negated=False)
+
+
+def test_without_a_tag_and_with_a_tag_of_that_name() -> None:
+    assert _term("tag:none") == Term("state", "untagged", ":", "", negated=False)
+    assert _term('!tag:"none"') == Term("tag", "tag", ":", "none", negated=True)
+    assert _term("run:none") == Term("run", "run", ":", "none", negated=False)
+
+
+@pytest.mark.parametrize("name", ["mark", "note", "tentative", "deferred"])
+def test_what_reviewers_did(name: str) -> None:
+    assert _term(name.upper()) == Term("state", name, ":", "", negated=False)
+
+
+@pytest.mark.parametrize("value", ["refund", '"late fee"', 'refund"late fee"', "a:b<c~d", "東京"])
+def test_a_search_keeps_its_quotes(value: str) -> None:
+    assert _term(f"text~{value}") == Term("words", "text", "~", value, negated=False)
+    assert parse_filter(f"esc|!text~{value}").searches
+    assert not parse_filter(f'tag:"text~{value.replace(chr(34), "")}" test~x').searches
+
+
+def test_a_term_knows_where_its_value_stands() -> None:
+    found = parse_filter('esc !run:a|flip:"b c" tag:d')
+    # Places counted by hand: a behind "esc !run:", the quote behind "flip:", d at the end.
+    assert [term.column for group in found.groups for term in group] == [0, 9, 16, 26]
 
 
 def test_space_is_and_bar_is_or_bang_is_not() -> None:
@@ -101,6 +142,10 @@ def test_space_is_and_bar_is_or_bang_is_not() -> None:
         ("band:low", True),
         ("decision:pass", True),
         ("warn:any", True),
+        ("mark note tentative deferred", False),
+        ("tag:x tag:none juror:y run:z", False),
+        ("flip:x", True),
+        ("text~x", True),
         # One hidden fact among open ones is enough.
         ("label:none id~a|!split", True),
     ],
@@ -128,7 +173,17 @@ def test_which_filters_a_blind_session_hides(text: str, hidden: bool) -> None:
         ("label:maybe", 6, "no label 'maybe'"),
         ("esc band:lowest", 9, "no band 'lowest'"),
         ("!warn:all", 6, "no warn 'all'"),
-        ("name~x", 0, "no flag 'name~x'"),
+        ("esc text~", 9, "no word to search for"),
+        ('esc|!text~"-"', 10, "no word to search for"),
+        ("tag:", 4, "a tag is missing"),
+        ('esc !juror:""', 11, "a juror is missing"),
+        ("esc|flip:", 9, "a flip is missing"),
+        ('label:"may be"|esc', 6, "no label 'may be'"),
+        ('tag:"a b"|band:x', 15, "no band 'x'"),
+        ('"tag:a b" nope', 0, "no flag"),
+        ("@mine", 0, "a saved filter stands alone"),
+        ("esc|@mine", 4, "a saved filter stands alone"),
+        ("name~x", 0, "'name' is not a text to look in"),
         ("id<3", 0, "'id' is not a number to compare"),
         ("esc <3", 4, "'' is not a number to compare"),
         ("score<", 6, "'' is not a number"),
@@ -157,8 +212,9 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
 
 
 PIECES = st.sampled_from(
-    [*'!|"~:<=>- \t\x00é٣', "esc", "split", "label", "none", "band", "score", ".6", "nan", "test"]
-)
+    [*'!|"~:<=>@- \t\x00é٣', "esc", "split", "label", "none", "band", "score", ".6", "nan", "test",
+     "text", "tag", "run", "flip", "juror", "mark", "saved"]
+)  # fmt: skip
 LANGUAGE = st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join))
 
 
@@ -177,9 +233,65 @@ def test_nothing_but_a_filter_error_is_ever_raised(text: str) -> None:
     assert all(found.groups)
 
 
-WORDS = st.sampled_from(
-    ["esc", "!split", "label:none", "!band:low", "score<=.6", "test~deploy", "esc|!kin", 'id~"a b"']
+@given(LANGUAGE)
+def test_saved_filters_are_pointed_at_where_they_were_typed(text: str) -> None:
+    saved, column = {"saved": "esc|tag:x !mark"}, 0
+    try:
+        found = expand_filter(text, saved)
+    except FilterError as error:
+        column = error.column
+    else:
+        event("read")
+        assert parse_filter(found) == parse_filter(
+            " ".join(saved["saved"] if word == "@saved" else word for word in _typed(text))
+        )
+    assert 0 <= column <= len(text)
+
+
+def _typed(text: str) -> list[str]:
+    """The words of a filter, by another way than the parser's: quotes are cut out first."""
+    parts = text.split('"')
+    for place in range(1, len(parts), 2):
+        parts[place] = parts[place].replace(" ", "\ue000")
+    return [word.replace("\ue000", " ") for word in '"'.join(parts).split(" ") if word]
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("", ""),
+        ("@todo", "esc label:none"),
+        ("  @todo   test~x @late ", 'esc label:none test~x tag:"late fee"'),
+        ('id~@todo test~"a @todo"', 'id~@todo test~"a @todo"'),
+    ],
 )
+def test_saved_filters(text: str, expanded: str) -> None:
+    saved = {"todo": "esc label:none", "late": 'tag:"late fee"'}
+    assert expand_filter(text, saved) == expanded
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("esc @nope", 4, "no saved filter 'nope'. Saved filters: todo."),
+        ("@", 0, "no saved filter ''"),
+        ("@todo|esc", 0, "no saved filter 'todo|esc'"),
+        ("!@todo", 1, "a saved filter stands alone"),
+        # The column is that of the text as it was typed.
+        ("@todo nope", 6, "no flag 'nope'"),
+    ],
+)
+def test_saved_filters_that_are_wrong(text: str, column: int, words: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        expand_filter(text, {"todo": "esc label:none"})
+    assert caught.value.column == column
+    assert words in str(caught.value)
+
+
+WORDS = st.sampled_from(
+    ["esc", "!split", "label:none", "!band:low", "score<=.6", "test~deploy", "esc|!kin", 'id~"a b"',
+     "tag:none", '!tag:"a b"', "mark|note", "juror:a/b", "flip:w36", 'text~"a b"']
+)  # fmt: skip
 
 
 @given(st.lists(WORDS, max_size=6))

@@ -52,6 +52,33 @@ def test_audit_size(rest: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rest", "share", "size"),
+    [
+        # .07 * 800 is 56.00000000000001 in binary, and still fifty-six.
+        (800, 0.07, 56),
+        (801, 0.07, 57),
+        (100, 0.0, 30),
+        (100, 0.5, 50),
+        (100, 1.0, 100),
+        (29, 1.0, 29),
+        (0, 1.0, 0),
+    ],
+)
+def test_another_share_of_the_rest(rest: int, share: float, size: int) -> None:
+    assert audit_size(rest, share) == size
+
+
+def test_the_share_changes_the_audit_and_nothing_of_the_permutation() -> None:
+    # 400 unflagged: a tenth is 40, a half 200.
+    strata = [0] * 20 + [3] * 300 + [4] * 100
+    tenth, half = (draw(_ids(strata), strata, "seed", share) for share in (0.1, 0.5))
+    assert (sum(tenth.audit), sum(half.audit)) == (40, 200)
+    assert half.audited == {3: 150, 4: 50}
+    assert (half.rank, half.mixed, half.sizes) == (tenth.rank, tenth.mixed, tenth.sizes)
+    assert all(more or not less for less, more in zip(tenth.audit, half.audit, strict=True))
+
+
+@pytest.mark.parametrize(
     ("sizes", "shares"),
     [
         # Flagged strata are no part of it.

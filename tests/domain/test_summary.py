@@ -10,8 +10,11 @@ from reviewdesk.domain.summary import (
     ESCALATED_ONLY,
     Labelled,
     RunFigures,
+    alone,
+    audited,
     confidence,
     make_rows,
+    split,
     summarise,
 )
 from reviewdesk.domain.verdict import Decision
@@ -217,3 +220,74 @@ def test_the_source_asked_for_is_the_source_named() -> None:
 
 def test_nothing_decided_has_no_observed_rate() -> None:
     assert _strip(passed=0, failed=0, sizes={}).labelled.observed_positive_rate is None
+
+
+def test_blind_labels_stand_beside_all_others() -> None:
+    labels = [
+        _labelled(PASS, "pass", 0.9, rank=0, item=b"a"),
+        _labelled(PASS, "fail", 0.7, rank=1, item=b"b"),
+        _labelled(FAIL, "fail", 0.2, rank=0, item=b"c"),
+    ]
+    made = make_rows(labels, _figures())
+    found = split(made, {b"a": True, b"b": False, b"c": None})
+    # Blind is a alone: .9 and right. Open are b (.7 and wrong) and c (.8 and right).
+    assert (found.blind.n, found.open.n, found.unsaid) == (1, 2, 1)
+    assert found.blind.gap == pytest.approx(-0.1)
+    assert found.open.brier == pytest.approx((0.49 + 0.04) / 2)
+    assert (found.open.fp, found.open.tn) == (1, 1)
+    assert found.open.corrected_rate is None
+
+
+def test_labels_alone_choose_their_confidence_by_themselves() -> None:
+    # The run has verdicts without a score, so that it reads vote shares; the labelled one has one.
+    row = _labelled(PASS, "pass", 0.9, stated_score=0.8)
+    run = _figures(confidence_source="vote_share", scores_stated=True)
+    assert summarise([row], run).labelled.brier == pytest.approx(1 / 9)
+    found = alone([row], {})
+    assert found.confidence_source == "support"
+    # The score that the report states: (1 - .8)².
+    assert found.metrics.brier == pytest.approx(0.04)
+    assert found.metrics.observed_positive_rate is None
+    assert [gate.target for gate in found.gates] == ["ece", "brier"]
+    bare = _labelled(FAIL, "fail", None, rank=0, key=2)
+    both = alone([row, bare], {})
+    # Two of three votes for a pass: .67 for the one, .33 for the other, both right.
+    assert both.confidence_source == "vote_share"
+    assert both.metrics.brier == pytest.approx((1 / 9 + 4 / 9) / 2)
+    assert alone([row, bare], {}, "score").metrics.n == 1
+
+
+def test_labels_alone_say_what_is_a_convention() -> None:
+    found = alone([_labelled(PASS, "fail")], {})
+    assert found.warnings == ("no positive-truth labels: sensitivity is 0 by convention",)
+    assert alone([], {}).metrics.n == 0
+
+
+def test_labels_alone_add_up_alike_in_any_order() -> None:
+    # Sums of floats depend on their order, and the order of the draw on verdicts without a label.
+    labels = [
+        _labelled(PASS, "pass" if key % 3 else "fail", 0.5 + key / 77, rank=key, key=key)
+        for key in range(30)
+    ]
+    forth, back = alone(labels, {}), alone(labels[::-1], {})
+    assert forth == back
+    sums = [sum(label.score or 0 for label in some) for some in (labels, labels[::-1])]
+    assert sums[0] != sums[1]
+
+
+def test_the_audit_is_what_was_drawn_of_the_rest() -> None:
+    labels = [
+        # Flagged ones are no audit, whatever their rank.
+        _labelled(PASS, "fail", stratum=FLAGGED_PASS, rank=0, key=1),
+        _labelled(PASS, "pass", rank=0, key=2),
+        _labelled(PASS, "unsure", rank=1, key=3),
+        # An error without a score is one all the same.
+        _labelled(PASS, "fail", None, rank=2, key=4),
+        # Beyond the three that the audit asks for.
+        _labelled(PASS, "fail", rank=3, key=5),
+        # Outside its prefix: rank 0 has no label.
+        _labelled(FAIL, "pass", rank=1, key=6),
+    ]
+    figures = _figures(sizes={FLAGGED_PASS: 1, REST_PASS: 8, REST_FAIL: 2})
+    made = make_rows(labels, figures)
+    assert audited(made, labels, {REST_PASS: 3, REST_FAIL: 2}) == [True, False]

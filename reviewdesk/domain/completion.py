@@ -1,0 +1,138 @@
+"""What can be typed next in a filter or an order, with a word on what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from reviewdesk.domain import facts
+from reviewdesk.domain.flags import SHORT
+from reviewdesk.domain.queue import spans
+
+_MOST = 100
+"""Options offered at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names of a desk that a filter may use."""
+
+    tags: tuple[str, ...] = ()
+    jurors: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    filters: Mapping[str, str] = field(default_factory=dict)
+    """The saved filters by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A text to insert, and what it means."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The options for the word at ``start`` to ``end``, which any of them replaces."""
+
+    start: int
+    end: int
+    options: tuple[Option, ...]
+
+
+def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
+    """What the word under the cursor may become: flags, facts, their values, saved filters."""
+    cursor = max(0, min(cursor, len(text)))
+    start, end, first = _place(text, cursor)
+    start = min(cursor, start + text[start:end].startswith("!"))
+    typed = text[start:cursor]
+    saved = first and (not start or text[start - 1] != "!")
+    found = _options(typed, vocabulary, saved=saved)
+    return Completion(start, end, tuple(islice(found, _MOST)))
+
+
+def complete_order(text: str, cursor: int) -> Completion:
+    """What an order may become; a ``-`` in front descends."""
+    typed = text[: max(0, cursor)]
+    minus = "-" if typed.startswith("-") else ""
+    options = [
+        Option(minus + name, f"{note}, turned round" if minus else note)
+        for name, note in facts.ORDERS.items()
+    ]
+    return Completion(0, len(text), tuple(_starting(typed, options)))
+
+
+def _place(text: str, cursor: int) -> tuple[int, int, bool]:
+    """Start and end of the alternative under the cursor, and whether it is a word by itself."""
+    for word in spans(text):
+        for start, end in word:
+            if start <= cursor <= end:
+                # An open quote has swallowed the words behind the cursor, which are to stay.
+                closed = text.count('"', start, end) % 2 == 0
+                return start, end if closed else cursor, len(word) == 1
+    return cursor, cursor, True
+
+
+def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Option]:
+    name, colon, value = typed.partition(":")
+    if colon and name in facts.CHOICES:
+        choices = facts.CHOICES[name].items()
+        yield from _starting(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
+    elif colon and name in facts.NAMED:
+        yield from _names(name, value.replace('"', ""), vocabulary)
+    elif not colon:
+        yield from _starting(typed, _words())
+        yield from _flags_by_long_name(typed)
+        if saved:
+            kept = vocabulary.filters.items()
+            yield from _starting(typed, (Option(f"@{name}", text) for name, text in kept))
+
+
+def _words() -> Iterator[Option]:
+    """Everything a condition may begin with."""
+    for flag in SHORT:
+        yield Option(facts.short(flag), facts.FLAGS[flag])
+    for name, note in facts.STATES.items():
+        yield Option(name, note)
+    for name, note in (facts.HEADINGS | facts.NAMED).items():
+        yield Option(f"{name}:", note)
+    for name, note in facts.TEXTS.items():
+        yield Option(f"{name}~", note)
+    for name, note in facts.NUMBERS.items():
+        for sign, meaning in facts.OPERATORS.items():
+            yield Option(f"{name}{sign}", f"{note}: {meaning}")
+
+
+def _flags_by_long_name(typed: str) -> Iterator[Option]:
+    wanted = typed.lower().replace("-", "_")
+    for flag in SHORT:
+        name = facts.short(flag)
+        if wanted and flag.label.startswith(wanted) and not name.startswith(typed.lower()):
+            yield Option(name, facts.FLAGS[flag])
+
+
+def _names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
+    """The desk's names under a fact: those that begin with what was typed, then those with it."""
+    known = {"tag": vocabulary.tags, "juror": vocabulary.jurors}.get(name, vocabulary.runs)
+    note = facts.NAMED[name]
+    if name == "tag" and facts.UNTAGGED.startswith(typed.casefold()):
+        yield Option("tag:none", "no tag at all")
+    wanted = typed.casefold()
+    within = [value for value in known if wanted in value.casefold()]
+    for value in sorted(within, key=lambda value: not value.casefold().startswith(wanted)):
+        if (typeable := condition(name, value)) is not None:
+            yield Option(typeable, note)
+
+
+def condition(name: str, value: str) -> str | None:
+    """The condition that a fact has this value, quoted if needed; ``None`` if none can say it."""
+    if not value or '"' in value or not value.isprintable():
+        return None
+    plain = not set(value) & set(" |") and (name, value) != ("tag", facts.UNTAGGED)
+    return f"{name}:{value}" if plain else f'{name}:"{value}"'
+
+
+def _starting(typed: str, options: Iterable[Option]) -> Iterator[Option]:
+    return (option for option in options if option.text.lower().startswith(typed.lower()))

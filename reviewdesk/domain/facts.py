@@ -1,0 +1,94 @@
+"""The vocabulary of filters and orders: every word of the language and what it means."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.flags import SHORT, Flag
+
+FLAGS = {
+    Flag.ESCALATED: "escalated for review",
+    Flag.BIAS_WARNING: "carries a bias warning",
+    Flag.TRIMMED_DISSENT: "a dissent was trimmed",
+    Flag.DISPUTE: "a dispute: the whole panel goes to a person",
+    Flag.NO_VERDICT: "decided neither pass nor fail",
+    Flag.MISMATCH: "breaks the report's own rule",
+    Flag.REGIME_SENSITIVE: "the rules decide differently",
+    Flag.DEGRADED: "fewer jurors than planned, or a rule that fell back",
+    Flag.PIVOTAL: "one vote would turn the decision",
+    Flag.SPLIT: "both votes were given",
+    Flag.DERIVED_LOW: "recomputed agreement is low",
+    Flag.SAME_FAMILY: "a juror of the generator's family",
+    Flag.SINGLE_JUROR: "one ballot only",
+}
+STATES = {
+    "mark": "marked by you",
+    "note": "has a note",
+    "tentative": "labelled, to come back to",
+    "deferred": "put off by you",
+}
+"""Words beside the flags: what reviewers did with an item."""
+CHOICES = {
+    "label": {
+        "none": "no label",
+        "pass": "labelled pass",
+        "fail": "labelled fail",
+        "unsure": "labelled can't tell",
+        "disputed": "reviewers differ",
+    },
+    "band": {
+        "high": "close agreement",
+        "medium": "middling agreement",
+        "low": "little agreement",
+        "none": "no agreement to speak of",
+    },
+    "decision": {
+        "pass": "the panel passed it",
+        "fail": "the panel failed it",
+        "inconclusive": "the panel came to no decision",
+        "error": "the panel did not answer",
+        "none": "no decision stated or to be had",
+    },
+    "warn": {
+        "any": "any warning",
+        "bias": "a bias warning",
+        "same-family": "a juror of the generator's family",
+    },
+}
+NAMED = {
+    "tag": "a tag of a reviewer or of the report",
+    "juror": "a juror or model on the panel",
+    "run": "also judged in that run",
+    "flip": "decided otherwise in that run",
+}
+"""Facts whose values are names from the desk."""
+UNTAGGED = "none"
+NUMBERS = {
+    "score": "the panel's score",
+    "agreement": "how closely the jurors agree",
+    "margin": "the distance to the threshold",
+}
+OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
+TEXTS = {
+    "id": "the id contains",
+    "test": "the test's name contains",
+    "text": "words anywhere in it, as in search",
+}
+HEADINGS = {
+    "label": "by label",
+    "band": "by the band of agreement",
+    "decision": "by the panel's decision",
+    "warn": "by warning",
+}
+ORDERS = {
+    "draw": "flagged and audit mixed, then the rest",
+    "file": "as in the report",
+    "score": "by score, lowest first",
+    "agreement": "by agreement, lowest first",
+    "margin": "by distance to the threshold, nearest first",
+    "pivotal": "pivotal ones first",
+    "id": "by id",
+}
+
+
+def short(flag: Flag) -> str:
+    """A flag's short name as it is typed; the queue writes ``trim!`` for ``trim``."""
+    return SHORT[flag].rstrip("!")

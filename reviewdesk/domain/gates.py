@@ -1,0 +1,85 @@
+"""Limits that figures are held to, and how far inside or outside of them they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reviewdesk.domain.correction import Status
+from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.verdict import SLACK
+
+ECE_LIMIT = 0.10
+BRIER_LIMIT = 0.25
+FEW = 50
+"""Labels up to which a perfectly calibrated judge often misses the limit of the ECE."""
+
+
+class Outcome(StrEnum):
+    """How a figure stands to its limit."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class Op(StrEnum):
+    """On which side of its limit a figure must be."""
+
+    AT_MOST = "<="
+    AT_LEAST = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One figure held to one limit; ``margin`` is the room left, negative outside the limit."""
+
+    target: str
+    value: float | None
+    op: Op
+    limit: float | None
+    status: Outcome
+    margin: float | None
+    note: str = ""
+    """Why it was skipped, or what to keep in mind."""
+
+
+def check(
+    target: str, value: float | None, op: Op, limit: float | None, *, skip: str = "", note: str = ""
+) -> Check:
+    """Hold a figure to a limit with 1e-9 slack; ``skip`` says why it is not held to it."""
+    if not skip and (value is None or limit is None):
+        skip = "undefined"
+    if skip or value is None or limit is None:
+        return Check(target, value, op, limit, Outcome.SKIP, None, skip)
+    margin = limit - value if op is Op.AT_MOST else value - limit
+    status = Outcome.PASS if margin >= -SLACK else Outcome.FAIL
+    return Check(target, value, op, limit, status, margin, note)
+
+
+def default_checks(found: Metrics) -> tuple[Check, ...]:
+    """The gates of a judge for which nobody wrote any.
+
+    ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
+    ``corrected_rate <= observed_positive_rate``. Source: the judge calibration document.
+    """
+    empty = "" if found.n else "no labels"
+    few = f"up to {FEW} labels, a calibrated judge often misses it" if found.n <= FEW else ""
+    checks = [
+        check("ece", found.ece, Op.AT_MOST, ECE_LIMIT, skip=empty, note=few),
+        check("brier", found.brier, Op.AT_MOST, BRIER_LIMIT, skip=empty),
+    ]
+    if found.tp is not None and found.observed_positive_rate is not None:
+        checks.append(_corrected(found, empty))
+    return tuple(checks)
+
+
+def _corrected(found: Metrics, empty: str) -> Check:
+    signal = found.corrected_status != Status.SKIPPED_NO_SIGNAL
+    return check(
+        "corrected_rate",
+        found.corrected_rate,
+        Op.AT_MOST,
+        found.observed_positive_rate,
+        skip=empty or ("" if signal else "the judge carries no signal"),
+    )

@@ -1,0 +1,117 @@
+"""What the calibration page shows. Records alone: drawing them loads no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reviewdesk.domain.gates import Check
+from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
+from reviewdesk.domain.strata import Audit, Stratum
+from reviewdesk.domain.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The verdicts labelled before the panel's answer was seen, beside all others.
+
+    A verdict counts as blind where every label that stands on it was given blind. ``unsaid`` are
+    those of the others whose labels do not say: they come from a shell or a file.
+    """
+
+    blind: Metrics
+    open: Metrics
+    unsaid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What the labelled verdicts tell by themselves, for a blind session.
+
+    Nothing in it moves with what a panel said of a verdict that has no label.
+    """
+
+    metrics: Metrics
+    split: Split
+    gates: tuple[Check, ...]
+    confidence_source: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many verdicts of a run people decided, could not, or disagree about."""
+
+    verdicts: int
+    labelled: int
+    cells: Mapping[tuple[Decision, Truth], int] = field(default_factory=dict)
+    """Labelled verdicts by what the panel decided and what people say, pass and fail alone."""
+
+
+_NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPage:
+    """Everything that a run's labels say of its judge; ``jurors`` is ``None`` if not asked for.
+
+    ``tags`` count the items that carry them, and ``pace`` is that of the reviewer who asks.
+    """
+
+    calibration: Calibration
+    split: Split
+    alone: Alone
+    gates: tuple[Check, ...]
+    strata: tuple[Stratum, ...]
+    audit: Audit
+    counts: Counts
+    jurors: tuple[JurorCounts, ...] | None = None
+    tags: tuple[TagCount, ...] = ()
+    pace: Pace = _NO_PACE
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What is still to do for the population line, a sentence for each stratum."""
+        return tuple(stratum.missing for stratum in self.strata if stratum.missing)
+
+    @property
+    def left(self) -> int:
+        """How many verdicts of the flagged and the audit have no label."""
+        return sum(
+            stratum.audit - stratum.audit_done
+            if stratum.name.startswith("rest/")
+            else stratum.size - stratum.labelled
+            for stratum in self.strata
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A group of verdicts behind a figure, and the filter that lists them."""
+
+    title: str
+    filter: str
+    count: int
+
+
+_CELLS = (
+    ("right passes: the panel passed what should pass", Decision.PASS, Truth.PASS),
+    ("wrong passes: the panel passed what should fail", Decision.PASS, Truth.FAIL),
+    ("right fails: the panel failed what should fail", Decision.FAIL, Truth.FAIL),
+    ("wrong fails: the panel failed what should pass", Decision.FAIL, Truth.PASS),
+)
+
+
+def drill(page: CalibrationPage) -> tuple[Drill, ...]:
+    """The groups of verdicts that a reviewer may want to look into, empty ones included."""
+    found = page.calibration
+    cells = [
+        Drill(title, f"decision:{said} label:{truth}", page.counts.cells.get((said, truth), 0))
+        for title, said, truth in _CELLS
+    ]
+    return (
+        *cells,
+        Drill("labelled can't tell", "label:unsure", found.unsure),
+        Drill("disputed: reviewers differ", "label:disputed", found.disputed),
+    )

@@ -1,0 +1,73 @@
+"""The language of search: words that must all occur, each a beginning, and "phrases in quotes".
+
+Anything else is plain text. Words are runs of letters and digits; scripts that write no spaces are
+taken apart into characters, so that any part of a run can be found.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from reviewdesk.errors import UsageError
+
+_PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
+_UNSPACED = re.compile(
+    "[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3040-\u30ff\u3105-\u312f"
+    "\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\uff66-\uff9f\U00016fe0-\U00018cff\U0001aff0-\U0001b2ff\U00020000-\U0003ffff]"
+)
+"""Ideographs, kana, bopomofo and hangul syllables."""
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+"""A NUL ends a text for some of SQLite's functions, and half a surrogate pair is no character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One thing that must occur: a word, of which the ``beginning`` is enough, or a phrase."""
+
+    text: str
+    beginning: bool
+
+
+def parse_search(text: str) -> tuple[Sought, ...]:
+    """Read a search; one that names no word is refused."""
+    found = tuple(
+        Sought(spaced(quoted or word), bool(word))
+        for quoted, word in _PIECE.findall(text)
+        if _has_word(quoted or word)
+    )
+    if not found:
+        raise UsageError(
+            "there is no word to search for", 'Give words, or "several in quotes" for a phrase.'
+        )
+    return found
+
+
+def words(text: str) -> list[str]:
+    """What to highlight on a screen: the words of a search as they were typed, without repeats."""
+    pieces = [
+        piece
+        for quoted, word in _PIECE.findall(text)
+        for piece in (quoted.split() if quoted else [word])
+        if _has_word(piece)
+    ]
+    return list(dict.fromkeys(_bare(piece) for piece in pieces))
+
+
+def spaced(text: str) -> str:
+    """A text as it is indexed and looked up: compatible forms are one, and CJK stands apart."""
+    if text.isascii():
+        return text.replace("\x00", " ")
+    return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", _UNFIT.sub(" ", text)))
+
+
+def _has_word(text: str) -> bool:
+    return any(char.isalnum() for char in spaced(text))
+
+
+def _bare(word: str) -> str:
+    """A word without the punctuation around it."""
+    inside = [place for place, char in enumerate(word) if char.isalnum()]
+    return word[inside[0] : inside[-1] + 1] if inside else word

@@ -1,0 +1,192 @@
+"""What a filter asks, as SQL over a run's verdicts ``v``: one small function per kind of word."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.queue import Filter, FilterError, Term
+from reviewdesk.domain.verdict import SLACK
+from reviewdesk.errors import UsageError
+from reviewdesk.store import runs, search
+
+DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
+              AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
+                              AND l.kind = 'label' AND l.author = d.reviewer)"""
+"""The items that a reviewer put off and has not labelled since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where a filter is asked: the desk, the run, and whose marks and deferrals are meant."""
+
+    conn: sqlite3.Connection
+    run: int
+    reviewer: str
+
+
+Sql: TypeAlias = tuple[str, list[Any]]
+Condition: TypeAlias = Callable[[Asked, Term], Sql]
+
+
+def where(asked: Asked, kept: Filter) -> Sql:
+    """A filter as what follows ``WHERE v.run = ?``, and the values it binds."""
+    clause, values = "", []
+    for group in kept.groups:
+        parts = []
+        for term in group:
+            text, bound = _CONDITIONS[_named(term)](asked, term)
+            parts.append(f"NOT ifnull({text}, 0)" if term.negated else text)
+            values += bound
+        clause += f" AND ({' OR '.join(parts)})"
+    return clause, values
+
+
+def _named(term: Term) -> str:
+    return term.name if term.kind in {"choice", "state"} else term.kind
+
+
+def _flag(_: Asked, term: Term) -> Sql:
+    return "v.flags & ? != 0", [int(term.value)]
+
+
+def _number(_: Asked, term: Term) -> Sql:
+    column, number = f"v.{term.name}", float(term.value)
+    if term.op == "=":
+        return f"abs({column} - ?) <= {SLACK}", [number]
+    slack = SLACK if term.op in {"<=", ">"} else -SLACK
+    return f"{column} {term.op} ?", [number + slack]
+
+
+def _text(_: Asked, term: Term) -> Sql:
+    escaped = term.value.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return rf"v.{term.name} LIKE ? ESCAPE '\'", [f"%{escaped}%"]
+
+
+def _words(asked: Asked, term: Term) -> Sql:
+    done, total = search.reach(asked.conn, asked.run)
+    if done < total:
+        raise UsageError(
+            f"text~ needs the whole index, and {done:,} of {total:,} verdicts are in it",
+            "Wait until it is complete.",
+        )
+    return _keys(search.find(asked.conn, asked.run, term.value, asked.reviewer, blind=False))
+
+
+def _label(_: Asked, term: Term) -> Sql:
+    if term.value == "none":
+        return "v.item NOT IN (SELECT item FROM truths)", []
+    return "v.item IN (SELECT item FROM truths WHERE truth = ?)", [term.value]
+
+
+def _warn(_: Asked, term: Term) -> Sql:
+    bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
+    return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
+
+
+def _stated(_: Asked, term: Term) -> Sql:
+    if term.value == "none":
+        return f"v.{term.name} IS NULL", []
+    return f"v.{term.name} = ?", [term.value]
+
+
+def _tag(asked: Asked, term: Term) -> Sql:
+    rows = asked.conn.execute(
+        """SELECT DISTINCT tag FROM case_tags WHERE run = ?
+           UNION SELECT tag FROM item_tags WHERE tag IS NOT NULL""",
+        (asked.run,),
+    )
+    # SQLite folds the case of ASCII alone, so equal ones are looked for here.
+    equal = [row["tag"] for row in rows if str(row["tag"]).casefold() == term.value.casefold()]
+    marks = ", ".join("?" * len(equal))
+    return (
+        f"""(v.key IN (SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks}))
+             OR v.item IN (SELECT item FROM item_tags WHERE tag IN ({marks})))""",
+        [asked.run, *equal, *equal],
+    )
+
+
+def _untagged(asked: Asked, _: Term) -> Sql:
+    return (
+        """(v.key NOT IN (SELECT verdict FROM case_tags WHERE run = ?)
+            AND v.item NOT IN (SELECT item FROM item_tags))""",
+        [asked.run],
+    )
+
+
+def _juror(asked: Asked, term: Term) -> Sql:
+    asked.conn.create_function("casefold", 1, _casefold, deterministic=True)
+    wanted = term.value.casefold()
+    return (
+        """EXISTS (SELECT 1 FROM ballots j WHERE j.verdict = v.key
+                   AND (casefold(j.id) = ? OR casefold(j.model) = ?))""",
+        [wanted, wanted],
+    )
+
+
+def _casefold(value: object) -> str | None:
+    return value.casefold() if isinstance(value, str) else None
+
+
+def _run(asked: Asked, term: Term) -> Sql:
+    return "v.item IN (SELECT item FROM verdicts WHERE run = ?)", [_other(asked, term)]
+
+
+def _flip(asked: Asked, term: Term) -> Sql:
+    return (
+        """EXISTS (SELECT 1 FROM verdicts o WHERE o.item = v.item AND o.run = ?
+                   AND o.decision != v.decision)""",
+        [_other(asked, term)],
+    )
+
+
+def _other(asked: Asked, term: Term) -> int:
+    try:
+        return runs.find(asked.conn, term.value).key
+    except UsageError as error:
+        raise FilterError(error.message, term.column, error.hint) from None
+
+
+def _mark(asked: Asked, _: Term) -> Sql:
+    return "v.item IN (SELECT item FROM item_marks WHERE reviewer = ?)", [asked.reviewer]
+
+
+def _note(asked: Asked, _: Term) -> Sql:
+    return _keys(key for key, _, _ in search.notes(asked.conn, asked.run))
+
+
+def _tentative(_: Asked, __: Term) -> Sql:
+    return "v.item IN (SELECT item FROM truths WHERE tentative)", []
+
+
+def _deferred(asked: Asked, _: Term) -> Sql:
+    return f"v.item IN ({DEFERRED})", [asked.reviewer]
+
+
+def _keys(found: Iterable[int]) -> Sql:
+    return "v.key IN (SELECT value FROM json_each(?))", [json.dumps(list(found))]
+
+
+_CONDITIONS: Mapping[str, Condition] = {
+    "flag": _flag,
+    "number": _number,
+    "text": _text,
+    "words": _words,
+    "label": _label,
+    "warn": _warn,
+    "band": _stated,
+    "decision": _stated,
+    "tag": _tag,
+    "untagged": _untagged,
+    "juror": _juror,
+    "run": _run,
+    "flip": _flip,
+    "mark": _mark,
+    "note": _note,
+    "tentative": _tentative,
+    "deferred": _deferred,
+}

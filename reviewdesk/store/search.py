@@ -1,0 +1,159 @@
+"""The full-text index: what goes in, how far it has come, and what a search finds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from reviewdesk.domain.search import Sought, parse_search, spaced
+
+TOKENIZER = "unicode61 remove_diacritics 2"
+COLUMNS = ("name", "rubric", "input", "output", "reasons")
+_OPEN_COLUMNS = COLUMNS[:-1]
+"""What a blind session may search: the reasons are the panel's."""
+BATCH = 200
+_MOST_CHARACTERS = 1_000_000
+"""A batch of long texts ends early, so that the write lock is never held for long."""
+
+Texts = tuple[int, str, str, str, str, str]
+
+
+def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
+    """How many of a run's verdicts are indexed, and how many there are."""
+    row = conn.execute(
+        """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
+           LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?""",
+        (run,),
+    ).fetchone()
+    return row[0], row[1]
+
+
+def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
+    """The texts of a run's next verdicts, from the ``start``-th in the order of the file."""
+    found: list[Texts] = []
+    size = 0
+    first = first_key(conn, run) + start
+    query = """SELECT v.key, v.id, v.test, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
+               WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key"""
+    # Closed before anything is written: a reader that stays open cannot become a writer.
+    with closing(conn.execute(query, (first, first + BATCH, run))) as rows:
+        for row in rows:
+            texts = _texts(row["id"], row["test"], json.loads(row["body"]))
+            found.append((row["key"], *texts))
+            size += sum(map(len, texts))
+            if size > _MOST_CHARACTERS:
+                break
+    return found
+
+
+def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> None:
+    """Index what was prepared, unless another process has done so meanwhile."""
+    if reach(conn, run)[0] != start:
+        return
+    marks = ", ".join("?" * (len(COLUMNS) + 1))
+    conn.executemany(f"INSERT INTO search (rowid, {', '.join(COLUMNS)}) VALUES ({marks})", batch)
+    conn.execute("INSERT OR REPLACE INTO indexed_runs VALUES (?, ?)", (run, start + len(batch)))
+
+
+def find(
+    conn: sqlite3.Connection, run: int, text: str, reviewer: str, *, blind: bool
+) -> array[int]:
+    """The keys of a run's indexed verdicts in which all that is sought occurs, notes included.
+
+    ``blind`` leaves out the jurors' reasons and the notes of everybody but ``reviewer``.
+    """
+    sought = parse_search(text)
+    noted = _noted(conn, run, sought, reviewer if blind else None)
+    columns = _OPEN_COLUMNS if blind else COLUMNS
+    if not any(noted):
+        return array("q", _matches(conn, run, sought, columns))
+    found = [
+        keys.union(_matches(conn, run, (one,), columns))
+        for one, keys in zip(sought, noted, strict=True)
+    ]
+    return array("q", set.intersection(*found))
+
+
+def notes(conn: sqlite3.Connection, run: int) -> list[tuple[int, str, str]]:
+    """Verdict key, author and text of the newest standing note of each author on each item."""
+    rows = conn.execute(
+        """SELECT v.key, n.author, n.detail FROM (
+               SELECT item, author, detail, max(key) FROM standing_events
+               WHERE json_type(detail, '$.note') = 'text' GROUP BY item, author) n
+           JOIN verdicts v ON v.item = n.item AND v.run = ?""",
+        (run,),
+    )
+    found = [(row["key"], row["author"], json.loads(row["detail"])["note"]) for row in rows]
+    return [note for note in found if note[2]]
+
+
+def _texts(name: str, test: str, body: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    reference = body.get("reference") or ""
+    jurors = body.get("jurors") or ()
+    parts = (
+        (name, test),
+        (body.get("rubric"),),
+        (body.get("input"),),
+        (
+            body.get("output"),
+            body.get("alternative"),
+            *([reference] if isinstance(reference, str) else reference),
+        ),
+        (body.get("bias_warning"), *(text for juror in jurors for text in _said(juror))),
+    )
+    made = [spaced("\n".join(text for text in part if text)) for part in parts]
+    return made[0], made[1], made[2], made[3], made[4]
+
+
+def _said(juror: Mapping[str, Any]) -> Iterator[str | None]:
+    yield juror.get("reason")
+    error = juror.get("error")
+    yield error.get("message") if isinstance(error, Mapping) else error
+
+
+def first_key(conn: sqlite3.Connection, run: int) -> int:
+    """The key of a run's first verdict; the keys of a run follow one another in file order."""
+    row = conn.execute("SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _matches(
+    conn: sqlite3.Connection, run: int, sought: tuple[Sought, ...], columns: tuple[str, ...]
+) -> Iterator[int]:
+    first = first_key(conn, run)
+    rows = conn.execute(
+        "SELECT rowid FROM search WHERE search MATCH ? AND rowid >= ? AND rowid < ?",
+        (_query(sought, columns), first, first + reach(conn, run)[1]),
+    )
+    return (row[0] for row in rows)
+
+
+def _query(sought: tuple[Sought, ...], columns: tuple[str, ...]) -> str:
+    """A search in the index's own words; inside its quotes everything is plain text."""
+    within = f"{{{' '.join(columns)}}} : "
+    strings = ('"' + one.text.replace('"', '""') + '"' + " *" * one.beginning for one in sought)
+    return " AND ".join(within + string for string in strings)
+
+
+def _noted(
+    conn: sqlite3.Connection, run: int, sought: tuple[Sought, ...], author: str | None
+) -> list[set[int]]:
+    """For each thing sought, the verdicts whose notes hold it, by an index of their own."""
+    kept = [note for note in notes(conn, run) if author is None or note[1] == author]
+    if not kept:
+        return [set() for _ in sought]
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(f"CREATE VIRTUAL TABLE notes USING fts5(text, tokenize='{TOKENIZER}')")
+        memory.executemany(
+            "INSERT INTO notes (rowid, text) VALUES (?, ?)",
+            [(place, spaced(text)) for place, (_, _, text) in enumerate(kept)],
+        )
+        query = "SELECT rowid FROM notes WHERE notes MATCH ?"
+        return [
+            {kept[row[0]][0] for row in memory.execute(query, (_query((one,), ("text",)),))}
+            for one in sought
+        ]

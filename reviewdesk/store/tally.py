@@ -1,0 +1,83 @@
+"""What is known of a run only once every verdict of it has been seen."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from reviewdesk.domain.assess import Assessment, State
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.provenance import canonical_json, content_hash
+from reviewdesk.domain.sampling import stratum
+from reviewdesk.domain.verdict import Decision, Verdict
+
+_DERIVED_ESCALATION = 1 << 30
+"""A bit used only while loading: would be escalated, if the report never states it."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts and columns over the verdicts of a run, in the order of the file."""
+
+    ids: list[str] = field(default_factory=list)
+    decisions: list[Decision | None] = field(default_factory=list)
+    flags: list[int] = field(default_factory=list)
+    reviewed: list[bool] = field(default_factory=list)
+    ballots: int = 0
+    failed: int = 0
+    stated_scores: int = 0
+    decided: int = 0
+    decided_stated: int = 0
+    decided_scored: int = 0
+    undecidable: int = 0
+    stated_escalation: bool = False
+    contents: Any = field(default_factory=hashlib.sha256)
+
+    def add(self, verdict: Verdict, found: Assessment) -> None:
+        """Count one verdict."""
+        decided = found.decision in {Decision.PASS, Decision.FAIL}
+        self.ids.append(verdict.id)
+        self.decisions.append(found.decision)
+        self.flags.append(int(found.flags) | (_DERIVED_ESCALATION if found.escalation else 0))
+        self.reviewed.append(
+            bool(verdict.escalate)
+            or verdict.bias_warning is not None
+            or bool(found.flags & Flag.DISPUTE)
+            or found.decision is Decision.INCONCLUSIVE
+        )
+        self.ballots += len(found.seats)
+        self.failed += sum(seat.state is State.FAILED for seat in found.seats)
+        self.stated_scores += verdict.score is not None
+        self.decided += decided
+        self.decided_stated += decided and verdict.score is not None
+        self.decided_scored += decided and found.score is not None
+        self.undecidable += found.decision is None
+        self.stated_escalation |= verdict.escalate is not None
+        self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))
+
+    def final_flags(self) -> list[int]:
+        """The flags to store; the recomputed escalation counts where the report states none."""
+        clear = ~_DERIVED_ESCALATION
+        if self.stated_escalation:
+            return [bits & clear for bits in self.flags]
+        return [
+            (bits & clear) | (Flag.ESCALATED if bits & _DERIVED_ESCALATION else 0)
+            for bits in self.flags
+        ]
+
+    def strata(self, flags: list[int]) -> list[int]:
+        """The stratum of each verdict: stated escalations are flagged, else the recomputed ones."""
+        flagged = [
+            reviewed or (not self.stated_escalation and bool(bits & Flag.ESCALATED))
+            for reviewed, bits in zip(self.reviewed, flags, strict=True)
+        ]
+        return [
+            stratum(decision, flagged=is_flagged)
+            for decision, is_flagged in zip(self.decisions, flagged, strict=True)
+        ]
+
+    def confidence_source(self) -> str:
+        """``support`` wherever every decided verdict has a score, the report's own if any."""
+        scored = self.decided_stated if self.stated_scores else self.decided_scored
+        return "support" if scored == self.decided else "vote_share"

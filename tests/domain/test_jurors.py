@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import State, assess
+from reviewdesk.domain.jurors import JurorCounts, Panel, count
+from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
+from tests.domain.bodies import bodies, body, juror
+
+PASS, FAIL = Decision.PASS, Decision.FAIL
+RULE = Policy(threshold=0.6)
+
+
+def counts(*panels: tuple[dict[str, Any], Decision | None, bool]) -> dict[str, JurorCounts]:
+    """Counts by name; a panel is a body, what it decided, and whether it should pass."""
+    found = count(Panel(said, RULE, made, deserved) for said, made, deserved in panels)
+    return {one.name: one for one in found}
+
+
+def test_votes_against_the_label() -> None:
+    # Three items that should pass, fail, fail; a votes pass fail pass, b fail fail (none).
+    first = body(juror("a", 0.9), juror("b", 0.2))
+    second = body(juror("a", 0.1), juror("b", 0.3))
+    third = body(juror("a", 0.6), juror("b", status="timeout"))
+    found = counts((first, PASS, True), (second, FAIL, False), (third, PASS, False))
+    a, b = found["a"], found["b"]
+    assert (a.tp, a.fn, a.tn, a.fp) == (1, 0, 1, 1)
+    assert (a.votes, a.right, a.wrong) == (3, 2, 1)
+    assert (b.tp, b.fn, b.tn, b.fp) == (0, 1, 1, 0)
+    assert (b.votes, b.right, b.wrong, b.failed, b.abstained) == (2, 1, 1, 1, 0)
+
+
+def test_a_dissent_may_be_right() -> None:
+    # c votes against a pass twice; the second time the label is on its side.
+    said = body(juror("a", 0.9), juror("c", 0.1))
+    found = counts((said, PASS, True), (said, PASS, False))
+    assert (found["c"].dissents, found["c"].dissents_right) == (2, 1)
+    assert (found["a"].dissents, found["a"].dissents_right) == (0, 0)
+
+
+def test_nobody_dissents_where_nothing_was_decided() -> None:
+    said = body(juror("a", 0.9), juror("c", 0.1))
+    for made in (None, Decision.INCONCLUSIVE, Decision.ERROR):
+        found = counts((said, made, True))
+        assert [one.dissents for one in found.values()] == [0, 0]
+        assert (found["a"].tp, found["c"].fn) == (1, 1)
+
+
+def test_no_vote_is_told_from_a_failure() -> None:
+    said = body(
+        juror("scored only", 0.9, **{"pass": None}),
+        juror("silent"),
+        juror("abstained", status="abstained"),
+        juror("broke", error={"message": "no answer"}),
+        juror("unparsed", status="parse_fail"),
+    )
+    found = counts((said, PASS, True))
+    assert {name: (one.abstained, one.failed) for name, one in found.items()} == {
+        "scored only": (1, 0),
+        "silent": (1, 0),
+        "abstained": (1, 0),
+        "broke": (0, 1),
+        "unparsed": (0, 1),
+    }
+    assert all(one.votes == 0 for one in found.values())
+
+
+def test_a_stated_trim_stands() -> None:
+    jurors = [
+        juror(name, score) for name, score in zip("abcde", (0.1, 0.5, 0.6, 0.7, 0.9), strict=True)
+    ]
+    ours = counts((body(*jurors), PASS, True))
+    # A fifth of five: one at each end.
+    assert [name for name, one in ours.items() if one.trimmed] == ["a", "e"]
+    stated = {"method": "quantile", "dropped_low": ["b"], "dropped_high": ["d"]}
+    theirs = counts((body(*jurors, trim=stated), PASS, True))
+    assert [name for name, one in theirs.items() if one.trimmed] == ["b", "d"]
+
+
+def test_the_verdict_s_own_threshold_comes_first() -> None:
+    found = counts((body(juror("a", 0.5), threshold=0.5), PASS, True))
+    assert found["a"].tp == 1
+
+
+def test_a_juror_keeps_its_name_wherever_it_sits() -> None:
+    first = body(juror("a", 0.9), juror("b", 0.9))
+    second = body(juror("b", 0.9), juror("a", 0.9), juror("c", 0.9))
+    found = counts((first, PASS, True), (second, PASS, True))
+    # Both a and b sat first at some time; the name decides.
+    assert [(one.name, one.seat, one.votes) for one in found.values()] == [
+        ("a", 0, 2),
+        ("b", 0, 2),
+        ("c", 2, 1),
+    ]
+
+
+def test_two_seats_of_one_name_are_two_jurors() -> None:
+    found = counts((body(juror("a", 0.9), juror("a", 0.1)), PASS, True))
+    assert [(one.name, one.tp, one.fn) for one in found.values()] == [("a", 1, 0), ("a#2", 0, 1)]
+
+
+def test_nothing_labelled_has_no_jurors() -> None:
+    assert counts() == {}
+
+
+@given(bodies(), st.booleans())
+def test_the_counts_are_what_the_item_shows(said: dict[str, Any], deserved: bool) -> None:
+    policy = Policy.from_body({"threshold": 0.55, "trim_fraction": 0.3})
+    shown = assess(verdict_from_body(said, policy, Generator()))
+    found = count([Panel(said, policy, shown.decision, deserved)])
+    assert len(found) == len(shown.seats)
+    for one, seat in zip(found, shown.seats, strict=True):
+        ballot = seat.ballot
+        voted = ballot.vote is not None
+        right = voted and ballot.vote is deserved
+        assert (one.votes, one.right, one.wrong) == (voted, right, voted and not right)
+        assert one.tp + one.fp == (ballot.vote is True)
+        assert (one.dissents, one.dissents_right) == (seat.dissent, seat.dissent and right)
+        assert one.trimmed == seat.trimmed
+        failed = seat.state is State.FAILED and ballot.status is not Status.ABSTAINED
+        assert one.failed == failed
+        assert one.abstained == (not voted and not failed)

@@ -1,0 +1,108 @@
+"""Tag names: one spelling for what was meant, a sentence for what cannot be a tag."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.queue import parse_filter
+from reviewdesk.domain.safetext import hidden_count
+from reviewdesk.domain.tags import normal_tag, normal_tags, split_tags, usable_tags
+from reviewdesk.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("tone", "tone"),
+        ("  Wrong Policy ", "wrong-policy"),
+        ("wrong \t\n policy", "wrong-policy"),
+        ("TONE", "tone"),
+        ("Über", "über"),
+        # An accent of its own and one that is part of the letter look the same.
+        ("cafe\u0301", "caf\u00e9"),
+        ("a\u00a0b", "a-b"),
+        ("p0!", "p0!"),
+        ("a:b=1", "a:b=1"),
+        ("x" * 40, "x" * 40),
+        ("  " + "x" * 40 + "  ", "x" * 40),
+        # Forty after the run of spaces became one sign.
+        ("x" * 20 + " " * 30 + "y" * 19, "x" * 20 + "-" + "y" * 19),
+    ],
+)
+def test_one_spelling(text: str, tag: str) -> None:
+    assert normal_tag(text) == tag
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        (" \t ", "empty"),
+        ("x" * 41, "has 41 characters"),
+        ("a,b", "holds a comma"),
+        ('a"b', 'holds "'),
+        ("a|b", "holds |"),
+        ("!a", "starts with !"),
+        (" !a", "starts with !"),
+        ("a\x1b[31mb", "hidden"),
+        ("a\x00b", "hidden"),
+        ("a\x1cb", "hidden"),
+        ("a\u202eb", "hidden"),
+        ("a\u200bb", "hidden"),
+        ("a\u2028b", "hidden"),
+        ("a\u00adb", "hidden"),
+        ("a\ud800b", "hidden"),
+    ],
+)
+def test_what_is_no_tag_is_told_in_a_line(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("|", r"\|")) as caught:
+        normal_tag(text)
+    assert caught.value.hint
+    assert hidden_count(str(caught.value)) == 0
+
+
+def test_an_endless_tag_is_not_quoted_whole() -> None:
+    with pytest.raises(UsageError, match="has 100000 characters") as caught:
+        normal_tag("x" * 100_000)
+    assert len(str(caught.value)) < 200
+
+
+def test_commas_separate_and_spaces_join() -> None:
+    assert split_tags("a, b c") == ("a", "b-c")
+    assert split_tags(" B ,, a,b, ") == ("b", "a")
+    assert split_tags("") == split_tags(" , ") == ()
+    with pytest.raises(UsageError, match="starts with !"):
+        split_tags("a, !b")
+
+
+def test_several_tags_keep_their_order_and_are_there_once() -> None:
+    assert normal_tags(["Tone", "policy", " tone"]) == ("tone", "policy")
+    with pytest.raises(UsageError, match="comma"):
+        normal_tags(["tone", "a,b"])
+
+
+def test_a_files_tags_are_taken_as_far_as_they_go() -> None:
+    assert usable_tags(["Tone", "a,b", "x" * 41, "", "tone", "wrong policy"]) == (
+        "tone",
+        "wrong-policy",
+    )
+
+
+@given(st.text(max_size=45))
+def test_a_tag_is_its_own_spelling(text: str) -> None:
+    for tag in usable_tags([text]):
+        assert normal_tag(tag) == tag
+        assert split_tags(tag) == (tag,)
+        assert 0 < len(tag) <= 40
+        assert hidden_count(tag) == 0
+        assert not any(char.isspace() for char in tag)
+
+
+@given(st.text(alphabet='ab !|"=,-', min_size=1, max_size=6))
+def test_a_filter_reads_a_tag_as_one_word(text: str) -> None:
+    # Any text may stand behind ~, so what the words of a filter are is all that is asked.
+    for tag in usable_tags([text]):
+        ((term,),) = parse_filter(f"id~{tag}").groups
+        assert term.value == tag

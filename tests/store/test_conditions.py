@@ -1,0 +1,171 @@
+"""Every word of the filter language against a run whose answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.marking import mark, tag
+from reviewdesk.desk.searching import index
+from reviewdesk.domain.queue import FilterError
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.errors import UsageError
+from tests.helpers import jurors, load, open_desk, report, verdict
+
+
+def seats(*scores: float, **more: str) -> list[dict[str, Any]]:
+    made = jurors(scores)
+    made[0] |= more
+    return made
+
+
+def tagged(name: str, *tags: str) -> dict[str, Any]:
+    return {"test": name, "tags": list(tags)}
+
+
+# At the threshold of 0.6 the mean decides: a and c pass, b and d fail, e has no answer.
+NOW = (
+    verdict("a", 0.9, 0.8, case=tagged("one", "refund", "Late Fee"), input="wheel"),
+    verdict("b", 0.1, 0.3, case=tagged("two", "REFUND"), jurors=seats(0.1, 0.3, model="GPT-4.1")),
+    verdict("c", 0.9, 0.7, case=tagged("three", "ÜBER", "none"), rubric="wheels turn"),
+    verdict("d", 0.2, 0.7, case=tagged("four_%x")),
+    verdict("e", None, decision="error", case=tagged("five"), bias_warning="beware"),
+)
+# The same content: a as before, b passed, d not decided, c not judged at all.
+BEFORE = (
+    {**NOW[0]},
+    {**NOW[1], "decision": "pass"},
+    {**NOW[3], "decision": None, "score": None, "jurors": []},
+)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path_factory.mktemp("filters") / "desk.db")) as found:
+        before = load(found, report(*BEFORE, report_id="week 36"))
+        now = load(found, report(*NOW, report_id="week 37"))
+        load(found, report(verdict("other"), report_id="else"))
+        assert index(found, now)
+        key = {name: found.find(now, name) for name in "abcde"}
+        with closing(open_desk(found.path, "ben")) as ben:
+            ben.label(key["a"], Truth.PASS, tentative=True)
+            ben.label(key["b"], Truth.PASS)
+            tag(ben, key["d"], ["wrong-policy"])
+            ben.note(key["d"], "the wheel again")
+            mark(ben, key["e"], on=True)
+            ben.defer(key["e"])
+        found.label(key["b"], Truth.FAIL)
+        found.label(key["c"], Truth.UNSURE, note="mine")
+        found.note(key["a"], "taken back")
+        found.note(key["a"], "")
+        mark(found, key["a"], on=True)
+        mark(found, key["b"], on=True)
+        mark(found, key["b"], on=False)
+        found.defer(key["d"])
+        # Labelled since, so no longer put off.
+        found.defer(key["c"])
+        found.opened(before)
+        yield found
+
+
+def kept(desk: Desk, text: str, run: str = "week 37") -> str:
+    found = desk.queue(desk.run(run), text, "file")
+    return "".join(row.id for row in desk.rows(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("", "abcde"),
+        # What was there before: flags, facts, numbers, parts of names.
+        ("none", "e"), ("!none", "abcd"), ("one", ""), ("split", "d"), ("bias", "e"),
+        ("label:none", "de"), ("label:pass", "a"), ("label:fail", ""), ("label:unsure", "c"),
+        ("label:disputed", "b"), ("!label:none", "abc"),
+        ("decision:pass", "ac"), ("decision:fail", "bd"), ("decision:error", "e"),
+        ("decision:none", ""), ("warn:any", "e"), ("warn:same-family", ""),
+        ("score>=.85", "a"), ("score=.8", "c"), ("score<.6", "bd"), ("!score<.6", "ace"),
+        ("test~o", "abd"), ("test~four_%", "d"), ("test~_", "d"), ("id~C", "c"),
+        # Tags: the report's own and the reviewers', whatever the case.
+        ("tag:refund", "ab"), ("tag:Refund", "ab"), ('tag:"late fee"', "a"), ("tag:über", "c"),
+        ("tag:wrong-policy", "d"), ("tag:WRONG-POLICY|tag:refund", "abd"), ("tag:ref", ""),
+        ("tag:none", "e"), ('tag:"none"', "c"), ("!tag:none", "abcd"), ("!tag:refund", "cde"),
+        # Jurors by id or model; b's first seat says which model it is.
+        ("juror:j1", "abcde"), ("juror:J2", "abcd"), ("juror:gpt-4.1", "b"), ("juror:gpt", ""),
+        ("!juror:GPT-4.1", "acde"),
+        # Another run: judged there, and decided otherwise there.
+        ('run:"week 36"', "abd"), ('!run:"week 36"', "ce"), ("run:else", ""),
+        ('run:"week 37"', "abcde"),
+        ('flip:"week 36"', "b"), ('!flip:"week 36"', "acde"), ("flip:else", ""),
+        # What reviewers did: marks and deferrals are one's own, notes and labels anybody's.
+        ("mark", "a"), ("!mark", "bcde"), ("note", "cd"), ("!note", "abe"),
+        ("tentative", "a"), ("!tentative", "bcde"), ("deferred", "d"), ("!deferred", "abce"),
+        # Words: a's input, c's rubric, ben's note on d.
+        ("text~wheel", "acd"), ("!text~wheel", "be"), ('text~"wheel again"', "d"),
+        ('text~wheel"wheels turn"', "c"), ("text~beware", "e"), ("text~nothing", ""),
+        # Together.
+        ("tag:refund decision:fail", "b"), ("mark|deferred !note", "a"),
+        ("text~wheel tag:none|tag:über", "c"),
+    ],
+)  # fmt: skip
+def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
+    assert kept(desk, text) == ids
+
+
+def test_marks_and_deferrals_are_the_reviewers_own(desk: Desk) -> None:
+    with closing(open_desk(desk.path, "ben")) as ben:
+        assert kept(ben, "mark") == kept(ben, "deferred") == "e"
+    with closing(open_desk(desk.path, "cara")) as cara:
+        assert kept(cara, "mark|deferred") == ""
+
+
+def test_a_run_is_named_by_its_hash_too(desk: Desk) -> None:
+    before = desk.run("week 36")
+    assert kept(desk, f"run:{before.hash[:12]}") == "abd"
+    # From the other side: d was decided there and is not here.
+    assert kept(desk, 'flip:"week 37"', "week 36") == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "column"), [("run:week", 4), ('esc|!flip:"nope 1"', 10), ("tag:x run:x", 10)]
+)
+def test_a_run_that_is_not_loaded_is_pointed_at(desk: Desk, text: str, column: int) -> None:
+    with pytest.raises(FilterError, match="no run") as caught:
+        desk.queue(desk.run("week 37"), text)
+    assert caught.value.column == column
+    assert "Loaded runs: week 36, week 37, else." in str(caught.value)
+
+
+def test_words_need_the_whole_index(tmp_path: Path) -> None:
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        run = load(desk, report(*(verdict(f"v{n}") for n in range(250))))
+        with pytest.raises(UsageError, match="0 of 250 verdicts are in it"):
+            desk.queue(run, "text~question")
+        index(desk, run, lambda _, __: False)
+        with pytest.raises(UsageError, match="200 of 250 verdicts are in it"):
+            desk.queue(run, "esc text~question")
+        assert index(desk, run)
+        assert len(desk.queue(run, "text~question")) == 250
+
+
+def test_a_removed_run_is_not_loaded(tmp_path: Path) -> None:
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        run: Run = load(desk, report(*NOW, report_id="now"))
+        desk.remove(load(desk, report(*BEFORE, report_id="before")))
+        with pytest.raises(FilterError, match="no run 'before'"):
+            desk.queue(run, "run:before")
+
+
+def test_tags_that_are_odd_texts(tmp_path: Path) -> None:
+    odd = ["a\x00b", "", "twice", "twice", "a" * 5000]
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        run = load(desk, report(verdict("a", case=tagged("t", *odd)), verdict("b")))
+        assert kept(desk, "tag:a\x00b", run.name) == "a"
+        assert kept(desk, "tag:a", run.name) == ""
+        assert kept(desk, "tag:TWICE", run.name) == "a"
+        assert kept(desk, f"tag:{'a' * 5000}", run.name) == "a"
+        assert kept(desk, "tag:none", run.name) == "b"

@@ -1,0 +1,75 @@
+"""How SQLite goes about the queries of every move and every label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.marking import mark, tag
+from reviewdesk.domain.records import Truth
+from tests.helpers import load, numbered, open_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        run = load(found, numbered(6))
+        found.label(found.find(run, "v1"), Truth.PASS)
+        found.defer(found.find(run, "v2"))
+        yield found
+
+
+def scans(desk: Desk, query: str) -> list[str]:
+    """The tables that are read from end to end for each row of something else."""
+    plan = desk.conn.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+    repeated: set[int] = set()
+    found = []
+    for row in plan:
+        if row["parent"] in repeated or row["detail"].startswith("CORRELATED"):
+            repeated.add(row["id"])
+            if row["detail"].startswith("SCAN"):
+                found.append(row["detail"])
+    return found
+
+
+def run_queries(desk: Desk) -> list[str]:
+    """The reads behind the queue's lines, an item, a label, a tag, a mark and the next item."""
+    queries: list[str] = []
+    run = desk.run()
+    keys = desk.queue(run)
+    desk.conn.set_trace_callback(queries.append)
+    desk.rows(keys)
+    desk.item(keys[0])
+    desk.label(keys[0], Truth.FAIL, tags=["a"])
+    tag(desk, keys[1], ["b"])
+    mark(desk, keys[2], on=True)
+    desk.undo()
+    desk.redo()
+    desk.next_undecided(run, keys, 0)
+    desk.conn.set_trace_callback(None)
+    return [query for query in queries if query.lstrip().startswith("SELECT")]
+
+
+def test_nothing_is_read_whole_for_each_row(desk: Desk) -> None:
+    queries = run_queries(desk)
+    views = ("item_marks", "item_tags", "labels", "truths", "standing_events")
+    assert all(any(view in query for query in queries) for view in views)
+    assert [(query, found) for query in queries if (found := scans(desk, query))] == []
+
+
+def test_one_item_is_looked_up_and_the_log_not_read(desk: Desk) -> None:
+    for query in run_queries(desk):
+        if "item_marks" in query or "item_tags" in query:
+            plan = [row["detail"] for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]
+            assert any("label_events_by_item (item=? AND kind=?)" in line for line in plan)
+            assert not any(line.startswith("SCAN e USING") for line in plan)
+
+
+def test_a_scan_for_each_row_would_be_found(desk: Desk) -> None:
+    slow = """SELECT item FROM standing_events d WHERE d.kind = 'defer'
+              AND d.item NOT IN (SELECT item FROM labels WHERE author = d.reviewer)"""
+    assert scans(desk, slow)

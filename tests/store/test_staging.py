@@ -1,0 +1,143 @@
+"""A report waits outside the write lock until it is whole; the desk is written to once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.domain.records import Truth
+from reviewdesk.errors import DeskError, UsageError
+from tests.helpers import contents, load, numbered, open_desk, report, source, verdict
+
+BIG = numbered(1100, report_id="big")
+"""Three progress calls: after 500, 1000 and 1100 verdicts."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        load(found, numbered(4))
+        yield found
+
+
+@pytest.fixture
+def other(desk: Desk) -> Iterator[Desk]:
+    """A second window, which does not wait for a lock."""
+    with closing(open_desk(desk.path, "ben")) as found:
+        found.conn.execute("PRAGMA busy_timeout=0")
+        yield found
+
+
+def waiting(conn: sqlite3.Connection) -> list[str]:
+    return [row["name"] for row in conn.execute("SELECT name FROM sqlite_temp_master")]
+
+
+def test_a_second_window_labels_while_a_report_is_read(desk: Desk, other: Desk) -> None:
+    keys = [desk.find(desk.run(), f"v{place}") for place in range(3)]
+    told: list[int] = []
+
+    def progress(_: float, count: int) -> bool:
+        other.label(keys[len(told)], Truth.PASS)
+        told.append(count)
+        return True
+
+    made = desk.load(source(BIG), LoadOptions(), progress)
+    assert told == [500, 1000, 1100]
+    assert made.run.verdicts == 1100
+    assert other.verify().events == 3
+    assert waiting(desk.conn) == []
+
+
+def test_the_same_window_labels_while_it_loads(desk: Desk) -> None:
+    key = desk.find(desk.run(), "v0")
+
+    def progress(_: float, count: int) -> bool:
+        desk.label(key, Truth.PASS if count == 500 else Truth.FAIL)
+        return True
+
+    assert desk.load(source(BIG), LoadOptions(), progress).new
+    assert desk.verify().events == 3
+
+
+def test_a_run_that_another_window_wrote_meanwhile_is_opened(desk: Desk, other: Desk) -> None:
+    def progress(_: float, count: int) -> bool:
+        if count == 1000:
+            assert load(other, BIG, "other.json").file == "other.json"
+        return True
+
+    made = desk.load(source(BIG), LoadOptions(), progress)
+    assert (made.new, made.run.file, made.notes) == (False, "other.json", ())
+    assert [run.name for run in desk.runs()] == ["run", "big"]
+    assert desk.run().name == "big"
+    assert waiting(desk.conn) == []
+
+
+def test_a_run_that_was_drawn_otherwise_meanwhile_is_refused(desk: Desk, other: Desk) -> None:
+    def progress(_: float, count: int) -> bool:
+        if count == 1100:
+            load(other, BIG, seed="theirs")
+        return True
+
+    with pytest.raises(UsageError, match="drawn with seed theirs"):
+        desk.load(source(BIG), LoadOptions(seed="mine"), progress)
+    assert [run.seed for run in desk.runs()][1:] == ["theirs"]
+
+
+def test_names_and_keys_are_given_when_it_is_written(desk: Desk, other: Desk) -> None:
+    def progress(_: float, count: int) -> bool:
+        if count == 500:
+            load(other, report(verdict("a"), verdict("b"), report_id="big"))
+        return True
+
+    run = desk.load(source(BIG), LoadOptions(), progress).run
+    assert run.name == "big#2"
+    # Four verdicts of the first run and two of the other's, then these, without a gap.
+    assert list(desk.queue(run, order="file")) == list(range(7, 1107))
+    assert [row.id for row in desk.rows([7, 1106])] == ["v0", "v1099"]
+    assert desk.item(8).verdict.body["input"] == "question v1"
+
+
+@pytest.mark.parametrize("at", [500, 1100])
+def test_an_interrupt_leaves_nothing(desk: Desk, at: int) -> None:
+    before = contents(desk)
+
+    def progress(_: float, count: int) -> bool:
+        if count == at:
+            raise KeyboardInterrupt
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        desk.load(source(BIG), LoadOptions(), progress)
+    assert contents(desk) == before
+    assert waiting(desk.conn) == []
+    assert load(desk, BIG).verdicts == 1100
+
+
+def test_a_temporary_folder_that_is_full_is_named_as_such(desk: Desk) -> None:
+    before = contents(desk)
+    desk.conn.execute("PRAGMA temp.max_page_count=20")
+    with pytest.raises(DeskError, match=r"^the temporary folder: the disk is full"):
+        load(desk, BIG)
+    assert contents(desk) == before
+    desk.conn.execute("PRAGMA temp.max_page_count=100000")
+    assert load(desk, BIG).verdicts == 1100
+
+
+def test_the_audit_share_of_a_new_run(desk: Desk) -> None:
+    # Of 1100 verdicts every fourth is flagged: 275, so 825 are the rest; .5 of them is 412.5.
+    run = load(desk, BIG, audit_share=0.5)
+    assert (run.flagged, run.audit) == (275, 413)
+    # The draw of a known run stays as it was.
+    assert load(desk, BIG, audit_share=0.1).audit == 413
+    assert load(desk, BIG, threshold=0.6).audit == 83
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_what_is_no_share(share: float) -> None:
+    with pytest.raises(UsageError, match="is not a share"):
+        LoadOptions(audit_share=share)

@@ -1,0 +1,99 @@
+"""The kinds of events that stand, on new desks and on those made before there were tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk, items
+from reviewdesk.desk.marking import mark, tag
+from reviewdesk.domain.records import Truth
+from reviewdesk.store import events, schema
+from reviewdesk.store.events import Entry
+from tests.helpers import load, numbered, open_desk
+
+
+@dataclass(frozen=True)
+class Older:
+    """A desk of the first three migrations: its log and the head that was shown."""
+
+    path: Path
+    log: list[tuple[Any, ...]]
+    head: str
+
+
+def log(desk: Desk) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in desk.conn.execute("SELECT * FROM label_events ORDER BY key")]
+
+
+@pytest.fixture
+def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
+    with monkeypatch.context() as then:
+        then.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
+        desk = open_desk(tmp_path / "desk.db")
+        # Loading fills it; it came later than what is tested here.
+        desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
+        run = load(desk, numbered(3))
+        desk.conn.execute("DROP TABLE case_tags")
+        place = desk.find(run, "v1")
+        desk.label(place, Truth.PASS, note="n")
+        desk.defer(desk.find(run, "v0"))
+        desk.note(place, "taken back")
+        desk.undo()
+        # A tag as a labels file had it, before there was one spelling.
+        said = Entry("label", desk.at(), label=Truth.PASS, author="cara", detail={"tags": ["A B"]})
+        events.append(desk.conn, "ann", [items.about(desk, place, said)[1]])
+        found = Older(desk.path, log(desk), desk.head())
+        assert desk.conn.execute("PRAGMA user_version").fetchone()[0] == 3
+        assert desk.verify().ok
+        desk.close()
+    return found
+
+
+def test_an_older_desk_is_whole_after_the_migration(older: Older) -> None:
+    desk = open_desk(older.path)
+    assert desk.verify(older.head).ok
+    assert log(desk) == older.log
+    assert schema.objects(desk.conn) == schema.objects()
+    assert older.path.with_name("desk.db.schema-3.backup").exists()
+    desk.close()
+
+
+def test_what_stood_in_an_older_desk_stands(older: Older) -> None:
+    desk = open_desk(older.path)
+    found = desk.item(desk.find(desk.run(), "v1"))
+    assert (found.row.label, found.note) == (Truth.PASS, "n")
+    assert (found.tags, found.other_tags, found.marked) == ((), ("a-b",), False)
+    assert desk.rows([desk.find(desk.run(), "v0")])[0].deferred
+    desk.close()
+
+
+def test_an_older_desk_takes_tags_and_marks(older: Older) -> None:
+    desk = open_desk(older.path)
+    place = desk.find(desk.run(), "v1")
+    tag(desk, place, ["new"])
+    mark(desk, place, on=True)
+    assert (desk.item(place).tags, desk.item(place).marked) == (("new",), True)
+    undone = [desk.undo() for _ in range(3)]
+    names = ["mark", "tags new", "label pass"]
+    assert [event.detail["was"] for event in undone if event] == names
+    found = desk.item(place)
+    # The note that was taken back before the migration stays so.
+    assert (found.note, found.tags, found.other_tags, found.marked) == ("n", (), (), False)
+    assert desk.verify(older.head).ok
+    desk.close()
+
+
+def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "desk.db")
+    run = load(desk, numbered(1))
+    place = desk.find(run, "v0")
+    kinds = (*events.STANDING, "reveal", "undo", "redo")
+    entries = [items.about(desk, place, Entry(kind, desk.at()))[1] for kind in kinds]
+    events.append(desk.conn, "ann", entries)
+    standing = [row["kind"] for row in desk.conn.execute("SELECT kind FROM standing_events")]
+    assert sorted(standing) == sorted(events.STANDING)
+    desk.close()
