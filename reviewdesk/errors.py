@@ -7,6 +7,7 @@ ReviewDeskError
 ├── InputFileError        a file from outside is not what it must be: file, place, found, mend
 │   ├── ReportError
 │   └── LabelsFileError
+├── SettingsError         a setting or a key that cannot be used, and where it was set
 ├── DeskError             the desk file cannot be used: locked, read-only, corrupt, newer
 └── Cancelled             a person stopped long work
 """
@@ -48,6 +49,16 @@ class NotFoundError(UsageError):
 
 class AmbiguousError(UsageError):
     """A name fits more than one thing; the message lists them."""
+
+
+class SettingsError(ReviewDeskError):
+    """A setting that cannot be used; ``place`` is ``FILE: line 7``, a variable or an option."""
+
+    def __init__(self, place: str, problem: str, hint: str = "") -> None:
+        """Build the one-line form ``place: problem. hint``."""
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{place}: {problem}", hint)
 
 
 class DeskError(ReviewDeskError):

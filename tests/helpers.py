@@ -118,7 +118,7 @@ def contents(desk: Desk) -> dict[str, list[Any]]:
     }
 
 
-def label_row(item: str, author: str, truth: Truth) -> LabelRow:
+def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) -> LabelRow:
     """A row of a labels file that names a verdict by its id."""
     return LabelRow(
         line=1,
@@ -130,7 +130,7 @@ def label_row(item: str, author: str, truth: Truth) -> LabelRow:
         note=None,
         reviewer=author,
         time=None,
-        tags=(),
+        tags=tags,
         blind=None,
         kept={},
     )
@@ -141,6 +141,7 @@ def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REVIEWDESK")}
     return {
         **kept,
+        "REVIEWDESK_CONFIG": os.devnull,
         "REVIEWDESK_DESK": str(desk),
         "REVIEWDESK_REVIEWER": reviewer,
         "PYTHONPATH": str(ROOT),

@@ -24,9 +24,9 @@ from reviewdesk.domain.records import (
     Truth,
     View,
 )
-from reviewdesk.errors import DeskError, NotFoundError
+from reviewdesk.errors import DeskError
 from reviewdesk.store import audit, events, queue, runs
-from reviewdesk.store.connect import back_up, connect, explained, writing
+from reviewdesk.store.connect import back_up, connect, explained, still_there, writing
 from reviewdesk.store.events import Entry
 from reviewdesk.store.schema import migrate
 from reviewdesk.store.standing import Standing, standing
@@ -74,7 +74,7 @@ class Desk:
         except BaseException:
             self.conn.close()
             raise
-        self._version = self._data_version()
+        self._seen = (self._data_version(), events.newest_key(self.conn))
         self._stood: tuple[tuple[int, int, int], Standing] | None = None
 
     @staticmethod
@@ -84,6 +84,7 @@ class Desk:
 
     def reader(self) -> Desk:
         """An independent connection to the same desk, for a worker thread."""
+        still_there(self.conn, self.path)
         return Desk(self.path, self.reviewer, self.clock, folds=False)
 
     def close(self) -> None:
@@ -103,10 +104,9 @@ class Desk:
         return audit.head(self.conn)
 
     def changed(self) -> bool:
-        """Whether another process wrote since the last call."""
-        version = self._data_version()
-        changed, self._version = version != self._version, version
-        return changed
+        """Whether another process added an event since the last call; a growing index is none."""
+        before, self._seen = self._seen, (self._data_version(), events.newest_key(self.conn))
+        return before[0] != self._seen[0] and before[1] != self._seen[1]
 
     def _data_version(self) -> int:
         found: int = self.conn.execute("PRAGMA data_version").fetchone()[0]
@@ -141,7 +141,7 @@ class Desk:
 
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
         """The keys of a run's verdicts that a filter keeps, in order."""
-        return queue.keys(self.conn, run.key, parse_filter(filter), order)
+        return queue.keys(self.conn, run.key, parse_filter(filter), order, self.reviewer)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """The lines of some verdicts, in the order asked for."""
@@ -164,14 +164,7 @@ class Desk:
 
     def find(self, run: Run, verdict_id: str) -> int:
         """The key of a verdict by its id."""
-        row = self.conn.execute(
-            "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
-        ).fetchone()
-        if row is None:
-            raise NotFoundError(
-                f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
-            )
-        return int(row[0])
+        return items.find(self, run, verdict_id)
 
     def item(self, key: int) -> Item:
         """Everything about one verdict."""
@@ -188,14 +181,14 @@ class Desk:
         blind: bool | None = None,
         revealed_at: str | None = None,
         note: str | None = None,
+        tags: Sequence[str] = (),
         view: View | None = None,
     ) -> Event:
-        """Record the ground truth of an item; on disk when this returns."""
+        """Record an item's ground truth, and more tags; on disk when this returns."""
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note}
         said = {name: value for name, value in detail.items() if value is not None}
-        return self._append(
-            key, Entry("label", self.at(), label=truth, tentative=tentative, detail=said), view
-        )
+        entry = Entry("label", self.at(), label=truth, tentative=tentative, detail=said)
+        return self._append(key, entry, view, tags)
 
     def note(self, key: int, text: str) -> Event:
         """Keep a note on an item; an empty one takes the last away."""
@@ -209,9 +202,11 @@ class Desk:
         """Record that the reviewer saw the panel's answer."""
         return self._append(key, Entry("reveal", self.at()))
 
-    def _append(self, key: int, entry: Entry, view: View | None = None) -> Event:
+    def _append(
+        self, key: int, entry: Entry, view: View | None = None, tags: Sequence[str] = ()
+    ) -> Event:
         with writing(self.conn, self.path):
-            run, about = items.about(self, key, entry)
+            run, about = items.about(self, key, entry, tags)
             if view is not None:
                 runs.save_view(self.conn, run, self.reviewer, view)
             return events.append(self.conn, self.reviewer, [about])[0]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assess import assess
-from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store import events, queue, runs
+from reviewdesk.store import events, queue, runs, tags
 from reviewdesk.store.events import Entry
 
 if TYPE_CHECKING:
@@ -35,12 +38,15 @@ def item(desk: Desk, key: int) -> Item:
     verdict = read_verdict(row["body"], run.header, json.loads(row["options"]))
     past = events.history(desk.conn, row["item"])
     mine = [event for event in past if event.reviewer == desk.reviewer]
+    by_author = tags.of_item(desk.conn, row["item"])
+    own = by_author.pop(desk.reviewer, ())
+    line = queue.rows(desk.conn, [key], desk.reviewer)[0]
     same = desk.conn.execute(
         "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (row["run"], row["item"])
     ).fetchone()[0]
     return Item(
         run=run,
-        row=queue.rows(desk.conn, [key], desk.reviewer)[0],
+        row=line,
         item_hash=row["item"].hex(),
         verdict=verdict,
         assessment=assess(verdict, escalation_stated=run.escalation_stated),
@@ -49,6 +55,9 @@ def item(desk: Desk, key: int) -> Item:
         revealed_at=next((event.at for event in mine if event.kind == "reveal"), None),
         labelled_before=any(event.kind == "label" for event in mine),
         history=tuple(past),
+        tags=own,
+        other_tags=tuple(dict.fromkeys(chain.from_iterable(by_author.values()))),
+        marked=line.marked,
     )
 
 
@@ -71,8 +80,26 @@ def _note(mine: list[Event]) -> str | None:
     return None
 
 
-def about(desk: Desk, key: int, entry: Entry) -> tuple[int, Entry]:
-    """The run's key, and the entry with run, verdict and content filled in."""
+def find(desk: Desk, run: Run, verdict_id: str) -> int:
+    """The key of a verdict by its id."""
+    row = desk.conn.execute(
+        "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(
+            f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
+        )
+    return int(row["key"])
+
+
+def about(desk: Desk, key: int, entry: Entry, more_tags: Sequence[str] = ()) -> tuple[int, Entry]:
+    """The run's key, and the entry with run, verdict and content filled in.
+
+    Tags are added to those that the reviewer has on the item.
+
+    Raises:
+        UsageError: one of the tags is none.
+    """
     row = desk.conn.execute(
         """SELECT v.id, v.item, v.run, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
            WHERE v.key = ?""",
@@ -80,16 +107,23 @@ def about(desk: Desk, key: int, entry: Entry) -> tuple[int, Entry]:
     ).fetchone()
     if row is None:
         raise NotFoundError("that verdict is not in the desk", "Open its report again.")
-    return row["run"], replace(entry, run=row["hash"], verdict=row["id"], item=row["item"])
+    placed = replace(entry, run=row["hash"], verdict=row["id"], item=row["item"])
+    if more_tags:
+        every = dict.fromkeys((*own_tags(desk, placed), *normal_tags(more_tags)))
+        placed = replace(placed, detail={**placed.detail, "tags": list(every)})
+    return row["run"], placed
+
+
+def own_tags(desk: Desk, entry: Entry) -> tuple[str, ...]:
+    """The reviewer's tags on the item of an entry."""
+    return tags.of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
 def turning(desk: Desk, kind: str, action: int) -> Entry:
     """The undo or redo of an action, saying what that action was."""
     taken = events.of_action(desk.conn, desk.reviewer, action)
     first = taken[0]
-    was = f"{first.kind} {first.label}" if first.label else first.kind
-    if len(taken) > 1:
-        was = f"import of {len(taken)} labels"
+    was = f"import of {len(taken)} labels" if len(taken) > 1 else _was(first)
     return Entry(
         kind,
         desk.at(),
@@ -99,3 +133,12 @@ def turning(desk: Desk, kind: str, action: int) -> Entry:
         detail={"was": was, "count": len(taken)},
         target=action,
     )
+
+
+def _was(event: Event) -> str:
+    """What an event did, in a word or a few."""
+    if event.kind == "mark":
+        return "mark" if event.detail["on"] else "unmark"
+    if event.kind == "tags":
+        return f"tags {', '.join(event.detail['tags']) or 'cleared'}"
+    return f"{event.kind} {event.label}" if event.label else event.kind

@@ -37,5 +37,6 @@ def calibrate_file(source: Source) -> Calibration:
         disputed=0,
         no_verdict=0,
         rowless=0,
+        waiting=0,
         warnings=tuple(warnings),
     )

@@ -1,4 +1,4 @@
-"""From a report file to a run: known ones are opened, new ones read in one transaction."""
+"""From a report file to a run: known ones are opened, new ones written in one transaction."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.provenance import canonical_json
 from reviewdesk.domain.records import Loaded, Run, Truth
+from reviewdesk.domain.sampling import AUDIT_SHARE
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store import events, runs
-from reviewdesk.store.connect import writing
+from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import Entry
-from reviewdesk.store.ingest import NewRun, ingest
+from reviewdesk.store.ingest import NewRun, Staged, enter, stage, staging
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -28,7 +29,11 @@ ProgressCall = Callable[[float, int], bool]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How to read a report; the policy keys fill only what the file leaves unknown."""
+    """How to read a report; the policy keys fill only what the file leaves unknown.
+
+    ``audit_share`` is the part of the unflagged verdicts that a new run mixes into its queue; a run
+    that is known keeps the audit it was drawn with.
+    """
 
     format: str | None = None
     skip_bad: bool = False
@@ -37,6 +42,14 @@ class LoadOptions:
     quorum: float | str | None = None
     strategy: str | None = None
     import_labels: bool = False
+    audit_share: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a share that is none."""
+        if self.audit_share is not None and not 0 <= self.audit_share <= 1:
+            raise UsageError(
+                f"audit share: {self.audit_share:g} is not a share", "Give a number from 0 to 1."
+            )
 
     def identity(self) -> dict[str, Any]:
         """The options that make another run of the same bytes."""
@@ -59,51 +72,64 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
     file = source.name.encode(errors="backslashreplace").decode()
     identity = canonical_json([file_hash, report.format, options.identity()])
     run_hash = hashlib.sha256(identity).hexdigest()
-    with writing(desk.conn, desk.path):
+    with explained(desk.path):
         known = runs.by_hash(desk.conn, run_hash)
-        if known is not None:
-            _refuse_other_seed(known, options)
-            runs.touch(desk.conn, known.key)
-            notes: tuple[str, ...] = ()
-        else:
-            notes = _notice(desk, file_hash)
-            new = NewRun(
-                hash=run_hash,
-                name=runs.unique_name(desk.conn, str(report.header.get("report_id") or ""), file),
-                file=file,
-                file_hash=file_hash,
-                format=report.format,
-                options=options.identity(),
-                loaded_at=desk.at(),
-                header=report.header,
-                seed=options.seed,
-                filled=Policy.from_body(options.identity()),
-            )
-            _ingest(desk, new, report, source.size, progress)
-        run = runs.by_hash(desk.conn, run_hash)
-        assert run is not None  # noqa: S101 - written above, in this transaction
-        if options.import_labels:
-            notes = (*notes, _import_human(desk, run))
-    return Loaded(run, new=known is None, notes=notes)
+    if known is not None:
+        with writing(desk.conn, desk.path):
+            return _opened(desk, known, options)
+    new = NewRun(
+        hash=run_hash,
+        file=file,
+        file_hash=file_hash,
+        format=report.format,
+        options=options.identity(),
+        loaded_at=desk.at(),
+        header=report.header,
+        seed=options.seed,
+        audit_share=AUDIT_SHARE if options.audit_share is None else options.audit_share,
+        filled=Policy.from_body(options.identity()),
+    )
+    with staging(desk.conn):
+        staged = _stage(desk, new, report, source.size, progress)
+        with writing(desk.conn, desk.path):
+            return _entered(desk, staged, options)
 
 
-def _ingest(
+def _stage(
     desk: Desk, new: NewRun, report: Report, size: int, progress: ProgressCall | None
-) -> None:
+) -> Staged:
     def tell(count: int) -> None:
         share = min(1.0, report.position / size) if size else 1.0
         if progress is not None and not progress(share, count):
             raise Cancelled("loading was cancelled; nothing was kept")
 
-    ingest(desk.conn, new, report.verdicts(), tell, lambda: (list(report.notes), report.skipped))
+    return stage(
+        desk.conn, new, report.verdicts(), tell, lambda: (list(report.notes), report.skipped)
+    )
 
 
-def _refuse_other_seed(known: Run, options: LoadOptions) -> None:
+def _opened(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
+    """A run that is there already; its draw is never repeated."""
     if options.seed is not None and options.seed != known.seed:
         raise UsageError(
             f"{known.name} is drawn with seed {known.seed}, and a draw is never repeated",
             "Leave out --seed.",
         )
+    runs.touch(desk.conn, known.key)
+    return Loaded(known, new=False, notes=_taken(desk, known, options))
+
+
+def _entered(desk: Desk, staged: Staged, options: LoadOptions) -> Loaded:
+    """Write down what waits, unless another process has written the same run meanwhile."""
+    if (known := runs.by_hash(desk.conn, staged.new.hash)) is not None:
+        return _opened(desk, known, options)
+    notes = _notice(desk, staged.new.file_hash)
+    run = runs.by_key(desk.conn, enter(desk.conn, staged))
+    return Loaded(run, new=True, notes=(*notes, *_taken(desk, run, options)))
+
+
+def _taken(desk: Desk, run: Run, options: LoadOptions) -> tuple[str, ...]:
+    return (_import_human(desk, run),) if options.import_labels else ()
 
 
 def _notice(desk: Desk, file_hash: str) -> tuple[str, ...]:

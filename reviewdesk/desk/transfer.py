@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.sampling import STRATA
 from reviewdesk.domain.summary import Labelled, Rowed, make_rows
+from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store import events, figures, runs
+from reviewdesk.store import events, figures, runs, tags
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import Entry
 
@@ -30,7 +31,10 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did; ``places`` are the file's lines that fit no verdict."""
+    """What an import did; ``places`` are the file's lines that fit no verdict.
+
+    ``unusable_tags`` counts the file's tags that cannot be tags; their rows are kept.
+    """
 
     rows: int
     labelled: int
@@ -39,6 +43,7 @@ class Imported:
     conflicts: int
     design: Design
     places: tuple[int, ...]
+    unusable_tags: int
 
 
 def score_rows(desk: Desk, run: Run, source: str | None) -> Exported:
@@ -53,6 +58,11 @@ def score_rows(desk: Desk, run: Run, source: str | None) -> Exported:
         if weight > 0 or not weighted
     ]
     warnings = []
+    if left := len(made.verdicts) - len(kept):
+        warnings.append(
+            f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
+            "count once it has one"
+        )
     if weighted and any(abs(weight - 1) > 1e-9 for weight in made.weights if weight):
         warnings.append(
             "the rows stand for different numbers of verdicts, and this format cannot say so; "
@@ -85,7 +95,7 @@ def _made(desk: Desk, run: Run, source: str | None) -> Rowed:
 
 
 def _labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
-    """The labels of an item, each with its author's newest note, whenever that was given."""
+    """The labels of an item, each with its author's newest note and tags, whenever given."""
     # SQLite's json_extract ends a text at NUL, so only the choice of the event is made there.
     rows = desk.conn.execute(
         """SELECT l.*, (SELECT n.detail FROM standing_events n
@@ -95,8 +105,13 @@ def _labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
            FROM labels l WHERE l.item = ? ORDER BY l.author""",
         (item,),
     )
+    tagged = tags.of_item(desk.conn, item)
     return [
-        {**dict(row), "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None}
+        {
+            **dict(row),
+            "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None,
+            "tags": list(tagged.get(row["author"], ())),
+        }
         for row in rows
     ]
 
@@ -129,7 +144,7 @@ def _full_row(
         "reviewer": label["author"],
         "time": detail.get("at") or label["at"],
         "note": label["note"],
-        "tags": detail.get("tags") or [],
+        "tags": label["tags"],
         "head": head,
     }
 
@@ -150,6 +165,7 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
                 "at": detail.get("at") or label["at"],
                 "blind": detail.get("blind"),
                 "note": label["note"],
+                "tags": label["tags"],
             }
 
 
@@ -187,6 +203,7 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
         conflicts=conflicts,
         design=desk.calibration(run).design if run else Design.NONE,
         places=tuple(places),
+        unusable_tags=sum(not usable_tags([tag]) for row in rows for tag in row.tags),
     )
 
 
@@ -236,7 +253,7 @@ def _entry(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> Ent
         "note": row.note,
         "blind": row.blind,
         "at": row.time,
-        "tags": list(row.tags) or None,
+        "tags": list(usable_tags(row.tags)) or None,
         "kept": dict(row.kept) or None,
     }
     return Entry(

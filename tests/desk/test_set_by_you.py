@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reviewdesk.cli import plain, shapes
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.cli import plain
+from reviewdesk.desk import Desk, LoadOptions, shapes
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports.source import Source
 

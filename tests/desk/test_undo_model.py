@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from reviewdesk.desk import Desk
+from reviewdesk.desk.marking import mark, tag
 from reviewdesk.desk.transfer import import_labels
 from reviewdesk.domain.records import Truth
 from tests.helpers import Clock, label_row, load, open_desk, report, verdict
@@ -20,10 +21,12 @@ CONTENT = {"a": "a", "b": "b", "c": "c", "twin of c": "c"}
 REVIEWERS = ("ann", "ben")
 AUTHORS = ("ann", "ben", "cara")
 TRUTHS = (Truth.PASS, Truth.FAIL, Truth.UNSURE)
+TAGS = ("x", "y", "z")
 
 reviewers = st.sampled_from(REVIEWERS)
 items = st.sampled_from(ITEMS)
 truths = st.sampled_from(TRUTHS)
+tags = st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(tuple)
 
 
 @dataclass
@@ -36,6 +39,8 @@ class Said:
     label: Truth | None = None
     tentative: bool = False
     note: str | None = None
+    tags: tuple[str, ...] | None = None
+    on: bool | None = None
 
 
 @dataclass
@@ -93,17 +98,35 @@ class UndoRedo(RuleBasedStateMachine):
         """The newest standing label per content and author."""
         return {(s.content, s.author): s for s in self.standing() if s.kind == "label"}
 
+    def tagged(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The newest standing list of tags per content and author."""
+        return {(s.content, s.author): s.tags for s in self.standing() if s.tags is not None}
+
     @rule(
         who=reviewers,
         item=items,
         truth=truths,
         tentative=st.booleans(),
         note=st.sampled_from([None, "n"]),
+        more=tags,
     )
-    def label(self, who: str, item: str, truth: Truth, tentative: bool, note: str | None) -> None:
-        event = self.desks[who].label(self.keys[item], truth, tentative=tentative, note=note)
+    def label(
+        self,
+        who: str,
+        item: str,
+        truth: Truth,
+        tentative: bool,
+        note: str | None,
+        more: tuple[str, ...],
+    ) -> None:
+        content = CONTENT[item]
+        every = (*self.tagged().get((content, who), ()), *more)
+        event = self.desks[who].label(
+            self.keys[item], truth, tentative=tentative, note=note, tags=more
+        )
         assert (event.label, event.reviewer, event.verdict) == (truth, who, item)
-        self.acted(who, Said("label", CONTENT[item], who, truth, tentative, note))
+        new = tuple(dict.fromkeys(every)) if more else None
+        self.acted(who, Said("label", content, who, truth, tentative, note, new))
 
     @rule(who=reviewers, item=items, text=st.sampled_from(["x", "y", ""]))
     def note(self, who: str, item: str, text: str) -> None:
@@ -115,6 +138,19 @@ class UndoRedo(RuleBasedStateMachine):
         self.desks[who].defer(self.keys[item])
         self.acted(who, Said("defer", CONTENT[item], who))
 
+    @rule(who=reviewers, item=items, wanted=tags)
+    def tag(self, who: str, item: str, wanted: tuple[str, ...]) -> None:
+        held = self.tagged().get((CONTENT[item], who), ())
+        event = tag(self.desks[who], self.keys[item], wanted)
+        assert (event is None) == (set(wanted) == set(held))
+        if event is not None:
+            self.acted(who, Said("tags", CONTENT[item], who, tags=wanted))
+
+    @rule(who=reviewers, item=items, on=st.booleans())
+    def mark(self, who: str, item: str, on: bool) -> None:
+        mark(self.desks[who], self.keys[item], on)
+        self.acted(who, Said("mark", CONTENT[item], who, on=on))
+
     @rule(who=reviewers, item=items)
     def reveal(self, who: str, item: str) -> None:
         """Seeing the panel's answer is nothing to undo, and takes no redo away."""
@@ -122,17 +158,19 @@ class UndoRedo(RuleBasedStateMachine):
 
     @rule(
         who=reviewers,
-        rows=st.lists(st.tuples(items, st.sampled_from(AUTHORS), truths), min_size=1, max_size=4),
+        rows=st.lists(
+            st.tuples(items, st.sampled_from(AUTHORS), truths, tags), min_size=1, max_size=4
+        ),
     )
-    def batch(self, who: str, rows: list[tuple[str, str, Truth]]) -> None:
+    def batch(self, who: str, rows: list[tuple[str, str, Truth, tuple[str, ...]]]) -> None:
         held = {place: said.label for place, said in self.labels().items()}
         fresh: dict[tuple[str, str], Said] = {}
         conflicts = 0
-        for item, author, truth in rows:
+        for item, author, truth, given in rows:
             place = (CONTENT[item], author)
             before = held.get(place)
             if before is None and place not in fresh:
-                fresh[place] = Said("label", CONTENT[item], author, truth)
+                fresh[place] = Said("label", CONTENT[item], author, truth, tags=given or None)
             conflicts += (before or fresh[place].label) is not truth
         done = import_labels(self.desks[who], self.run, [label_row(*row) for row in rows])
         assert (done.rows, done.new, done.conflicts) == (len(rows), len(fresh), conflicts)
@@ -187,8 +225,15 @@ class UndoRedo(RuleBasedStateMachine):
                 content = CONTENT[row.id]
                 assert row.label == truths_.get(content)
                 assert row.deferred == (content in deferred)
+                marks = [s.on for s in own if s.content == content and s.on is not None]
+                assert row.marked == bool(marks and marks[-1])
                 notes = [s.note for s in own if s.content == content and s.note is not None]
-                assert desk.item(row.key).note == ((notes[-1] or None) if notes else None)
+                item = desk.item(row.key)
+                assert item.note == ((notes[-1] or None) if notes else None)
+                assert item.marked == row.marked
+                tags_ = {author: t for (c, author), t in self.tagged().items() if c == content}
+                assert item.tags == tags_.pop(who, ())
+                assert set(item.other_tags) == {t for found in tags_.values() for t in found}
 
 
 def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:

@@ -1,0 +1,25 @@
+"""A copy of what was put on the clipboard, for terminals that keep the clipboard to themselves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reviewdesk.errors import DeskError
+
+
+def keep_copy(text: str, name: str) -> Path:
+    """Write the text where only its owner can read it, over the copy before; say where."""
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("reviewdesk", appauthor=False)
+    path = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise DeskError(f"{path}: {reason}", "The text may still be on the clipboard.") from error
+    return path

@@ -1,0 +1,72 @@
+"""What the labels of a run say of its judge: everything on the calibration page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.chronicle import pace
+from reviewdesk.desk.marking import tag_counts
+from reviewdesk.domain.gates import default_checks
+from reviewdesk.domain.judgement import CalibrationPage, Counts
+from reviewdesk.domain.jurors import Panel, count
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.strata import audit, strata
+from reviewdesk.domain.verdict import Policy
+from reviewdesk.store import runs
+from reviewdesk.store.connect import reading
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.summary import Labelled
+
+
+def calibration_page(
+    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = True
+) -> CalibrationPage:
+    """Read all of it in one state of the desk; without ``jurors`` no ballot is read."""
+    from reviewdesk.domain import summary
+    from reviewdesk.store import figures
+
+    with reading(desk.conn, desk.path):
+        labelled = figures.labelled(desk.conn, run.key)
+        totals = figures.run_figures(desk.conn, run.key)
+        given = figures.given_blind(desk.conn)
+        counted = count(_panels(desk, run)) if jurors else None
+        tags, speed = tuple(tag_counts(desk, run)), pace(desk, run)
+    made = summary.make_rows(labelled, totals, confidence)
+    found = summary.both_lines(made, labelled, totals)
+    reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
+    return CalibrationPage(
+        calibration=found,
+        split=summary.split(made, given),
+        alone=summary.alone(labelled, given, confidence),
+        gates=default_checks(found.headline),
+        strata=reached,
+        audit=audit(reached, summary.audited(made, labelled, totals.audits)),
+        counts=_counts(run, labelled),
+        jurors=counted,
+        tags=tags,
+        pace=speed,
+    )
+
+
+def _panels(desk: Desk, run: Run) -> Iterator[Panel]:
+    from reviewdesk.store import figures
+
+    filled = Policy.from_body(runs.options(desk.conn, run.key))
+    policy = Policy.from_body(run.header.get("defaults")).over(filled)
+    for found in figures.judged(desk.conn, run.key):
+        body = json.loads(found.body)
+        yield Panel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
+
+
+def _counts(run: Run, labelled: list[Labelled]) -> Counts:
+    cells = Counter(
+        (verdict.decision, verdict.place.truth)
+        for verdict in labelled
+        if verdict.decided and verdict.decision is not None
+    )
+    return Counts(run.verdicts, len(labelled), dict(cells))

@@ -1,0 +1,48 @@
+"""What a reviewer hangs on an item beside its label: tags, and a mark to find it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk import items
+from reviewdesk.domain.records import Event, Run, TagCount
+from reviewdesk.domain.tags import normal_tags
+from reviewdesk.store import events
+from reviewdesk.store import tags as stored
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import Entry
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+
+def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
+    """Make these the reviewer's own tags of an item; ``None`` where they are already.
+
+    Raises:
+        UsageError: one of them is no tag.
+    """
+    wanted = normal_tags(tags)
+    with writing(desk.conn, desk.path):
+        _, entry = items.about(desk, key, Entry("tags", desk.at(), detail={"tags": list(wanted)}))
+        if set(wanted) == set(items.own_tags(desk, entry)):
+            return None
+        return events.append(desk.conn, desk.reviewer, [entry])[0]
+
+
+def mark(desk: Desk, key: int, on: bool) -> Event:
+    """Mark an item, or take the reviewer's mark away."""
+    with writing(desk.conn, desk.path):
+        _, entry = items.about(desk, key, Entry("mark", desk.at(), detail={"on": on}))
+        return events.append(desk.conn, desk.reviewer, [entry])[0]
+
+
+def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
+    """How many items of a run carry each tag, by any author; the most used first."""
+    return stored.counts(desk.conn, run.key)
+
+
+def known_tags(desk: Desk) -> list[str]:
+    """Every tag of the desk, the most used first."""
+    return [found.tag for found in stored.counts(desk.conn)]

@@ -1,0 +1,106 @@
+"""The loaded runs side by side, and all that is known of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.sampling import STRATA
+from reviewdesk.store import runs
+from reviewdesk.store.connect import reading
+from reviewdesk.store.runs import Tally
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+__all__ = [
+    "Drawn", "LabelCounts", "RunDetails", "RunLine", "Tally", "overview", "run_details", "tallies",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run in the list of all, and how many of its verdicts have a label."""
+
+    run: Run
+    labelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One stratum of a run's draw: how many verdicts it holds, how many of them are audited."""
+
+    name: str
+    size: int
+    audit: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """The labelled verdicts of a run; ``decided`` have a pass or a fail."""
+
+    decided: int
+    unsure: int
+    disputed: int
+    tentative: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """Everything about one run. ``filled`` is the policy that a person gave beside the file."""
+
+    run: Run
+    file_hash: str
+    filled: Mapping[str, Any]
+    tally: Tally
+    strata: tuple[Drawn, ...]
+    labels: LabelCounts
+    desk: str
+    head: str
+
+
+def overview(desk: Desk) -> list[RunLine]:
+    """Every run that was not removed, the newest last."""
+    with reading(desk.conn, desk.path):
+        labelled = runs.labelled(desk.conn)
+        return [RunLine(run, labelled.get(run.key, 0)) for run in runs.all_runs(desk.conn)]
+
+
+def tallies(desk: Desk) -> dict[int, Tally]:
+    """The decisions and flags of every run by its key; reads the line of every verdict."""
+    with reading(desk.conn, desk.path):
+        return runs.tallies(desk.conn)
+
+
+def run_details(desk: Desk, run: Run) -> RunDetails:
+    """Read what one run holds and how far its labels have come."""
+    with reading(desk.conn, desk.path):
+        counted = runs.tallies(desk.conn, run.key)
+        return RunDetails(
+            run=run,
+            file_hash=runs.file_hash(desk.conn, run.key),
+            filled=runs.options(desk.conn, run.key),
+            tally=counted.get(run.key, Tally({}, {})),
+            strata=tuple(
+                Drawn(STRATA[h], size, audit)
+                for h, size, audit in runs.strata(desk.conn, run.key)
+                if size
+            ),
+            labels=_labels(runs.truths(desk.conn, run.key)),
+            desk=str(desk.path),
+            head=desk.head(),
+        )
+
+
+def _labels(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:
+    truths = dict.fromkeys(Truth, 0)
+    for (truth, _), n in found.items():
+        truths[truth] += n
+    return LabelCounts(
+        decided=truths[Truth.PASS] + truths[Truth.FAIL],
+        unsure=truths[Truth.UNSURE],
+        disputed=truths[Truth.DISPUTED],
+        tentative=sum(n for (_, tentative), n in found.items() if tentative),
+    )

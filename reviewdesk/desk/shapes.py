@@ -1,0 +1,285 @@
+"""The JSON shapes that others rely on; keys keep their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.domain.flags import Flag, names
+from reviewdesk.domain.records import Calibration, Event, Item, Loaded, Metrics, QueueRow, Run
+from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.verdict import Decision
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.overview import RunLine, Tally
+    from reviewdesk.domain.gates import Check
+    from reviewdesk.domain.judgement import CalibrationPage
+    from reviewdesk.domain.jurors import JurorCounts
+    from reviewdesk.domain.strata import Stratum
+
+
+def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
+    """One line of ``queue --json``."""
+    return {
+        "run": run.name,
+        "id": row.id,
+        "test": row.test,
+        "decision": row.decision,
+        "score": row.score,
+        "agreement": row.agreement,
+        "band": row.band,
+        "flags": names(row.flags),
+        "label": row.label,
+        "tentative": row.tentative,
+        "deferred": row.deferred,
+        "stratum": row.stratum,
+        "audit": row.audit,
+    }
+
+
+def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
+    """One line of ``runs --json``; a decision that nobody made counts as ``none``."""
+    run = line.run
+    made, flags = (tally.decisions, tally.flags) if tally else ({}, {})
+    return {
+        "run": run.name,
+        "hash": run.hash,
+        "file": run.file,
+        "format": run.format,
+        "verdicts": run.verdicts,
+        "ballots": run.ballots,
+        "flagged": run.flagged,
+        "audit": run.audit,
+        "labelled": line.labelled,
+        "failed_ballots": run.failed_ballots,
+        "skipped": run.skipped,
+        "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
+        "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
+        "seed": run.seed,
+        "loaded_at": run.loaded_at,
+        "notes": list(run.notes),
+    }
+
+
+def loaded(file: str, made: Loaded) -> dict[str, Any]:
+    """One line of ``ingest --json``."""
+    run = made.run
+    return {
+        "file": file,
+        "format": run.format,
+        "run": run.name,
+        "new": made.new,
+        "verdicts": run.verdicts,
+        "ballots": run.ballots,
+        "flagged": run.flagged,
+        "failed_ballots": run.failed_ballots,
+        "skipped": run.skipped,
+        "notes": [*run.notes, *made.notes],
+    }
+
+
+def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
+    """What a command that writes an event prints; ``label`` is what holds after it."""
+    return {
+        "event": made.kind,
+        "seq": made.seq,
+        "run": run.name if run else None,
+        "id": made.verdict,
+        "item_hash": made.item_hash,
+        "label": label,
+        "reviewer": made.reviewer,
+        "at": made.at,
+        **({"was": made.detail["was"]} if "was" in made.detail else {}),
+    }
+
+
+def calibration(found: Calibration, gates: Sequence[Check]) -> dict[str, Any]:
+    """``calibrate --json``: the population where the design carries it, else the labelled."""
+    line = asdict(found.headline)
+    head = {
+        "n": line.pop("n"),
+        "confidence_source": found.confidence_source,
+        "design": found.design,
+        "ess": line.pop("ess"),
+    }
+    counts = {"unsure": found.unsure, "disputed": found.disputed, "no_verdict": found.no_verdict}
+    return {
+        **head,
+        **line,
+        **counts,
+        "labelled": asdict(found.labelled),
+        "population": asdict(found.population) if found.population else None,
+        "gates": [asdict(check) for check in gates],
+        "warnings": list(found.warnings),
+    }
+
+
+def judged(page: CalibrationPage) -> dict[str, Any]:
+    """``calibrate --json`` of a run: its draw as well, and its jurors where they were asked for."""
+    jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
+    return {
+        **calibration(page.calibration, page.gates),
+        "verdicts": page.counts.verdicts,
+        "strata": [_stratum(one) for one in page.strata],
+        "audit": asdict(page.audit),
+        "missing": list(page.missing),
+        "blind": _side(page.split.blind),
+        "open": _side(page.split.open),
+        "open_unsaid": page.split.unsaid,
+        "tags": [asdict(one) for one in page.tags],
+        **jurors,
+    }
+
+
+def _stratum(one: Stratum) -> dict[str, Any]:
+    return {"stratum": one.name, **asdict(one), "unanswered": one.unanswered}
+
+
+def _counts(one: JurorCounts) -> dict[str, Any]:
+    accuracy = one.right / one.votes if one.votes else None
+    said = {"votes": one.votes, "right": one.right, "wrong": one.wrong, "accuracy": accuracy}
+    return {"id": one.name, "seat": one.seat, **said, **asdict(one)}
+
+
+def _side(line: Metrics) -> dict[str, Any]:
+    """One side of a split; of no labels nothing is known, not even an error of 0."""
+    shape = asdict(line)
+    return shape if line.n else dict.fromkeys(shape) | {"n": 0}
+
+
+def verdict(item: Item) -> dict[str, Any]:
+    """``show --json``: what the report states, and everything recomputed beside it."""
+    return {**content(item), **_found(item), **_reviewed(item)}
+
+
+def content(item: Item) -> dict[str, Any]:
+    """What was judged."""
+    body, stated = item.verdict.body, item.verdict
+    return {
+        "run": item.run.name,
+        "id": stated.id,
+        "test": stated.test,
+        "item_hash": item.item_hash,
+        "rubric": stated.text("rubric"),
+        "input": stated.text("input"),
+        "output": stated.text("output"),
+        "alternative": stated.text("alternative"),
+        "reference": body.get("reference"),
+        "checks": body.get("checks") or [],
+    }
+
+
+def _found(item: Item) -> dict[str, Any]:
+    """What the panel decided and how."""
+    found, stated = item.assessment, item.verdict
+    return {
+        "decision": found.decision,
+        "score": found.score,
+        "strategy": found.rule.strategy,
+        "threshold": stated.policy.threshold,
+        "quorum": stated.policy.quorum,
+        "jurors": jurors(item),
+        "values": asdict(found.values),
+        "decisions": asdict(found.decisions),
+        "votes": asdict(found.votes),
+        "trim": trim(item),
+        "agreement": agreement(item),
+        "band": found.band,
+        "escalate_for_review": stated.escalate,
+        "escalation": list(found.escalation),
+        "same_family": found.same_family,
+        "bias_warning": found.bias_warning,
+        "flags": names(item.row.flags),
+        "reasons": {note.flag.label: note.reason for note in found.notes},
+        "mismatches": list(found.mismatches),
+        "panel_hash": (stated.body.get("provenance") or {}).get("panel_hash"),
+        "derived": list(found.derived),
+        "set_by_you": list(stated.set_by_you),
+        "remarks": list(remarks(stated, found)),
+        "strategy_used": found.rule.used,
+        "fallback_reason": found.rule.reason,
+    }
+
+
+def _reviewed(item: Item) -> dict[str, Any]:
+    """Where it stands in the draw, and what people said of it."""
+    body, row = item.verdict.body, item.row
+    return {
+        "stratum": row.stratum,
+        "flagged": row.stratum.startswith("flagged"),
+        "audit": row.audit,
+        "label": row.label,
+        "labels": [
+            {
+                "label": made.label,
+                "reviewer": made.author,
+                "at": made.at,
+                "blind": made.detail.get("blind"),
+                "tentative": made.tentative,
+                "undone": made.undone,
+            }
+            for made in item.history
+            if made.kind == "label"
+        ],
+        "note": item.note,
+        "tags": list(item.tags),
+        "other_tags": list(item.other_tags),
+        "marked": item.marked,
+        "human": body.get("human"),
+        "reruns": body.get("reruns") or [],
+    }
+
+
+def jurors(item: Item) -> list[dict[str, Any]]:
+    """The ballots in seat order."""
+    return [
+        {
+            "id": seat.ballot.id,
+            "model": seat.ballot.model,
+            "vendor": seat.ballot.vendor,
+            "family": seat.family.name if seat.family else None,
+            "score": seat.ballot.score,
+            "pass": seat.ballot.vote,
+            "confidence": seat.ballot.confidence,
+            "weight": seat.ballot.weight,
+            "status": seat.ballot.status,
+            "state": seat.state,
+            "dissent": seat.dissent,
+            "reason": seat.ballot.reason,
+            "error": seat.ballot.error,
+        }
+        for seat in item.assessment.seats
+    ]
+
+
+def trim(item: Item) -> dict[str, Any]:
+    """The recomputed trim, jurors named."""
+    cut = item.assessment.trim
+    names_ = [ballot.id for ballot in item.verdict.ballots]
+    return {
+        "fraction": cut.fraction,
+        "rounding": cut.rounding,
+        "per_side": cut.per_side,
+        "low": [names_[seat] for seat in cut.low],
+        "high": [names_[seat] for seat in cut.high],
+    }
+
+
+def agreement(item: Item) -> dict[str, Any]:
+    """The reported agreement under its own name, and ours unprefixed."""
+    stated, found = item.verdict.agreement, item.assessment.agreement
+    return {
+        "reported": stated.value if stated else None,
+        "reported_metric": stated.metric if stated else None,
+        "band_reported": item.verdict.band,
+        "r_wg": found.spread.raw,
+        "r_wg_clamped": found.spread.clamped,
+        "band": found.spread.band,
+        "reason": found.spread.reason,
+        "alpha": found.alpha,
+        "closeness": found.closeness,
+        "sd": found.sd,
+        "range": found.range,
+        "margin": found.margin,
+    }

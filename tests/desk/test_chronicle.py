@@ -1,0 +1,120 @@
+"""What a reviewer did, newest first, and the pace of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.chronicle import pace, session_history
+from reviewdesk.desk.marking import mark, tag
+from reviewdesk.desk.transfer import import_labels
+from reviewdesk.domain.records import Event, Pace, Truth
+from tests.helpers import Clock, label_row, load, numbered, open_desk, report, verdict
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        load(found, numbered(6))
+        yield found
+
+
+def wait(desk: Desk, seconds: int) -> None:
+    """Let time pass; the clock itself goes on by a second with each event."""
+    assert isinstance(desk.clock, Clock)
+    desk.clock.time += timedelta(seconds=seconds)
+
+
+def told(events: list[Event]) -> list[tuple[str, str | None, bool]]:
+    return [(event.kind, event.verdict, event.undone) for event in events]
+
+
+def test_every_kind_is_told_newest_first(desk: Desk) -> None:
+    run = desk.run()
+    keys = {name: desk.find(run, name) for name in ("v1", "v2")}
+    desk.label(keys["v1"], Truth.PASS)
+    desk.note(keys["v1"], "n")
+    tag(desk, keys["v2"], ["a"])
+    mark(desk, keys["v2"], on=True)
+    desk.defer(keys["v2"])
+    desk.reveal(keys["v1"])
+    desk.undo()
+    desk.undo()
+    desk.redo()
+    assert told(session_history(desk, run)) == [
+        ("redo", "v2", False),
+        ("undo", "v2", False),
+        ("undo", "v2", False),
+        ("reveal", "v1", False),
+        ("defer", "v2", True),
+        ("mark", "v2", False),
+        ("tags", "v2", False),
+        ("note", "v1", False),
+        ("label", "v1", False),
+    ]
+
+
+def test_only_the_reviewers_own_and_only_of_the_run(tmp_path: Path) -> None:
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        one = load(desk, report(verdict("a"), report_id="one"))
+        two = load(desk, report(verdict("b"), report_id="two"))
+        desk.label(desk.find(one, "a"), Truth.PASS)
+        desk.label(desk.find(two, "b"), Truth.PASS)
+        with closing(open_desk(desk.path, "ben")) as ben:
+            ben.label(ben.find(one, "a"), Truth.FAIL)
+        assert told(session_history(desk, one)) == [("label", "a", False)]
+        assert told(session_history(desk, two)) == [("label", "b", False)]
+        assert told(session_history(desk, None)) == [("label", "b", False), ("label", "a", False)]
+
+
+def test_pages_join_without_a_gap(desk: Desk) -> None:
+    run = desk.run()
+    for name in ("v0", "v1", "v2", "v3", "v4"):
+        desk.label(desk.find(run, name), Truth.PASS)
+    whole = session_history(desk, run)
+    assert [event.verdict for event in whole] == ["v4", "v3", "v2", "v1", "v0"]
+    first = session_history(desk, run, limit=2)
+    second = session_history(desk, run, limit=2, before=first[-1].seq)
+    third = session_history(desk, run, limit=2, before=second[-1].seq)
+    assert first + second + third == whole
+    assert session_history(desk, run, before=third[-1].seq) == []
+
+
+def test_the_pace_of_a_sitting(desk: Desk) -> None:
+    run = desk.run()
+    assert pace(desk, run) == Pace(None, None, 0)
+    keys = {name: desk.find(run, name) for name in ("v0", "v1", "v2", "v3", "v4")}
+    desk.label(keys["v0"], Truth.PASS)
+    wait(desk, 9)
+    desk.label(keys["v1"], Truth.PASS)
+    wait(desk, 8)
+    desk.note(keys["v2"], "n")
+    wait(desk, 10)
+    desk.label(keys["v2"], Truth.FAIL)
+    desk.undo()
+    wait(desk, 8)
+    desk.label(keys["v2"], Truth.PASS)
+    wait(desk, 300)
+    desk.label(keys["v3"], Truth.PASS)
+    # v1 took 9 + 1 s; v2 (8 + 1) + (10 + 1), then 1 to undo and 8 + 1 to label again, 30 s in all;
+    # v3 came after 301 s, which is an absence. 2 / 40 * 3600 = 180.
+    assert pace(desk, run) == Pace(180.0, 20.0, 2)
+
+
+def test_an_import_is_no_work(desk: Desk) -> None:
+    run = desk.run()
+    desk.label(desk.find(run, "v0"), Truth.PASS)
+    wait(desk, 2)
+    names = ("v2", "v3", "v4")
+    import_labels(desk, run, [label_row(name, "ann", Truth.PASS) for name in names])
+    wait(desk, 3)
+    desk.label(desk.find(run, "v1"), Truth.PASS)
+    # One second to write each of the three rows, 2 + 3 waited, and one for the label itself.
+    assert pace(desk, run) == Pace(3600 / 9, 9.0, 1)
+    with closing(open_desk(desk.path, "ben")) as ben:
+        assert pace(ben, run) == Pace(None, None, 0)

@@ -1,0 +1,377 @@
+"""What the calibration page is made of, against hand counts and against the files themselves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.judge import calibration_page
+from reviewdesk.desk.transfer import import_labels
+from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.judgement import CalibrationPage, drill
+from reviewdesk.domain.records import Design, Event, Run, Truth
+from reviewdesk.domain.strata import upper_bound
+from reviewdesk.reports import Source
+from reviewdesk.reports.labelsfile import read_labels
+from tests.helpers import SHARED, label_row, load, numbered, open_desk, report, verdict
+
+DATA = SHARED / "data"
+NAMES = ("llmbar-rating-natural", "llmbar-cot-natural", "triviaqa-gpt4t")
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared public data are not here")
+
+BODIES = (
+    verdict("a", 0.9, 0.8, 0.7),
+    verdict("b", 0.9, 0.2, 0.8, flagged=True),
+    verdict("c", 0.1, None, 0.3),
+    verdict("d", None, None, decision="error"),
+    verdict("e", 0.7, 0.9, 0.8),
+)
+
+
+def opened(folder: Path, *bodies: dict[str, Any], name: str = "desk") -> tuple[Desk, Run]:
+    desk = open_desk(folder / f"{name}.db")
+    return desk, load(desk, report(*(bodies or BODIES)))
+
+
+def say(desk: Desk, run: Run, blind: bool | None = None, **truths: str) -> None:
+    for name, truth in truths.items():
+        desk.label(desk.find(run, name), Truth(truth), blind=blind)
+
+
+def test_a_page_by_hand(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, blind=True, a="pass", b="fail")
+    say(desk, run, blind=False, c="pass")
+    say(desk, run, d="pass", e="unsure")
+    page = calibration_page(desk, run)
+    found = page.calibration
+    # a passed rightly, b wrongly, c failed wrongly; d has no decision and e no answer.
+    line = found.labelled
+    assert (line.n, line.tp, line.fn, line.tn, line.fp) == (3, 1, 1, 0, 1)
+    assert (found.unsure, found.no_verdict, page.counts.labelled) == (1, 1, 5)
+    # Scores .8, .633333 and .2: confidences .8, .633333 and .8 against right, wrong, wrong.
+    assert line.gap == pytest.approx((0.8 + 0.633333 + 0.8 - 1) / 3)
+    assert (page.split.blind.n, page.split.open.n, page.split.unsaid) == (2, 1, 0)
+    assert page.split.blind.accuracy == 0.5
+    assert page.split.open.accuracy == 0.0
+    assert page.alone.metrics.gap == pytest.approx(line.gap)
+    # Every stratum is labelled to its end: flagged/pass b; rest/pass a and e; rest/fail c;
+    # rest/none d, whose label makes no row.
+    assert {s.name: (s.size, s.prefix, s.counted, s.weight) for s in page.strata} == {
+        "flagged/pass": (1, 1, 1, 1.0),
+        "rest/pass": (2, 2, 1, 2.0),
+        "rest/fail": (1, 1, 1, 1.0),
+        "rest/none": (1, 1, 1, None),
+    }
+    assert (found.design, page.missing) == (Design.WEIGHTED, ())
+    assert (page.audit.planned, page.audit.done) == (4, 4)
+    # Of the audit a and c count, and c was wrong.
+    assert (page.audit.counted, page.audit.errors) == (2, 1)
+    assert page.audit.bound == upper_bound(1, 2)
+    assert page.gates[0].value == found.headline.ece
+    desk.close()
+
+
+def test_jurors_by_hand(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, a="pass", b="fail", c="pass", d="pass", e="unsure")
+    found = calibration_page(desk, run).jurors
+    assert found is not None
+    # j1 passes a and b, fails c; j2 passes a, fails b against the panel; j3 as j1. On c j2 failed,
+    # on d j1 and j2 did; e has no answer and is not counted.
+    assert [(j.name, j.tp, j.fn, j.tn, j.fp) for j in found] == [
+        ("j1", 1, 1, 0, 1),
+        ("j2", 1, 0, 1, 0),
+        ("j3", 1, 1, 0, 1),
+    ]
+    assert [(j.failed, j.dissents, j.dissents_right) for j in found] == [
+        (1, 0, 0),
+        (2, 1, 1),
+        (0, 0, 0),
+    ]
+    # Of three scores the lowest and the highest go: a .9 and .7, b .9 and .2; of two none.
+    assert [j.trimmed for j in found] == [2, 1, 1]
+    desk.close()
+
+
+def test_jurors_vote_by_the_rule_that_a_person_filled_in(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "desk.db")
+    seats = [{"id": "low", "score": 0.3}, {"id": "high", "score": 0.5}]
+    body = verdict("a", jurors=seats, decision="pass")
+    run = load(desk, report(body, defaults=None), threshold=0.4)
+    say(desk, run, a="pass")
+    found = calibration_page(desk, run).jurors
+    assert found is not None
+    assert [(one.name, one.tp, one.fn) for one in found] == [("low", 0, 1), ("high", 1, 0)]
+    desk.close()
+
+
+def test_no_ballot_is_read_unasked(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, a="pass")
+    asked = statements(desk, run, jurors=True)
+    unasked = statements(desk, run, jurors=False)
+    assert calibration_page(desk, run, jurors=False).jurors is None
+    assert any("bodies" in text for text in asked)
+    assert not any("bodies" in text for text in unasked)
+    desk.close()
+
+
+def statements(desk: Desk, run: Run, *, jurors: bool) -> list[str]:
+    seen: list[str] = []
+    desk.conn.set_trace_callback(seen.append)
+    calibration_page(desk, run, jurors=jurors)
+    desk.conn.set_trace_callback(None)
+    return seen
+
+
+def test_more_labels_take_no_more_statements(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "desk.db")
+    run = load(desk, numbered(40))
+    counted = []
+    for upto in (2, 40):
+        rows = [label_row(f"v{i}", "ann", Truth.PASS) for i in range(upto)]
+        import_labels(desk, run, rows)
+        counted.append(len(statements(desk, run, jurors=True)))
+    assert counted[0] == counted[1]
+    desk.close()
+
+
+def test_a_page_is_read_in_one_state_of_the_desk(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, a="pass")
+    other = open_desk(tmp_path / "desk.db", "ben")
+    wrote: list[Event] = []
+
+    def meanwhile(text: str) -> None:
+        if "bodies" in text and not wrote:
+            wrote.append(other.label(other.find(run, "e"), Truth.PASS))
+
+    desk.conn.set_trace_callback(meanwhile)
+    page = calibration_page(desk, run)
+    desk.conn.set_trace_callback(None)
+    assert wrote
+    assert page.jurors is not None
+    assert page.calibration.labelled.n == page.jurors[0].votes == 1
+    assert not desk.conn.in_transaction
+    assert calibration_page(desk, run).calibration.labelled.n == 2
+    other.close()
+    desk.close()
+
+
+def test_a_verdict_is_blind_where_all_its_labels_are(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    ben = open_desk(tmp_path / "desk.db", "ben")
+    say(desk, run, blind=True, a="pass", b="fail", c="fail", e="pass")
+    # Ben saw b's panel; his word on c does not say; his first on e is replaced by a blind one.
+    say(ben, run, blind=False, b="fail", e="pass")
+    say(ben, run, c="fail")
+    say(ben, run, blind=True, e="pass")
+    split = calibration_page(desk, run).split
+    assert (split.blind.n, split.open.n, split.unsaid) == (2, 2, 0)
+    desk.undo()
+    # Ann's label on e is gone; ben's blind one stands.
+    assert calibration_page(desk, run).split.blind.n == 2
+    ben.close()
+    desk.close()
+
+
+def test_labels_from_a_shell_say_nothing_of_blind(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, a="pass", b="fail")
+    split = calibration_page(desk, run).split
+    assert (split.blind.n, split.open.n, split.unsaid) == (0, 2, 2)
+    desk.close()
+
+
+def test_an_empty_page(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    page = calibration_page(desk, run)
+    assert page.calibration.design is Design.NONE
+    assert page.jurors == ()
+    assert {gate.status for gate in page.gates} == {Outcome.SKIP}
+    assert [text.split()[0] for text in page.missing] == ["flagged/pass", "rest/pass", "rest/fail"]
+    desk.close()
+
+
+def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path)
+    say(desk, run, a="pass", b="fail", c="pass", d="pass", e="unsure")
+    page = calibration_page(desk, run)
+    found = {one.filter: one.count for one in drill(page)}
+    assert found == {
+        "decision:pass label:pass": 1,
+        "decision:pass label:fail": 1,
+        "decision:fail label:fail": 0,
+        "decision:fail label:pass": 1,
+        "label:unsure": 1,
+        "label:disputed": 0,
+    }
+    for text, count in found.items():
+        assert len(desk.queue(run, text)) == count
+    desk.close()
+
+
+# A blind session must not learn of verdicts that have no label
+
+
+def twin(name: str, *, labelled: bool, other: bool) -> dict[str, Any]:
+    """The other run differs in everything that the panels of unlabelled verdicts said."""
+    if labelled or not other:
+        return verdict(name, 0.9, 0.8, 0.4)
+    more = {"decision": "fail", "score": None, "agreement": {"value": -0.4, "metric": "r_wg"}}
+    return verdict(name, 0.1, None, 0.2, 0.3, 0.0, flagged=True, **more)
+
+
+def twins(folder: Path) -> list[CalibrationPage]:
+    pages = []
+    for other in (False, True):
+        names = [f"v{i}" for i in range(12)]
+        some = set(names[::3])
+        bodies = [twin(name, labelled=name in some, other=other) for name in names]
+        desk, run = opened(folder, *bodies, name=str(other))
+        for i, name in enumerate(sorted(some)):
+            say(desk, run, blind=i % 2 == 0, **{name: "fail" if i == 1 else "pass"})
+        pages.append(calibration_page(desk, run))
+        desk.close()
+    return pages
+
+
+def test_twins_are_alike_where_only_labelled_verdicts_speak(tmp_path: Path) -> None:
+    one, two = twins(tmp_path)
+    assert one.alone == two.alone
+    assert one.jurors == two.jurors
+    assert one.counts == two.counts
+    # And they are no copies: what rests on all verdicts differs.
+    assert one.calibration.labelled != two.calibration.labelled
+    assert one.strata != two.strata
+
+
+# Against the files
+
+
+def truths(name: str) -> dict[str, str]:
+    lines = (DATA / f"{name}.truth.jsonl").read_text(encoding="utf-8").splitlines()
+    return {row["id"]: row["truth"] for row in map(json.loads, lines)}
+
+
+def bodies_of(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(
+        (DATA / f"{name}.report.json").read_text(encoding="utf-8")
+    )["verdicts"]
+    return found
+
+
+def jurors_by_hand(name: str) -> dict[str, dict[str, int]]:
+    """Every juror's counts from report and truth alone; all votes and trims are stated there."""
+    truth = truths(name)
+    found: dict[str, Counter[str]] = {}
+    for body in bodies_of(name):
+        deserved = {"pass": True, "fail": False}.get(truth.get(body["id"], ""))
+        if deserved is None:
+            continue
+        passed = {"pass": True, "fail": False}.get(body["decision"])
+        for juror in body["jurors"]:
+            mine = found.setdefault(juror["id"], Counter())
+            vote = juror.get("pass")
+            mine["trimmed"] += juror["id"] in (
+                body["trim"]["dropped_low"] + body["trim"]["dropped_high"]
+            )
+            if vote is None:
+                mine["failed" if juror.get("error") else "abstained"] += 1
+                continue
+            mine[{(True, True): "tp", (False, True): "fn", (False, False): "tn"}.get(
+                (vote, deserved), "fp")] += 1  # fmt: skip
+            if passed is not None and vote != passed:
+                mine["dissents"] += 1
+                mine["dissents_right"] += vote == deserved
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+@needs_data
+@pytest.mark.parametrize("name", NAMES)
+def test_jurors_of_public_runs(name: str, tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "desk.db")
+    run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
+    import_labels(desk, run, read_labels(Source.from_path(DATA / f"{name}.truth.jsonl")))
+    page = calibration_page(desk, run)
+    assert page.jurors is not None
+    expected = jurors_by_hand(name)
+    assert [one.name for one in page.jurors] == [j["id"] for j in bodies_of(name)[0]["jurors"]]
+    for one in page.jurors:
+        wanted = expected[one.name]
+        for field in (
+            "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents", "dissents_right",
+        ):  # fmt: skip
+            assert getattr(one, field) == wanted.get(field, 0), (one.name, field)
+    desk.close()
+
+
+@needs_data
+@pytest.mark.parametrize("name", NAMES)
+def test_the_population_of_a_part_of_a_public_run(name: str, tmp_path: Path) -> None:
+    """The first of the draw and some outside of it, weighed by loops over plain rows."""
+    desk = open_desk(tmp_path / "desk.db")
+    run = desk.load(Source.from_path(DATA / f"{name}.report.json")).run
+    keys = desk.queue(run)
+    truth = truths(name)
+    chosen = [row.id for row in desk.rows([*keys[:60], *keys[80::9]])]
+    # A few of them cannot be told: they go on the prefix and do not count.
+    said = {item: "unsure" if i % 11 == 5 else truth[item] for i, item in enumerate(chosen)}
+    import_labels(desk, run, [label_row(i, "ann", Truth(t)) for i, t in said.items()])
+    page = calibration_page(desk, run)
+    places = {
+        row["id"]: (row["stratum"], row["rank"])
+        for row in desk.conn.execute("SELECT id, stratum, rank FROM verdicts")
+    }
+    desk.close()
+    assert page.calibration.design is Design.WEIGHTED
+    expected = weighed(bodies_of(name), said, places)
+    line = page.calibration.population
+    assert line is not None
+    got = {key: getattr(line, key) for key in expected}
+    assert got == pytest.approx(expected, abs=1e-9)
+    counted = sum(stratum.counted for stratum in page.strata if stratum.decided)
+    assert counted == line.n < page.calibration.labelled.n
+
+
+def weighed(
+    bodies: list[dict[str, Any]], said: dict[str, str], places: dict[str, tuple[int, int]]
+) -> dict[str, float]:
+    sizes = Counter(stratum for stratum, _ in places.values())
+    ranks = {place: name for name, place in places.items()}
+    inside: dict[int, list[str]] = {}
+    for stratum in sizes:
+        rank = 0
+        while (name := ranks.get((stratum, rank))) in said:
+            if said[name] != "unsure":
+                inside.setdefault(stratum, []).append(name)
+            rank += 1
+    total = right = squares = mass = gap = heavy = 0.0
+    bins = dict.fromkeys(range(10), 0.0)
+    for body in bodies:
+        stratum = places[body["id"]][0]
+        if body["id"] not in inside.get(stratum, []) or body["decision"] not in {"pass", "fail"}:
+            continue
+        weight = sizes[stratum] / len(inside[stratum])
+        score = body["score"]
+        confidence = score if body["decision"] == "pass" else 1 - score
+        correct = body["decision"] == said[body["id"]]
+        total, heavy, mass = total + 1, heavy + weight**2, mass + weight
+        right += weight * correct
+        squares += weight * (confidence - correct) ** 2
+        gap += weight * (confidence - correct)
+        bins[min(int(confidence * 10 + 1e-9), 9)] += weight * (confidence - correct)
+    return {
+        "n": total,
+        "ess": mass**2 / heavy,
+        "accuracy": right / mass,
+        "brier": squares / mass,
+        "gap": gap / mass,
+        "ece": sum(abs(value) for value in bins.values()) / mass,
+    }

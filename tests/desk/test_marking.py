@@ -1,0 +1,185 @@
+"""Tags and marks, one example per rule; the model of undo walks through them at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.marking import known_tags, mark, tag, tag_counts
+from reviewdesk.desk.transfer import import_labels
+from reviewdesk.domain.records import Event, TagCount, Truth
+from reviewdesk.errors import NotFoundError, UsageError
+from tests.helpers import label_row, load, numbered, open_desk, report, verdict
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        load(found, numbered(6))
+        yield found
+
+
+def key(desk: Desk, name: str) -> int:
+    return desk.find(desk.run(), name)
+
+
+def tagged(desk: Desk, name: str, *tags: str) -> Event | None:
+    return tag(desk, key(desk, name), tags)
+
+
+def test_a_list_of_tags_replaces_the_one_before(desk: Desk) -> None:
+    event = tagged(desk, "v1", "Wrong Policy", "tone")
+    assert event is not None
+    assert (event.kind, event.verdict, event.author) == ("tags", "v1", "ann")
+    assert event.detail == {"tags": ["wrong-policy", "tone"]}
+    # In the order given, not in that of the alphabet.
+    assert desk.item(key(desk, "v1")).tags == ("wrong-policy", "tone")
+    tagged(desk, "v1", "tone")
+    assert desk.item(key(desk, "v1")).tags == ("tone",)
+    tagged(desk, "v1")
+    assert desk.item(key(desk, "v1")).tags == ()
+
+
+def test_what_changes_nothing_is_no_event(desk: Desk) -> None:
+    assert tagged(desk, "v1") is None
+    tagged(desk, "v1", "a", "b")
+    before = desk.verify()
+    assert tagged(desk, "v1", "b", "A ", "a") is None
+    assert desk.verify() == before
+
+
+def test_a_tag_that_is_none_writes_nothing(desk: Desk) -> None:
+    before = desk.verify()
+    with pytest.raises(UsageError, match="comma"):
+        tagged(desk, "v1", "fine", "not,one")
+    with pytest.raises(UsageError, match="comma"):
+        desk.label(key(desk, "v1"), Truth.PASS, tags=["not,one"])
+    with pytest.raises(NotFoundError):
+        tag(desk, 10**6, ["a"])
+    with pytest.raises(NotFoundError):
+        mark(desk, 10**6, on=True)
+    assert desk.verify() == before
+
+
+def test_a_label_adds_its_tags_in_the_one_event(desk: Desk) -> None:
+    tagged(desk, "v1", "a")
+    event = desk.label(key(desk, "v1"), Truth.PASS, tags=["B", "a"])
+    assert event.detail["tags"] == ["a", "b"]
+    assert "tags" not in desk.label(key(desk, "v1"), Truth.FAIL).detail
+    assert desk.item(key(desk, "v1")).tags == ("a", "b")
+    assert desk.verify().events == 3
+    desk.undo()
+    desk.undo()
+    assert desk.item(key(desk, "v1")).tags == ("a",)
+
+
+def test_a_mark_is_of_the_one_who_made_it(desk: Desk) -> None:
+    place = key(desk, "v1")
+    assert mark(desk, place, on=True).detail == {"on": True}
+    with closing(open_desk(desk.path, "ben")) as ben:
+        assert (desk.rows([place])[0].marked, ben.rows([place])[0].marked) == (True, False)
+        assert (desk.item(place).marked, ben.item(place).marked) == (True, False)
+        mark(ben, place, on=True)
+        mark(desk, place, on=False)
+        assert (desk.rows([place])[0].marked, ben.rows([place])[0].marked) == (False, True)
+    marks = desk.conn.execute("SELECT item, reviewer FROM item_marks").fetchall()
+    assert [(row["item"].hex(), row["reviewer"]) for row in marks] == [
+        (desk.item(place).item_hash, "ben")
+    ]
+
+
+def test_the_tags_of_others_stand_apart(desk: Desk) -> None:
+    tagged(desk, "v1", "a", "b")
+    with closing(open_desk(desk.path, "ben")) as ben:
+        tagged(ben, "v1", "c", "b")
+        assert (ben.item(key(ben, "v1")).tags, ben.item(key(ben, "v1")).other_tags) == (
+            ("c", "b"),
+            ("a", "b"),
+        )
+    import_labels(desk, desk.run(), [label_row("v1", "cara", Truth.PASS, ("D", "b"))])
+    found = desk.item(key(desk, "v1"))
+    assert (found.tags, found.other_tags) == (("a", "b"), ("c", "b", "d"))
+
+
+def test_undo_and_redo_name_what_they_turn(desk: Desk) -> None:
+    tagged(desk, "v1", "wrong-policy", "tone")
+    tagged(desk, "v1")
+    mark(desk, key(desk, "v2"), on=True)
+    mark(desk, key(desk, "v2"), on=False)
+    desk.label(key(desk, "v3"), Truth.PASS, tags=["x"])
+    names = ["label pass", "unmark", "mark", "tags cleared", "tags wrong-policy, tone"]
+    undone = [desk.undo() for _ in names]
+    assert [event.detail["was"] for event in undone if event] == names
+    assert desk.undo() is None
+    redone = [desk.redo() for _ in names]
+    assert [event.detail["was"] for event in redone if event] == names[::-1]
+    assert desk.redo() is None
+    assert desk.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["tags", "mark"])
+def test_a_new_tag_or_mark_clears_redo(desk: Desk, kind: str) -> None:
+    desk.label(key(desk, "v1"), Truth.PASS)
+    desk.undo()
+    if kind == "tags":
+        tagged(desk, "v2", "a")
+    else:
+        mark(desk, key(desk, "v2"), on=True)
+    assert desk.redo() is None
+    assert desk.rows([key(desk, "v1")])[0].label is None
+
+
+def test_undone_tags_and_marks_are_told_as_undone(desk: Desk) -> None:
+    tagged(desk, "v1", "a")
+    mark(desk, key(desk, "v1"), on=True)
+    desk.undo()
+    found = desk.item(key(desk, "v1"))
+    assert [(event.kind, event.undone) for event in found.history] == [
+        ("tags", False),
+        ("mark", True),
+        ("undo", False),
+    ]
+
+
+def test_items_are_counted_once_per_tag_and_within_a_run(tmp_path: Path) -> None:
+    same = {name: verdict("a")[name] for name in ("input", "output", "rubric")}
+    first = report(verdict("a"), {**verdict("twin"), **same}, verdict("b"), report_id="first")
+    second = report(verdict("a"), verdict("z"), report_id="second")
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        one, two = load(desk, first), load(desk, second)
+        tag(desk, desk.find(one, "twin"), ["tone", "policy"])
+        tag(desk, desk.find(one, "b"), ["policy", "gone"])
+        desk.undo()
+        tag(desk, desk.find(one, "b"), ["policy"])
+        tag(desk, desk.find(two, "z"), ["tone", "alone"])
+        with closing(open_desk(desk.path, "ben")) as ben:
+            tag(ben, ben.find(two, "a"), ["policy", "ben-s"])
+        # The content of a, twin and the second a is one item, tagged by ann and ben.
+        assert tag_counts(desk, one) == [
+            TagCount("policy", 2),
+            TagCount("ben-s", 1),
+            TagCount("tone", 1),
+        ]
+        assert tag_counts(desk, two) == [
+            TagCount("tone", 2),
+            TagCount("alone", 1),
+            TagCount("ben-s", 1),
+            TagCount("policy", 1),
+        ]
+        assert known_tags(desk) == ["policy", "tone", "alone", "ben-s"]
+
+
+def test_a_file_may_not_leave_a_tag_that_cannot_be_named(desk: Desk) -> None:
+    rows = [
+        label_row("v1", "cara", Truth.PASS, ("Wrong Policy", "a,b", "", "\x1b[31m")),
+        label_row("v2", "cara", Truth.FAIL, ("!no",)),
+    ]
+    done = import_labels(desk, desk.run(), rows)
+    assert (done.new, done.unusable_tags) == (2, 4)
+    assert desk.item(key(desk, "v1")).other_tags == ("wrong-policy",)
+    assert desk.item(key(desk, "v2")).other_tags == ()
+    assert desk.rows([key(desk, "v2")])[0].label is Truth.FAIL

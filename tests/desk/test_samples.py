@@ -1,0 +1,107 @@
+"""The sample runs: they load without a remark, fit the schema and say what their figures say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.twins import flips
+from reviewdesk.domain.provenance import item_hash
+from reviewdesk.domain.records import Truth
+from reviewdesk.reports import Source
+from reviewdesk.reports.schema import report_schema
+from tests.helpers import SAMPLES, open_desk
+
+FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
+OTHERWISE = {
+    "crash-liability",
+    "delete-account-now",
+    "lock-the-bike-short",
+    "outage-at-night",
+    "partner-trip-history",
+    "refund-after-30-days",
+    "storm-closure-long",
+    "zone-edge-fee",
+}
+"""What the two support runs decide differently, as their files state it."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        yield found
+
+
+def document(name: str) -> dict[str, Any]:
+    """A canonical sample as one document, whichever of the two forms it has."""
+    text = (SAMPLES / name).read_text(encoding="utf-8")
+    if name.endswith(".json"):
+        return dict(json.loads(text))
+    header, *verdicts = map(json.loads, text.splitlines())
+    return {**header, "verdicts": verdicts}
+
+
+@pytest.mark.parametrize("name", [FIRST, SECOND, CODE])
+def test_a_sample_loads_without_a_remark(desk: Desk, name: str) -> None:
+    sample = document(name)
+    assert list(Draft202012Validator(report_schema()).iter_errors(sample)) == []
+    loaded = desk.load(Source.from_path(SAMPLES / name))
+    assert (loaded.notes, loaded.run.skipped) == ((), 0)
+    assert loaded.run.name == sample["report_id"]
+    assert loaded.run.verdicts == len(sample["verdicts"])
+
+
+@pytest.mark.parametrize("name", [FIRST, SECOND, CODE])
+def test_the_figures_of_a_sample_follow_from_its_ballots(desk: Desk, name: str) -> None:
+    run = desk.load(Source.from_path(SAMPLES / name)).run
+    for key in desk.queue(run):
+        item = desk.item(key)
+        assert item.assessment.mismatches == (), item.verdict.id
+
+
+def test_the_second_panel_judges_the_same_content(desk: Desk) -> None:
+    ours, theirs = ({v["id"]: v for v in document(n)["verdicts"]} for n in (FIRST, SECOND))
+    assert 24 <= len(theirs) < len(ours)
+    assert all(item_hash(v, "second") == item_hash(ours[name], "") for name, v in theirs.items())
+    decided = {n for n, v in theirs.items() if v["decision"] != ours[n]["decision"]}
+    assert decided == OTHERWISE
+    run, other = (desk.load(Source.from_path(SAMPLES / name)).run for name in (FIRST, SECOND))
+    found = flips(desk, run, other)
+    assert (found.shared, found.flipped) == (len(theirs), len(OTHERWISE))
+
+
+def test_a_label_given_on_one_panel_counts_on_the_other(desk: Desk) -> None:
+    run, other = (desk.load(Source.from_path(SAMPLES / name)).run for name in (FIRST, SECOND))
+    key, twin = (
+        next(row.key for row in desk.rows(desk.queue(r)) if row.id == "zone-edge-fee")
+        for r in (run, other)
+    )
+    assert desk.item(twin).row.label is None
+    desk.label(key, Truth.PASS, blind=False)
+    assert desk.item(twin).row.label is Truth.PASS
+
+
+def test_the_code_review_holds_every_shape_of_response() -> None:
+    path = SAMPLES / CODE
+    assert path.stat().st_size < 120_000
+    found = {v["id"]: v for v in document(CODE)["verdicts"]}
+    assert len(found) == 10
+    assert found["touching-stays"]["output"].startswith("diff --git ")
+    one_line = found["tariffs-minified"]["output"]
+    assert len(one_line) > 4_000
+    assert "\n" not in one_line
+    assert len(json.loads(one_line)["tariffs"]) == 72
+    assert "\n" in found["booking-schema"]["output"]
+    log = found["night-log"]["output"]
+    assert len(log) > 60_000
+    telling = [line for line in log.splitlines() if "bpk_" in line.replace("bpk_****", "")]
+    assert len(telling) == 1
+    compile(found["repeat-calls"]["output"], "calls.py", "exec")
+    assert found["list-maintenance"]["alternative"].startswith("diff --git ")
