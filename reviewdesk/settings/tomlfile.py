@@ -1,0 +1,140 @@
+"""The settings file: read whole, checked key by key, every problem named with its line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.errors import SettingsError
+from reviewdesk.settings.records import SETTINGS
+from reviewdesk.settings.tomllines import lines_of, place_of
+from reviewdesk.settings.wording import near, quoted, said
+
+FILE_VARIABLE = "REVIEWDESK_CONFIG"
+_MAX_BYTES = 1 << 20
+_HINT = "reviewdesk config --example prints a file that holds."
+
+
+@dataclass(slots=True)
+class Found:
+    """Settings while they are put together."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def put(self, name: str, value: object, source: str) -> None:
+        """Take a value, in place of what was there."""
+        self.values[name], self.sources[name] = value, source
+
+
+def read(path: Path, *, named: bool) -> str | None:
+    """The text of the settings file; ``None`` where there is none and none was named."""
+    place = _shown(path)
+    hint = f"Mend it, or name another file with {FILE_VARIABLE}."
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        if not named:
+            return None
+        raise SettingsError(
+            place, "there is no such settings file", f"{FILE_VARIABLE} names it."
+        ) from None
+    except IsADirectoryError:
+        raise SettingsError(place, "is a folder, not a settings file", hint) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise SettingsError(place, f"cannot be read: {why}", hint) from None
+    if len(data) > _MAX_BYTES:
+        raise SettingsError(place, "is larger than 1 MB, too large for settings", hint)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise SettingsError(place, "is not UTF-8 text", "Save it as UTF-8.") from None
+
+
+def _shown(path: Path) -> str:
+    return str(path).encode(errors="backslashreplace").decode()
+
+
+def from_file(path: Path, text: str) -> Found:
+    """What the text of the file says, checked."""
+    place = _shown(path)
+    try:
+        table = _parsed(place, text)
+        lines = lines_of(text)
+        return _taken(path, table, lambda name: place_of(place, lines, name))
+    except RecursionError:
+        raise SettingsError(place, "is nested too deeply", _HINT) from None
+
+
+def _parsed(place: str, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        # An error behind the last line break would have no line.
+        return tomllib.loads(f"{text}\n")
+    except ValueError as error:
+        found = re.fullmatch(r"(.*) \(at (line \d+), column \d+\)", str(error), re.DOTALL)
+        why, line = found.groups() if found else (str(error), "")
+        where = f"{place}: {line}" if line else place
+        why = why[:1].lower() + why[1:]
+        raise SettingsError(where, f"is not valid TOML: {why}", _HINT) from None
+
+
+def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> Found:
+    found = Found()
+    known = {setting.name: setting for setting in SETTINGS}
+    for name, value in table.items():
+        if name == "keys":
+            _take_keys(found, value, placed)
+            continue
+        if name not in known:
+            names = [*known, "keys"]
+            hint = near(name, names, f"Settings: {', '.join(names)}.")
+            raise SettingsError(placed(name), f"there is no setting {quoted(name)}", hint)
+        try:
+            taken = known[name].read(value)
+        except ValueError:
+            wanted = known[name].wanted
+            problem = f"{name} must be {wanted}, found {said(value)}"
+            raise SettingsError(placed(name), problem, "Mend it, or take the line out.") from None
+        found.put(name, taken, placed(name))
+    if desk := found.values.get("desk"):
+        found.values["desk"] = _beside(path, desk)
+    return found
+
+
+def _beside(path: Path, desk: str) -> str:
+    """A desk's path as the file means it, wherever a command is started."""
+    return str(path.absolute().parent / os.path.expanduser(desk))  # noqa: PTH111 - may have no home
+
+
+def _take_keys(found: Found, table: object, placed: Callable[[str], str]) -> None:
+    if not isinstance(table, dict):
+        problem = f"keys must be a table, found {said(table)}"
+        raise SettingsError(placed("keys"), problem, 'Write [keys], and below it defer = "s".')
+    for action, value in _flat(table):
+        name = f"keys.{action}"
+        if action in found.keys:
+            raise SettingsError(placed(name), f"{action} is given keys twice", "Keep one of them.")
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list) or not all(isinstance(key, str) for key in listed):
+            problem = f"{action} must be a key or a list of keys in quotes, found {said(value)}"
+            raise SettingsError(placed(name), problem, f'As in: "{action}" = ["p", "1"].')
+        found.keys[action] = tuple(listed)
+        found.sources[name] = placed(name)
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    """Action ids have dots, which TOML takes for tables where they are not quoted."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield above + name, value

@@ -1,0 +1,273 @@
+"""The keymap: the registry's keys under those of the settings, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.app.keymap import ALL, FIXED, NEEDED, NO_KEY, Keymap
+from reviewdesk.errors import SettingsError
+from reviewdesk.settings import Settings, load_settings
+from tests.app.appkit import open_run, report, staged, verdict
+
+
+@dataclass(frozen=True)
+class Deed:
+    """An action of a small registry."""
+
+    id: str
+    keys: str = ""
+    where: frozenset[str] = ALL
+
+
+def registry(*deeds: Deed) -> dict[str, Deed]:
+    return {deed.id: deed for deed in deeds}
+
+
+REVIEW, RUNS = frozenset({"review"}), frozenset({"runs"})
+SMALL = registry(
+    Deed("label.pass", "p,1", REVIEW),
+    Deed("label.fail", "f,2", REVIEW),
+    Deed("defer", "s", REVIEW),
+    Deed("sort", "s", RUNS),
+    Deed("undo", "u"),
+    Deed("shallower", "escape"),
+    Deed("help", "question_mark"),
+    Deed("screen.runs", "f3,alt+3"),
+    Deed("theme.desk"),
+    Deed("copy", "ctrl+c"),
+    Deed("quit", "q"),
+    Deed("quit.anywhere", "ctrl+q"),
+)
+
+
+def keymap(**overrides: list[str]) -> Keymap:
+    return Keymap.of(SMALL, {name.replace("_", "."): keys for name, keys in overrides.items()})
+
+
+def refusal(overrides: dict[str, list[str]]) -> str:
+    sources = {f"keys.{name}": f"f: line {at}" for at, name in enumerate(overrides, 1)}
+    with pytest.raises(SettingsError) as caught:
+        Keymap.of(SMALL, overrides, sources)
+    return str(caught.value)
+
+
+def test_without_overrides_the_registry_holds() -> None:
+    plain = Keymap.of(ACTIONS)
+    for action in ACTIONS.values():
+        assert ",".join(plain.keys(action.id)) == action.keys
+    assert plain.changed() == []
+    assert (plain.first("down"), plain.first("theme.desk")) == ("j", "")
+
+
+def test_no_default_keys_clash_and_what_is_needed_is_there() -> None:
+    Keymap.of(ACTIONS)
+    assert {*NEEDED, *FIXED} <= ACTIONS.keys()
+    assert all(ACTIONS[name].keys for name in (*NEEDED, *FIXED))
+
+
+def test_keys_are_given_as_people_write_them() -> None:
+    found = keymap(defer=["S", "pgdn", "S"], theme_desk=["F4"])
+    assert found.keys("defer") == ("S", "pagedown")
+    assert (found.shown("defer"), found.first("defer")) == ("S pgdn", "S")
+    assert found.changed() == ["defer", "theme.desk"]
+    assert found.keys("undo") == ("u",)
+
+
+def test_an_empty_list_takes_the_keys_away() -> None:
+    found = keymap(quit=[], defer=[])
+    assert (found.keys("quit"), found.shown("quit"), found.first("defer")) == ((), "", "")
+    assert found.changed() == ["defer", "quit"]
+
+
+def test_the_defaults_written_out_change_nothing() -> None:
+    plain = Keymap.of(ACTIONS)
+    overrides = {name: plain.shown(name).split() for name in ACTIONS}
+    assert Keymap.of(ACTIONS, overrides) == plain
+    # Alt with a digit is bound under the character that terminals send for it as well.
+    assert set(plain.textual()) == {a.id for a in ACTIONS.values() if "alt+" in a.keys}
+
+
+def test_two_actions_may_swap_keys_and_share_one_on_different_screens() -> None:
+    swapped = keymap(label_pass=["f"], label_fail=["p"])
+    assert (swapped.keys("label.pass"), swapped.keys("label.fail")) == (("f",), ("p",))
+    assert keymap(sort=["p"]).keys("sort") == ("p",)
+    assert keymap(defer=["q"], quit=["Q"]).keys("defer") == ("q",)
+
+
+def test_what_textual_is_told() -> None:
+    assert keymap(defer=["?", ","], help=["alt+1"], quit=[]).textual() == {
+        "defer": "question_mark,comma",
+        "help": "alt+1,inverted_exclamation_mark",
+        "screen.runs": "f3,alt+3,pound_sign",
+        "quit": NO_KEY,
+    }
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ({"defr": ["s"]}, 'f: line 1: there is no action "defr". Did you mean defer?'),
+        (
+            {"x" * 99: ["s"]},
+            f'f: line 1: there is no action "{"x" * 57}…". reviewdesk config --example lists ',
+        ),
+        (
+            {"undo": ["z"], "defer": ["ctrl+i"]},
+            'f: line 2: defer cannot have "ctrl+i": a terminal sends tab for it. Write a character',
+        ),
+        ({"defer": ["S", "zz"]}, 'f: line 1: defer cannot have "zz": there is no such key. '),
+        # a default stolen
+        (
+            {"defer": ["p"]},
+            (
+                "f: line 1: defer cannot have p: label.pass has it on the review screen. "
+                "Choose another key, or give label.pass another one as well."
+            ),
+        ),
+        ({"label.pass": ["s"]}, "f: line 1: label.pass cannot have s: defer has it on the review"),
+        ({"sort": ["u"]}, "f: line 1: sort cannot have u: undo has it on the runs screen. "),
+        # remapped as well, yet not away from it
+        (
+            {"label.pass": ["1", "p"], "defer": ["p"]},
+            "f: line 2: defer cannot have p: label.pass is given it on the review screen. ",
+        ),
+        # both given another's key
+        (
+            {"defer": ["x"], "label.pass": ["x"]},
+            "f: line 2: label.pass cannot have x: defer is given it on the review screen. ",
+        ),
+        ({"defer": ["£"]}, "f: line 1: defer cannot have £: screen.runs has it on the review "),
+        (
+            {"defer": ["ctrl+q"]},
+            (
+                "f: line 1: defer cannot have ctrl+q: quit.anywhere has it on the review screen. "
+                "Choose another key."
+            ),
+        ),
+        ({"defer": ["ctrl+c"]}, "f: line 1: defer cannot have ctrl+c: copy has it on the review"),
+        # what must stay
+        ({"label.fail": []}, "f: line 1: label.fail must have a key. Give it one."),
+        ({"undo": []}, "f: line 1: undo must have a key. Give it one."),
+        ({"help": []}, "f: line 1: help must have a key. Give it one."),
+        ({"quit.anywhere": ["ctrl+x"]}, "f: line 1: quit.anywhere stays on ctrl+q: it is the way "),
+        ({"quit.anywhere": []}, "f: line 1: quit.anywhere stays on ctrl+q: it is the way out, "),
+        ({"quit.anywhere": ["ctrl+q", "Q"]}, "f: line 1: quit.anywhere stays on ctrl+q: "),
+        ({"copy": ["y"]}, "f: line 1: copy stays on ctrl+c: people press it to get out of a "),
+        (
+            {"label.pass": ["enter"]},
+            "f: line 1: label.pass cannot have enter, which answers dialogs. Choose another key.",
+        ),
+        ({"shallower": ["h"], "undo": ["esc"]}, "f: line 2: undo cannot have esc, which answers "),
+    ],
+)  # fmt: skip
+def test_what_is_refused(overrides: dict[str, list[str]], said: str) -> None:
+    assert refusal(overrides).startswith(said)
+
+
+def test_an_action_keeps_the_dialog_key_that_is_its_own() -> None:
+    assert keymap(shallower=["h", "esc"]).keys("shallower") == ("h", "escape")
+    assert keymap(shallower=["h"]).keys("shallower") == ("h",)
+    assert keymap(copy=["ctrl+c"], quit_anywhere=["ctrl+q"]) == keymap()
+
+
+def test_an_action_bound_nowhere_in_particular_is_bound_everywhere() -> None:
+    @dataclass(frozen=True)
+    class Bare:
+        id: str
+        keys: str
+
+    actions = {"a": Bare("a", "x"), "b": Bare("b", "y")}
+    with pytest.raises(SettingsError):
+        Keymap.of(actions, {"b": ["x"]})
+
+
+def test_the_line_of_the_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[keys]\nundo = "z"\n"defer" = "p"\n', encoding="utf-8")
+    settings = load_settings(environ={"REVIEWDESK_CONFIG": str(file)})
+    with pytest.raises(SettingsError) as caught:
+        Keymap.of(ACTIONS, settings.keys, settings.sources)
+    assert str(caught.value).startswith(f"{file}: line 3: defer cannot have p: label.pass has it")
+
+
+class Typing(Screen[None]):
+    """A field over the screen below."""
+
+    def compose(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        yield Input()
+
+
+class Doing(App[None], inherit_bindings=False):
+    """Notes which of the small registry's actions of the review screen a key does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(deed.keys, f"note('{deed.id}')", id=deed.id, priority=deed.id == "quit.anywhere")
+        for deed in SMALL.values()
+        if deed.keys and deed.where != RUNS
+    ]
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, found: Keymap) -> None:
+        super().__init__()
+        self.done: list[str] = []
+        self.set_keymap(found.textual())
+
+    def action_note(self, name: str) -> None:
+        self.done.append(name)
+
+
+async def test_textual_does_what_the_keymap_says() -> None:
+    found = keymap(
+        label_pass=["f", "x"], label_fail=["p"], defer=["?"], help=["\\"], undo=["pgdn"], quit=[]
+    )
+    app = Doing(found)
+    async with app.run_test() as pilot:
+        for action in SMALL:
+            if SMALL[action].where != RUNS:
+                keys = found.keys(action)
+                await pilot.press(*keys)
+                assert (action, app.done) == (action, [action] * len(keys))
+                app.done.clear()
+        await pilot.press("1", "2", "s", "u", "q")
+        assert app.done == []
+        await pilot.press("pound_sign")
+        assert app.done == ["screen.runs"]
+        bound = {key: entry.binding.id for key, entry in app.screen.active_bindings.items()}
+        assert bound[NO_KEY] == "quit"
+
+
+async def test_a_remapped_key_is_text_in_a_field() -> None:
+    app = Doing(keymap(undo=["z"]))
+    async with app.run_test() as pilot:
+        await app.push_screen(Typing())
+        await pilot.press("z", "u", "ctrl+q")
+        assert app.screen.query_one(Input).value == "zu"
+        assert app.done == ["quit.anywhere"]
+
+
+async def test_the_desk_with_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overrides = {"label.pass": ["0"], "next": ["p", "space"], "filter": ["'"], "redo": []}
+    keys = {name: tuple(given) for name, given in overrides.items()}
+    found = Keymap.of(ACTIONS, overrides)
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run, settings=Settings(keys=keys)) as stage:
+        # The notice of the first look and the footer tell the keys that are in force.
+        assert " 0 pass " in stage.drawn()
+        done: list[str] = []
+        monkeypatch.setattr(stage.app, "do", done.append)
+        for action in ACTIONS.values():
+            if "review" in action.where and action.id not in {"palette", "quit.anywhere"}:
+                await stage.press(*found.keys(action.id))
+                assert (action.id, done) == (action.id, [action.id] * len(found.keys(action.id)))
+                done.clear()
+        await stage.press("1", "backslash", "U", "ctrl+r")
+        assert done == []

@@ -1,0 +1,172 @@
+"""Names of keys: what people write, what Textual calls it, and what terminals send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from textual import events
+from textual._xterm_parser import XTermParser
+
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.app.keynames import (
+    _PLAIN,
+    _signs,
+    key_of,
+    real_key,
+    shown_key,
+    why_not,
+    with_twins,
+)
+
+MODIFIERS = ("", "shift+", "ctrl+", "alt+", "alt+shift+", "ctrl+shift+", "alt+ctrl+",
+             "alt+ctrl+shift+", "super+", "shift+alt+")  # fmt: skip
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def arrived(sequence: str) -> list[str]:
+    """Textual's names of the keys in what a terminal sends, which then ends."""
+    parser = XTermParser()
+    said = [event for data in (sequence, "") for event in parser.feed(data)]
+    return [event.key for event in said if isinstance(event, events.Key)]
+
+
+def sequences() -> Iterator[str]:
+    """What xterm sends: characters, control codes, both with alt, and keys with modifiers."""
+    yield from (chr(code) for code in [*range(0x80), *range(0xA1, 0x100)])
+    yield from (f"\x1b{chr(code)}" for code in range(1, 0x80))
+    yield "\x1b[Z"
+    yield from (f"\x1bO{end}" for end in "PQRS")
+    yield from (f"\x1b[{end}" for end in "ABCDHF")
+    for number in (2, 3, 5, 6, 15, 17, 18, 19, 20, 21, 23, 24):
+        yield f"\x1b[{number}~"
+        yield from (f"\x1b[{number};{modifier}~" for modifier in range(2, 9))
+    for modifier in range(2, 9):
+        yield from (f"\x1b[1;{modifier}{end}" for end in "ABCDHFPQRS")
+
+
+SENT = {keys[0] for keys in map(arrived, sequences()) if len(keys) == 1}
+REFUSED = {
+    "ctrl+j",  # a line break, also from a paste
+    "ctrl+circumflex_accent", "ctrl+underscore",  # several keys send them, others elsewhere
+    "alt+shift+o",  # how the function keys begin
+    "soft_hyphen",  # cannot be seen
+}  # fmt: skip
+NEWER = {"ctrl+space": "\x00", **{f"alt+{digit}": f"\x1b{digit}" for digit in "0123456789"}}
+
+
+def test_a_key_is_real_if_a_terminal_sends_it() -> None:
+    names = {*_PLAIN, *LETTERS, *LETTERS.upper(), *"0123456789", *_signs(), "caps_lock", "f13"}
+    every = {modifier + name for modifier in MODIFIERS for name in names} | SENT
+    # Signs beyond Latin-1 are on keyboards that the sequences above do not know.
+    beyond = {name for name, sign in _signs().items() if sign > "\xff"}
+    twins = {with_twins(name)[-1] for name in NEWER}
+    expected = (SENT - REFUSED - (twins - {*_signs(), "ª", "º"})) | beyond | set(NEWER)
+    assert {name for name in every if real_key(name)} == expected
+
+
+def test_the_other_names_of_a_key_are_what_older_terminals_send() -> None:
+    assert {name: with_twins(name) for name in NEWER} == {
+        name: (name, *arrived(sequence)) for name, sequence in NEWER.items()
+    }
+    # The newer protocol: code, then 1 and the modifiers: 2 is alt, 4 is ctrl.
+    assert arrived("\x1b[49;3u") == ["alt+1"]
+    assert arrived("\x1b[32;5u") == ["ctrl+space"]
+    assert with_twins("ctrl+r") == ("ctrl+r",)
+
+
+def test_every_character_has_the_name_that_textual_gives_it() -> None:
+    for name, sign in _signs().items():
+        assert arrived(sign) == [name] == [key_of(sign)]
+        assert shown_key(name) == sign
+    for char in "aZ0éßж漢":
+        assert arrived(char) == [char] == [key_of(char)]
+
+
+def test_the_registry_has_real_keys_only_and_shows_them_as_people_write_them() -> None:
+    for action in ACTIONS.values():
+        keys = [key for key in action.keys.split(",") if key]
+        assert all(real_key(key) for key in keys), action.id
+        assert [key_of(shown_key(key)) for key in keys] == keys
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "shown"),
+    [
+        ("?", "question_mark", "?"),
+        ("question_mark", "question_mark", "?"),
+        ("\\", "backslash", "\\"),
+        ("/", "slash", "/"),
+        (",", "comma", ","),
+        ("+", "plus", "+"),
+        ("-", "minus", "-"),
+        (" ", "space", "space"),
+        ("Space", "space", "space"),
+        ("pgdn", "pagedown", "pgdn"),
+        ("PageDown", "pagedown", "pgdn"),
+        ("esc", "escape", "esc"),
+        ("return", "enter", "enter"),
+        ("del", "delete", "del"),
+        ("↓", "down", "↓"),
+        ("down", "down", "↓"),
+        ("F4", "f4", "f4"),
+        ("f", "f", "f"),
+        ("G", "G", "G"),
+        ("shift+g", "G", "G"),
+        ("Shift+Tab", "shift+tab", "shift+tab"),
+        ("ctrl+R", "ctrl+r", "ctrl+r"),
+        ("Control+p", "ctrl+p", "ctrl+p"),
+        ("ctrl+\\", "ctrl+backslash", "ctrl+\\"),
+        ("ctrl+]", "ctrl+right_square_bracket", "ctrl+]"),
+        ("alt+1", "alt+1", "alt+1"),
+        ("alt+G", "alt+shift+g", "alt+shift+g"),
+        ("shift+ctrl+up", "ctrl+shift+up", "ctrl+shift+↑"),
+        ("ctrl+alt+pgup", "alt+ctrl+pageup", "ctrl+alt+pgup"),
+        ("«", "left_pointing_double_angle_quotation_mark", "«"),
+    ],
+)
+def test_a_key_as_people_write_it(written: str, name: str, shown: str) -> None:
+    assert key_of(written) == name
+    assert shown_key(name) == shown
+    assert key_of(shown) == name
+
+
+def test_a_key_that_is_not_ours_is_shown_all_the_same() -> None:
+    assert shown_key("alt+super+k") == "alt+super+k"
+    assert shown_key("<none>") == "<none>"
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("ctrl+i", "a terminal sends tab for it"),
+        ("Ctrl+M", "a terminal sends enter for it"),
+        ("ctrl+j", "a terminal sends a line break for it"),
+        ("ctrl+h", "a terminal sends backspace for it"),
+        ("ctrl+[", "a terminal sends esc for it"),
+        ("alt+f", "a terminal sends ctrl+→ for it"),
+        ("alt+b", "a terminal sends ctrl+← for it"),
+        ("ctrl+shift+r", "few terminals can send it"),
+        ("ctrl+1", "few terminals can send it"),
+        ("ctrl+enter", "few terminals can send it"),
+        ("shift+f3", "few terminals can send it"),
+        ("super+k", "few terminals can send it"),
+        ("alt+?", "few terminals can send it"),
+        ("ctrl++", "few terminals can send it"),
+        ("a+", "few terminals can send it"),
+        ("shift+5", "a key with shift is written as the character that it types"),
+        ("p,1", 'it is several keys, which are written ["p", "1"]'),
+        ("pagedwn", "there is no such key"),
+        ("<none>", "there is no such key"),
+        ("", "there is no such key"),
+        ("pp", "there is no such key"),
+        ("\t", "there is no such key"),
+        ("\x1b", "there is no such key"),
+        ("\u200b", "there is no such key"),
+        ("\u3164", "there is no such key"),
+        ("e\u0301", "there is no such key"),
+    ],
+)
+def test_what_is_not_a_key(written: str, why: str) -> None:
+    assert key_of(written) is None
+    assert why_not(written) == why
