@@ -13,6 +13,7 @@ from typing import TypeAlias
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain import safetext
 
@@ -42,6 +43,11 @@ def block(text: object, limit: int = 20_000) -> str:
     return _steady(safetext.show(str(text), limit))
 
 
+def moment(at: str) -> str:
+    """A stored time to the minute, in UTC as it was written."""
+    return inline(at, 40)[:16].replace("T", " ")
+
+
 def _steady(text: str) -> str:
     return text if text.isascii() else _UNSTEADY.sub("", text).translate(_SARA_AM)
 
@@ -55,20 +61,6 @@ def line(*pieces: Piece | str) -> Content:
             spans.append(Span(len(text), len(text) + len(words), str(ink)))
         text += words
     return Content(text, spans=spans)
-
-
-def fitting(text: str, width: int, start: int = 0) -> int:
-    """How many characters from ``start`` fit into ``width`` cells."""
-    window = text[start : start + width + 1]
-    if window.isascii():
-        return min(width, len(text) - start)
-    used = count = 0
-    for char in text[start : start + 4 * width + 8]:
-        used += cell_len(char)
-        if used > width:
-            break
-        count += 1
-    return count
 
 
 def clip(text: str, width: int) -> str:
@@ -86,7 +78,7 @@ def clip_start(text: str, width: int) -> str:
         return ""
     if cell_len(text) <= width:
         return text
-    kept = fitting(text[::-1], width - 1)
+    kept = fitting_end(text, width - 1)
     return ELLIPSIS + text[len(text) - kept :]
 
 
@@ -107,34 +99,18 @@ def cut(content: Content, width: int) -> Content:
     return content[:kept] + Content(ELLIPSIS)
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Fold text at spaces, and words that are too long anywhere; every line fits ``width``."""
+def wrap(text: str, width: int, first: int | None = None) -> list[str]:
+    """Fold text to ``width``; the very first line may be shorter, to ``first``."""
     width = max(1, width)
+    room = width if first is None else max(1, first)
     lines: list[str] = []
-    for paragraph in text.split("\n"):
-        lines.extend(_wrap_line(paragraph, width))
-    return lines
-
-
-def _wrap_line(text: str, width: int) -> Iterable[str]:
-    if len(text) <= width and text.isascii():
-        return [text]
-    lines, start = [], 0
-    while start < len(text):
-        count = fitting(text, width, start)
-        if count == 0:
+    for paragraph_text in text.split("\n"):
+        for start, end in cuts(paragraph_text, room, width):
+            piece = paragraph_text[start:end]
             # A double-width character cannot stand in a single column.
-            lines.append(ELLIPSIS)
-            start += 1
-            continue
-        end = start + count
-        if end < len(text) and (space := text.rfind(" ", start + 1, end + 1)) > start:
-            lines.append(text[start:space])
-            start = space + 1
-        else:
-            lines.append(text[start:end])
-            start = end
-    return lines or [""]
+            lines.append(piece if room > 1 or cell_len(piece) <= room else ELLIPSIS)
+            room = width
+    return lines
 
 
 def paragraph(
@@ -145,11 +121,7 @@ def paragraph(
     lead = line(*first)
     if lead.cell_length > max(indent, width // 2):
         return [cut(lead, width), *paragraph(text, width, ink, indent=indent)]
-    rows = wrap(text, width - max(indent, lead.cell_length))
-    if lead.cell_length > indent and len(rows) > 1:
-        # The lead is wider than the indent: only its own line is short.
-        rest = text[len(rows[0]) :].removeprefix("\n").removeprefix(" ")
-        rows = [rows[0], *wrap(rest, width - indent)]
+    rows = wrap(text, width - indent, width - max(indent, lead.cell_length))
     head = lead + Content(" " * max(0, indent - lead.cell_length)) + line((rows[0], ink))
     return [head, *(line(" " * indent, (row, ink)) for row in rows[1:])]
 
@@ -167,14 +139,10 @@ def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
 
 def fold(content: Content, width: int) -> Lines:
     """A styled line folded at spaces where it is too wide."""
-    if content.cell_length <= width:
-        return [content]
-    text, lines, start = content.plain, [], 0
-    for row in wrap(text, width):
-        found = text.find(row, start)
-        lines.append(content[found : found + len(row)] if found >= 0 else Content(row))
-        start = max(start, found + len(row))
-    return lines
+    width = max(1, width)
+    pieces = (content[start:end] for start, end in cuts(content.plain, width, width))
+    # A double-width character cannot stand in a single column.
+    return [piece if piece.cell_length <= width else Content(ELLIPSIS) for piece in pieces]
 
 
 def heading(title: str, width: int, note: str = "") -> Content:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, block, cut, flow, heading, inline, line, paragraph
+from reviewdesk.app.paint import (
+    Lines,
+    Piece,
+    block,
+    cut,
+    flow,
+    heading,
+    inline,
+    line,
+    moment,
+    paragraph,
+)
+from reviewdesk.app.paint_text import BESIDE, beside, column, section
+from reviewdesk.app.texts.find import highlight
+from reviewdesk.app.texts.pages import page_count
+from reviewdesk.app.texts.reading import Reading
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
@@ -20,23 +36,53 @@ _SECTIONS = (
     ("RESPONSE B", "alternative"),
     ("REFERENCE", "reference"),
 )
+_TITLES = {key: title for title, key in _SECTIONS}
+_USUAL = Reading()
 _SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 
 
-def item_lines(item: Item, width: int, *, hidden: bool) -> Lines:
-    """The whole pane; ``hidden`` leaves out what a blind session must not tell."""
-    body = item.verdict.body
-    lines = _title(item, width)
+def item_lines(item: Item, width: int, *, hidden: bool, reading: Reading = _USUAL) -> Lines:
+    """The whole pane; ``hidden`` leaves out what a blind session must not tell.
+
+    No line is wider than the width, unless ``reading`` leaves long lines whole.
+    """
+    lines = [
+        *_title(item, width, hidden=hidden),
+        *_texts(item, width, reading),
+        *_checks(item.verdict.body.get("checks") or (), width),
+        *_label(item, width, hidden=hidden),
+    ]
+    return highlight(lines, reading.find)
+
+
+def pages(item: Item) -> int:
+    """How many pages the longest text of the item has."""
+    return max(page_count(_text(item.verdict.body.get(key)) or "") for _, key in _SECTIONS)
+
+
+def _texts(item: Item, width: int, reading: Reading) -> Lines:
+    """Every text under its title; of a pair the responses stand side by side where they fit."""
+    texts = {key: _text(item.verdict.body.get(key)) for _, key in _SECTIONS}
+    pair = bool(texts["output"] and texts["alternative"])
+    together = pair and reading.beside and reading.wrap and width >= BESIDE
+    lines: Lines = []
     for title, key in _SECTIONS:
-        text = _text(body.get(key))
-        if text is not None:
+        text = texts[key]
+        if key == "output" and together:
+            lines += _pair(texts["output"] or "", texts["alternative"] or "", width, reading)
+        elif text is not None and not (key == "alternative" and together):
             note = _SIDE_NOTE if key == "alternative" else ""
-            lines += _section(title, text, width, note)
-    if not item.verdict.text("output"):
-        lines += _section("RESPONSE", "", width, "the report holds none")
-    lines += _checks(body.get("checks") or (), width)
-    lines += _label(item, width, hidden=hidden)
+            lines += [Content(""), *section(title, text, width, reading, note)]
+        elif key == "output":
+            lines += [Content(""), *section(title, "", width, reading, "the report holds none")]
     return lines
+
+
+def _pair(first: str, second: str, width: int, reading: Reading) -> Lines:
+    room = column(width)
+    left = section(_TITLES["output"], first, room, reading)
+    right = section(_TITLES["alternative"], second, room, reading)
+    return [Content(""), *paragraph(_SIDE_NOTE, width, Ink.MUTED), *beside(left, right, width)]
 
 
 def _text(value: Any) -> str | None:
@@ -50,7 +96,7 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _title(item: Item, width: int) -> Lines:
+def _title(item: Item, width: int, *, hidden: bool) -> Lines:
     verdict = item.verdict
     lines = paragraph(inline(verdict.test), width, Ink.STRONG)
     if verdict.id != verdict.test:
@@ -59,21 +105,30 @@ def _title(item: Item, width: int) -> Lines:
     pieces: list[Piece] = [(f"#{inline(tag)}", Ink.NOTE) for tag in case.get("tags") or ()]
     if item.same_content > 1:
         pieces.append((f"same content ×{item.same_content}", Ink.TEXT))
-    if found := sum(hidden_count(_text(verdict.body.get(key)) or "") for _, key in _SECTIONS):
+    if found := sum(_hidden_count(_text(verdict.body.get(key)) or "") for _, key in _SECTIONS):
         word = "character" if found == 1 else "characters"
         pieces.append((f"⚠ {found} hidden {word}", Ink.WARN))
-    if pieces:
-        lines += flow((line(piece) for piece in pieces), width, 2)
-    return lines
+    pieces += _hung(item, hidden=hidden)
+    return lines + flow((line(piece) for piece in pieces), width, 2)
 
 
-def _section(title: str, text: str, width: int, note: str = "") -> Lines:
-    lines = [Content(""), heading(title, width)]
-    if note:
-        lines += paragraph(note, width, Ink.MUTED)
-    if text:
-        lines += paragraph(block(text), width)
-    return lines
+def _hung(item: Item, *, hidden: bool) -> list[Piece]:
+    """What people hung on the item; what others thought of it is not for a blind session."""
+    pieces: list[Piece] = [("* marked", Ink.NOTE)] if item.marked else []
+    if item.tags:
+        pieces.append((f"tags: {_listed(item.tags)}", Ink.NOTE))
+    if item.other_tags and not hidden:
+        pieces.append((f"tags of others: {_listed(item.other_tags)}", Ink.MUTED))
+    return pieces
+
+
+def _listed(tags: Iterable[object]) -> str:
+    return ", ".join(inline(tag, 80) for tag in tags)
+
+
+@lru_cache(maxsize=32)
+def _hidden_count(text: str) -> int:
+    return hidden_count(text)
 
 
 def _checks(checks: Any, width: int) -> Lines:
@@ -99,20 +154,33 @@ def _label(item: Item, width: int, *, hidden: bool) -> Lines:
         if human.get("note"):
             text += f": {inline(human['note'], 2000)}"
         lines += paragraph(text, width, Ink.NOTE)
-    for event in item.history:
-        lines += [cut(content, width) for content in _event(event)]
+    # Others may have labelled and tagged the same content.
+    told = [event for event in item.history if not (hidden and _tells(event))]
+    lines += [cut(_event(event), width) for event in told]
     if item.note:
         lines += paragraph(block(item.note), width, first=[("note  ", Ink.NOTE)], indent=6)
     return [Content(""), heading("LABEL", width), *lines] if lines else []
 
 
-def _event(event: Event) -> Lines:
+def _tells(event: Event) -> bool:
+    """Whether an event says what somebody thought of the item."""
+    return event.label is not None or event.kind == "tags"
+
+
+def _event(event: Event) -> Content:
     """One line of the log: when, what, by whom."""
     what = inline(event.kind, 20)
     if event.label is not None:
         what += f" {event.label.value}"
+    if event.kind == "tags":
+        what += f" {_listed(event.detail.get('tags') or ()) or 'cleared'}"
+    if event.kind == "mark" and not event.detail.get("on"):
+        what = "unmark"
     if event.undone:
         what += " (undone)"
-    when = inline(event.at[:16].replace("T", " "))
     ink = Ink.MUTED if event.undone else Ink.TEXT
-    return [line((f"{when}  ", Ink.MUTED), (what, ink), (f"  {inline(event.reviewer)}", Ink.MUTED))]
+    return line(
+        (f"{moment(event.at)}  ", Ink.MUTED),
+        (what, ink),
+        (f"  {inline(event.reviewer)}", Ink.MUTED),
+    )

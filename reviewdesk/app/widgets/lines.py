@@ -16,17 +16,27 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from reviewdesk.app.paint import Lines, Painter, cut
+from reviewdesk.app.paint import Lines, Painter, cut, line
+from reviewdesk.app.texts.fold import fitting
+from reviewdesk.app.themes import Ink
 from reviewdesk.domain.safetext import strip_controls
 
 if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
 
+MORE_LEFT, MORE_RIGHT = "‹", "›"
+"""Marks of a line that goes on beyond the pane."""
+
 
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
-    """One line as terminal segments, its inks resolved, of exactly ``width`` cells."""
+    """One line as terminal segments, its inks resolved, of exactly ``width`` cells.
+
+    A reversed line has no inks: reversed, each would be a patch of its own background.
+    """
     inks = cast("ReviewApp", widget.app).inks
     base = widget.visual_style if under is None else under
+    if base.reverse:
+        content = Content(content.plain)
     segments = [
         Segment(strip_controls(text), style.rich_style)
         for text, style in content.render(
@@ -84,6 +94,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self._width = 0
         self._anchor = (0, 1)
         self._moving = False
+        self._left = 0
+        self._widest: int | None = None
 
     @property
     def allow_select(self) -> bool:
@@ -94,7 +106,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Show another text from its start, or the same text anew where it was scrolled to."""
         self._painter = painter
         if not keep:
-            self._anchor = (0, 1)
+            self._anchor, self._left = (0, 1), 0
             self.screen.clear_selection()
         self._repaint()
 
@@ -104,6 +116,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         try:
             self._width = width
             self._lines = self._painter(max(1, width - 1)) if width else []
+            self._widest = None
+            self._left = min(self._left, self._furthest)
             self.virtual_size = Size(width, len(self._lines))
             top, total = self._anchor
             self.scroll_to(y=top * len(self._lines) // max(1, total), animate=False)
@@ -126,10 +140,36 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll by some lines."""
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
 
+    def go(self, at: int) -> None:
+        """Scroll so that a line is the first in view."""
+        self.scroll_to(y=at, animate=False)
+
+    def sideways(self, columns: int) -> None:
+        """Scroll lines that are wider than the pane, to the right by so many columns."""
+        self._left = max(0, min(self._left + columns, self._furthest))
+        self.refresh()
+
+    @property
+    def _furthest(self) -> int:
+        """How far the text can be scrolled to the right."""
+        if self._widest is None:
+            self._widest = max((content.cell_length for content in self._lines), default=0)
+        return max(0, self._widest - max(1, self._width - 1))
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The first line in view, how many are in view, how many there are."""
+        return round(self.scroll_offset.y), self.page, len(self._lines)
+
     @property
     def page(self) -> int:
         """How many lines are in view."""
         return max(1, self.size.height)
+
+    @property
+    def painted(self) -> Lines:
+        """The whole text, line by line."""
+        return self._lines
 
     @property
     def text(self) -> str:
@@ -146,14 +186,25 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line with a margin of one column."""
+        """Draw one line with a margin of one column, and marks where it goes on sideways."""
         width, at = self.size.width, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
-        content = cut(self._lines[at], max(0, width - 1))
+        content = self._lines[at]
+        # A scroll bar that is not there leaves its column free.
+        room = max(0, min(width, self._width) - 1)
+        plain, cells = content.plain, content.cell_length
+        # Section titles stay, so that a reader knows where in the text they are.
+        left = 0 if any(span.style == Ink.HEAD for span in content.spans) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
-        margin = Strip.blank(1, self.visual_style.rich_style)
-        drawn = to_strip(self, content, max(0, width - 1)).apply_offsets(0, at)
-        return Strip.join([margin, drawn]).crop(0, width)
+        strip = to_strip(self, content, max(cells, left + room)).crop(left, left + room)
+        strip = strip.apply_offsets(fitting(plain, left), at)
+        if cells > left + room > 0:
+            strip = Strip.join([strip.crop(0, room - 1), self._mark(MORE_RIGHT)])
+        drawn = Strip.join([self._mark(MORE_LEFT if left and cells else " "), strip])
+        return drawn.adjust_cell_length(width, self.visual_style.rich_style)
+
+    def _mark(self, sign: str) -> Strip:
+        return to_strip(self, line((sign, Ink.MUTED)), 1)

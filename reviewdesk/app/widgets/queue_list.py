@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
 
 from reviewdesk.app.messages import Failed, RowChosen
 from reviewdesk.app.paint_queue import queue_line
@@ -28,7 +29,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     QueueList { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
-    QueueList > .queue--cursor { background: $desk-cursor; }
+    QueueList > .queue--cursor { background: $desk-cursor; text-style: $desk-cursor-style; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--cursor"}
     ALLOW_SELECT = False
@@ -133,6 +134,9 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         under = self.visual_style
         if current:
             under = self.get_visual_style("queue--cursor")
+            # The visual style of a component leaves out that it is reversed.
+            if self.get_component_styles("queue--cursor").text_style.reverse:
+                under += Style(reverse=True)
         content = (
             Content("")
             if row is None

@@ -1,0 +1,141 @@
+"""Long texts as lines: one page of a text with its inks, folded or whole, alone or side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len
+from textual.content import Content, Span
+
+from reviewdesk.app.paint import ELLIPSIS, Lines, block, heading, line, paragraph
+from reviewdesk.app.texts.code import code
+from reviewdesk.app.texts.fold import cuts, fitting
+from reviewdesk.app.texts.inked import Inked, Row, rows
+from reviewdesk.app.texts.jsons import is_minified, json_inked
+from reviewdesk.app.texts.kinds import Kind, kind_of
+from reviewdesk.app.texts.marks import diff_inked, text_inked
+from reviewdesk.app.texts.pages import part
+from reviewdesk.app.texts.reading import Reading
+from reviewdesk.app.themes import Ink
+
+LONGEST_LINE = 4_000
+"""Cells of a line that is not folded."""
+BESIDE = 60
+"""The narrowest pane with two columns."""
+_BETWEEN = " │ "
+
+
+def section(title: str, text: str, width: int, reading: Reading, note: str = "") -> Lines:
+    """A titled text: which page of it this is, and the page."""
+    lines = _head(title, text, width, reading)
+    if note:
+        lines += paragraph(note, width, Ink.MUTED)
+    if not text:
+        return lines
+    at = part(text, reading.page).number - 1
+    return lines + list(_body(text, at, reading.plain, reading.wrap, width))
+
+
+def beside(left: Lines, right: Lines, width: int) -> Lines:
+    """Two painted columns with a rule between them; ``column`` says how wide they may be."""
+    room = column(width)
+    rule = line((_BETWEEN, Ink.RULE))
+    blank = Content("")
+    height = max(len(left), len(right))
+    left, right = (lines + [blank] * (height - len(lines)) for lines in (left, right))
+    return [
+        one + Content(" " * (room - one.cell_length)) + rule + two
+        for one, two in zip(left, right, strict=True)
+    ]
+
+
+def column(width: int) -> int:
+    """The width of either of two columns."""
+    return (width - cell_len(_BETWEEN)) // 2
+
+
+def _head(title: str, text: str, width: int, reading: Reading) -> Lines:
+    shown = part(text, reading.page)
+    notes = []
+    if shown.of > 1:
+        notes.append(f"page {shown.number} of {shown.of}")
+        notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
+    if not reading.plain and kind_of(text) is Kind.JSON and is_minified(text):
+        notes.append("JSON, indented here")
+    note = " · ".join(notes)
+    if cell_len(f"{title}  {note} ") <= width:
+        return [heading(title, width, note)]
+    return [heading(title, width), *paragraph(note, width, Ink.MUTED)]
+
+
+@lru_cache(maxsize=24)
+def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> tuple[Content, ...]:
+    """One page as lines; kept, because a pane is painted anew at every move."""
+    found = _rows(text, page, plain)
+    if wrap:
+        return tuple(painted for row in found for painted in _folded(row, width))
+    return tuple(_whole(row) for row in found)
+
+
+@lru_cache(maxsize=12)
+def _rows(text: str, page: int, plain: bool) -> tuple[Row, ...]:
+    shown = part(text, page)
+    page_text = block(text[shown.start : shown.end], limit=shown.end - shown.start)
+    if plain:
+        return tuple(rows(Inked(page_text)))
+    return tuple(rows(_inked(kind_of(text), page_text, text, shown.start)))
+
+
+def _inked(kind: Kind, shown: str, text: str, start: int) -> Inked:
+    """A page that has passed the gate, with the inks of the whole text's kind."""
+    if kind is Kind.TEXT:
+        return text_inked(shown, text[:start])
+    if kind is Kind.JSON:
+        return json_inked(shown, text[:start], lay=is_minified(text))
+    if kind is Kind.DIFF:
+        return diff_inked(shown, started=start > 0)
+    return code(shown, kind)
+
+
+def _folded(row: Row, width: int) -> Iterator[Content]:
+    """A line folded under its own indentation, which takes a third of the width at most."""
+    text, spans = row.text, row.spans
+    if cell_len(text) <= width:
+        yield Content(text, [Span(*span) for span in spans])
+        return
+    deep = len(text) - len(text.lstrip(" ")) - width // 3
+    skip = deep if deep > width // 6 else 0
+    hang = max(0, min(row.hang, width // 3))
+    at = 0
+    for number, (start, end) in enumerate(cuts(text[skip:], width, width - hang)):
+        indent = hang if number else 0
+        first, last = start + skip, end + skip
+        while at < len(spans) and spans[at][1] <= first:
+            at += 1
+        yield _piece(text[first:last], first, indent, spans, at, width)
+
+
+def _piece(
+    text: str, start: int, indent: int, spans: Sequence[tuple[int, int, str]], at: int, width: int
+) -> Content:
+    """A folded piece behind its indentation, with the inks from the ``at``-th on."""
+    if width - indent < 2 and cell_len(text) > width - indent:
+        # A double-width character cannot stand in a single column.
+        return Content(" " * indent + ELLIPSIS)
+    mine = []
+    for first, last, ink in spans[at:]:
+        if first >= start + len(text):
+            break
+        low, high = max(first, start) - start, min(last, start + len(text)) - start
+        mine.append(Span(low + indent, high + indent, ink))
+    return Content(" " * indent + text, mine)
+
+
+def _whole(row: Row) -> Content:
+    """A line as it is; what would be too much even for scrolling is counted."""
+    if cell_len(row.text) <= LONGEST_LINE:
+        return Content(row.text, [Span(*span) for span in row.spans])
+    kept = fitting(row.text, LONGEST_LINE)
+    content = Content(row.text, [Span(*span) for span in row.spans])[:kept]
+    return content + line((f"{ELLIPSIS} {len(row.text) - kept:,} more", Ink.MUTED))

@@ -1,0 +1,139 @@
+"""Where a line is cut to fit a width in terminal cells.
+
+A line breaks at spaces and between ideographs, and anywhere between two graphemes where a word is
+wider than the line. The order is the text's own, for scripts that run leftward as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from rich.cells import cell_len
+
+from reviewdesk.app.texts.graphemes import clusters
+
+_NO_START = frozenset(
+    "、。，．・：；？！ー々〻〕］｝〉》」』】）…‥ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ"
+    ")]},.:;?!%’”"
+)
+"""Closing marks and small kana that do not begin a line."""
+_NO_END = frozenset("（「『【〔［｛〈《([{‘“")
+"""Opening marks that do not end one."""
+
+Cut = tuple[int, int]
+
+
+def fitting(text: str, width: int, start: int = 0) -> int:
+    """How many characters from ``start`` fit into ``width`` cells, whole graphemes alone."""
+    if text[start : start + width + 1].isascii():
+        return min(width, len(text) - start)
+    used, end = 0, start
+    for _, stop, size in clusters(text, start):
+        used += size
+        if used > width:
+            break
+        end = stop
+    return end - start
+
+
+def fitting_end(text: str, width: int) -> int:
+    """How many characters at the end of a short text fit into ``width`` cells."""
+    used, kept = 0, len(text)
+    for start, _, size in reversed(list(clusters(text))):
+        used += size
+        if used > width:
+            break
+        kept = start
+    return len(text) - kept
+
+
+def cuts(text: str, first: int, rest: int) -> list[Cut]:
+    """Cut one line into pieces: the first fits ``first`` cells and the others ``rest``.
+
+    The spaces at a break are left out. A grapheme that is wider than the room stands alone.
+    """
+    if text.isascii():
+        return [(0, len(text))] if len(text) <= first else _ascii_cuts(text, first, rest)
+    if len(text) <= first and cell_len(text) <= first:
+        return [(0, len(text))]
+    return _any_cuts(text, first, rest)
+
+
+def _solid(text: str, start: int) -> int:
+    """Where the first character from ``start`` stands that is no space."""
+    while start < len(text) and text[start] == " ":
+        start += 1
+    return start
+
+
+def _ascii_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    found: list[Cut] = []
+    start, room = 0, first
+    while len(text) - start > room:
+        end, lead = start + room, _solid(text, start)
+        if lead >= end:
+            start = lead
+            continue
+        stop = max(text.rfind(" ", lead, end + 1), 0) or end
+        after = _solid(text, stop)
+        while text[stop - 1] == " ":
+            stop -= 1
+        found.append((start, stop))
+        start, room = after, rest
+    if start < len(text) or not found:
+        found.append((start, len(text)))
+    return found
+
+
+def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
+    start, end, after = next(_pieces(text, 0, first))
+    if after == len(text):
+        return [(start, end)]
+    return [(start, end), *((a, b) for a, b, _ in _pieces(text, after, rest))]
+
+
+def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
+    """The same for any script: start and end of every piece, and where the next begins.
+
+    One walk over the graphemes that remembers the last place to break.
+    """
+    first, total, base, before = start, 0, 0, ""
+    place: tuple[int, int, int] | None = None
+    solid = False
+    for at, end, size in clusters(text, start):
+        char = text[at]
+        if char == " ":
+            if solid:
+                # The break is before the first of several spaces, and goes on after the last.
+                place = (place[0] if place and place[1] == at else at, end, total + 1)
+        else:
+            if solid and before != " " and _breaks(before, char):
+                place = (at, at, total)
+            while solid and total + size - base > room:
+                stop, after, cells = place or (at, at, total)
+                yield start, stop, after
+                start, base, place, solid = after, cells, None, after < at
+            if not solid and total + size - base > room:
+                start, base = at, total
+            solid = True
+        total += size
+        before = char
+    end = len(text)
+    if total - base > room and text.endswith(" "):
+        end = place[0] if place else start
+    if end > start or start == first:
+        yield start, end, len(text)
+
+
+def _breaks(before: str, char: str) -> bool:
+    """Whether a line may break between two characters that have no space between them."""
+    if not (_ideograph(before) or _ideograph(char)):
+        return False
+    return char not in _NO_START and before not in _NO_END
+
+
+@lru_cache(maxsize=8192)
+def _ideograph(char: str) -> bool:
+    """Wide characters but Hangul, whose words have spaces."""
+    return char >= "\u2e80" and not "\uac00" <= char <= "\ud7a3" and cell_len(char) == 2

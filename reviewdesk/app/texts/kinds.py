@@ -1,0 +1,184 @@
+"""What kind of text something is, told by a few careful signs; prose is never taken for code."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+_HEAD = 20_000
+"""The signs are looked for in the beginning of a text alone."""
+_LONGEST_JSON = 2_000_000
+
+
+class Kind(StrEnum):
+    """How a text is inked and folded."""
+
+    TEXT = "text"
+    """Prose and Markdown."""
+    JSON = "json"
+    DIFF = "diff"
+    MARKUP = "markup"
+    PYTHON = "python"
+    SCRIPT = "script"
+    """JavaScript and TypeScript."""
+    SQL = "sql"
+    SHELL = "shell"
+    BRACES = "braces"
+    """C, C++, Java, C#, Go, Rust and their kin."""
+    CONFIG = "config"
+    """YAML, TOML and INI; known by the word at a fence alone."""
+
+
+_ALIASES = {
+    Kind.JSON: "json json5 jsonc jsonl ndjson",
+    Kind.DIFF: "diff patch udiff",
+    Kind.MARKUP: "xml html xhtml svg vue htm",
+    Kind.PYTHON: "python py python3 pycon ipython ruby rb",
+    Kind.SCRIPT: "javascript js typescript ts jsx tsx node mjs",
+    Kind.SQL: "sql mysql postgres postgresql plsql sqlite tsql",
+    Kind.SHELL: "bash sh shell zsh console shell-session powershell fish dockerfile makefile r",
+    Kind.BRACES: "c cpp c++ cc h java c# cs csharp go golang rust rs kotlin kt swift php scala css",
+    Kind.CONFIG: "yaml yml toml ini cfg conf properties",
+}  # fmt: skip
+_FENCE_KINDS = {name: kind for kind, names in _ALIASES.items() for name in names.split()}
+
+_STRONG = {
+    Kind.PYTHON: (
+        r"(?:async )?def \w+\(",
+        r"class \w+(?:\([\w., =]*\))?:",
+        r"from [\w.]+ import [\w*(]",
+        r"import \w[\w.]*(?: as \w+)?(?:, ?\w[\w.]*(?: as \w+)?)*[ \t]*(?:#.*)?$",
+        r"if __name__ ==",
+        r">>> ",
+    ),
+    Kind.SCRIPT: (
+        r"(?:export )?(?:default )?(?:async )?function\*? ?\w* ?\(",
+        r"(?:export )?(?:const|let|var) [\w$]+(?:: ?[\w<>\[\], |]+)? = .*[;{(\[,][ \t]*$",
+        r"(?:export )?(?:const|let|var) [{\[][\w$, :]*[}\]] = ",
+        r"import .* from ['\"]",
+        r"export (?:default|const|class|interface|type)\b",
+        r"(?:export )?interface \w+(?: extends [\w, ]+)? \{",
+        r"console\.\w+\(.*\);?[ \t]*$",
+        r".*=> ?[{(][ \t]*$",
+    ),
+    Kind.BRACES: (
+        r"# ?include ?[<\"]",
+        r"(?:public|private|protected|static|abstract)(?: \S+)*?(?: \w+\(| \S+ \w+ ?[=;{])",
+        r"(?:const )?(?:int|void|char|float|double|bool|long|unsigned|auto|String)\b[^(=;\n]+[=(;]",
+        r"package [\w.]+;?[ \t]*$",
+        r"func (?:\([\w *]+\) )?\w+\(",
+        r"(?:pub(?:\(crate\))? )?(?:async )?fn \w+[<(]",
+        r"using (?:namespace )?[\w.]+;",
+        r"(?:let mut|impl|struct|enum|trait|namespace) [\w<> ]+",
+    ),
+}  # fmt: skip
+_SIGNS = {
+    kind: re.compile(r"^[ \t]*(?:" + "|".join(signs) + ")", re.MULTILINE)
+    for kind, signs in _STRONG.items()
+}
+_LINE_ENDS = re.compile(r"[;{}][ \t]*$", re.MULTILINE)
+_SQL = re.compile(
+    r"(?:SELECT\b[^;]*\bFROM\b|INSERT INTO |UPDATE [\w.\"`]+ SET |DELETE FROM |ALTER TABLE "
+    r"|(?:CREATE|DROP) (?:OR REPLACE |UNIQUE |TEMP(?:ORARY)? )?(?:TABLE|VIEW|INDEX) "
+    r"|WITH (?:RECURSIVE )?\w+ AS \()"
+)
+_SHEBANG = re.compile(r"#!\s*/\S*(?:[ /](?P<python>python[\d.]*)|[ /](?:ba|da|z|k)?sh)\b")
+_PROMPT = re.compile(r"\$ [a-z./~]")
+_DIFF_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_DIFF_HEAD = re.compile(r"^(?:diff --git |--- \S)", re.MULTILINE)
+_MARKUP = re.compile(r"<(?:\?xml\b|!doctype\b|!--|([a-z][\w:.-]*)[\s/>])", re.IGNORECASE)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+
+_ASIDE = re.compile(
+    r'"""[\s\S]*?(?:"""|\Z)' + r"|'''[\s\S]*?(?:'''|\Z)" + r"|/\*[\s\S]*?(?:\*/|\Z)"
+    r'|"[^"\n]*"|^[ \t]*(?:#|//|--).*|[ \t](?:#|//|--)[ \t].*',
+    re.MULTILINE,
+)
+"""Comments and strings of code, where prose has its place."""
+_LISTED = re.compile(r"(?:[-*•]|\d{1,3}[.)]) \w")
+_STATEMENT = re.compile(
+    r"(?:from [\w.]+ import\b|import [\w., ]+$|(?:return|yield|raise|throw|del|global|assert)\b"
+    r"|(?:if|elif|while|with|for|class|async|else if)\b.*:$)"
+)
+_CODE_MARK = re.compile(r"[=(){}\[\]<>;|\\+*/@$]|\w\.\w|->")
+_SENTENCE = re.compile(r"[A-Z“'(][\w’'-]*,?(?: [\w’'(),:–-]+){6,}[.?!:]?$")
+_WORD_RUN = re.compile(r"[^\W\d_a-zA-Z]{8}")
+"""Letters of a script without spaces between words, or of one that code is not written in."""
+
+
+@lru_cache(maxsize=64)
+def kind_of(text: str) -> Kind:
+    """The kind of a whole text."""
+    text = text.strip()
+    if is_json(text):
+        return Kind.JSON
+    head = text[:_HEAD].replace("\r\n", "\n")
+    if _DIFF_HUNK.search(head) and _DIFF_HEAD.search(head):
+        return Kind.DIFF
+    if _is_markup(head, text):
+        return Kind.MARKUP
+    if _FENCE.search(head):
+        return Kind.TEXT
+    return _code(head)
+
+
+def fence_kind(word: str, body: str) -> Kind:
+    """The kind of a fenced block: by its word, or where it has none by its signs."""
+    return _FENCE_KINDS.get(word.lower(), Kind.TEXT) if word else kind_of(body)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is one whole JSON array or object."""
+    if not (text[:1] in ("{", "[") and text[-1:] in ("}", "]") and len(text) <= _LONGEST_JSON):
+        return False
+    try:
+        # Numbers are not needed, and long ones are refused by int.
+        json.loads(text, parse_int=len, parse_float=len)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_markup(head: str, text: str) -> bool:
+    """One element, or a document, from the first character to the last."""
+    found = _MARKUP.match(head)
+    if not found or not text.endswith(">"):
+        return False
+    name = found[1]
+    return name is None or text.endswith((f"</{name}>", "/>")) or "</" in text[-200:]
+
+
+def _code(head: str) -> Kind:
+    shebang = _SHEBANG.match(head)
+    if shebang:
+        return Kind.PYTHON if shebang["python"] else Kind.SHELL
+    if _SQL.match(head) and re.search(r"[=*;(]", head) and not _has_prose(head):
+        return Kind.SQL
+    lines = [line for line in head.split("\n") if line.strip()]
+    if _PROMPT.match(head) and all(line.startswith(("$ ", "> ", "#")) for line in lines):
+        return Kind.SHELL
+    counts = {kind: sum(1 for _ in signs.finditer(head)) for kind, signs in _SIGNS.items()}
+    kind = max(counts, key=lambda name: counts[name])
+    if not counts[kind] or len(lines) < 2 or _has_prose(head):
+        return Kind.TEXT
+    if kind is not Kind.PYTHON and not _LINE_ENDS.search(head):
+        return Kind.TEXT
+    return kind
+
+
+def _has_prose(head: str) -> bool:
+    """Whether a line outside comments and strings reads like prose: one is enough."""
+    return any(_is_prose(line.rstrip()) for line in _ASIDE.sub("", head).split("\n"))
+
+
+def _is_prose(line: str) -> bool:
+    if line[:1] in ("", " ", "\t"):
+        # What is indented goes on from a line that is not.
+        return False
+    if _LISTED.match(line) or _WORD_RUN.search(line):
+        return True
+    if line.count(" ") < 3 or _STATEMENT.match(line):
+        return False
+    return bool(not _CODE_MARK.search(line) or _SENTENCE.match(line))

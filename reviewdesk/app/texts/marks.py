@@ -1,0 +1,108 @@
+"""Inks for prose with Markdown in it, and for diffs. Every character stays where it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+
+from reviewdesk.app.texts.code import code_spans
+from reviewdesk.app.texts.inked import Inked, Span
+from reviewdesk.app.texts.jsons import json_inked
+from reviewdesk.app.texts.kinds import Kind, fence_kind
+from reviewdesk.app.themes import Ink
+
+_HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
+_DIFF_HANG = re.compile(r"[-+]? *")
+
+_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}) *(?P<word>[^\s`{]*)[^\n`]*$", re.MULTILINE)
+_PROSE = re.compile(
+    r"(?P<strong>^ {0,3}#{1,6} [^\n]+|\*\*(?=[^\s*])[^*\n]+(?<=\S)\*\*)"
+    r"|(?P<emphasis>(?<![\w*])\*(?=[^\s*])[^*\n]+(?<=\S)\*(?![\w*])"
+    r"|(?<![\w_])_(?=[^\s_])[^_\n]+(?<=\S)_(?!\w))"
+    r"|(?P<code>`[^`\n]+`)"
+    r"|(?P<muted>^ *(?:[-*+•]|\d{1,3}[.)])(?= )|^ {0,3}(?:>+|[-*_]{3,}$))",
+    re.MULTILINE,
+)
+_INKS = {"strong": Ink.STRONG, "emphasis": Ink.EMPHASIS, "code": Ink.CODE, "muted": Ink.MUTED}
+
+_DIFF_START = re.compile(r"^(?:diff --git |Index: |--- \S)", re.MULTILINE)
+_DIFF_LINE = re.compile(
+    r"^(?:(?P<head>(?:diff|index|Index:|---|\+\+\+|new|deleted|rename|similarity) [^\n]*)"
+    r"|(?P<hunk>@@[^\n]*)|(?P<added>\+[^\n]*)|(?P<gone>-[^\n]*)|(?P<note>\\ [^\n]*))$",
+    re.MULTILINE,
+)
+_DIFF_INKS = {
+    "head": Ink.STRONG,
+    "hunk": Ink.KEYWORD,
+    "added": Ink.PASS,
+    "gone": Ink.FAIL,
+    "note": Ink.MUTED,
+}
+
+
+def text_inked(shown: str, before: str = "") -> Inked:
+    """Prose or Markdown; a fence left open in the text ``before`` goes on."""
+    return Inked(shown, tuple(_text_spans(shown, before)), _HANG)
+
+
+def diff_inked(shown: str, *, started: bool = False) -> Inked:
+    """A unified diff, with prose before its first header unless the page ``started`` within."""
+    found = None if started else _DIFF_START.search(shown)
+    start = found.start() if found else 0
+    spans = [*_prose(shown, 0, start), *_diff(shown, start)]
+    return Inked(shown, tuple(spans), _DIFF_HANG, 1)
+
+
+def _text_spans(text: str, before: str) -> Iterator[Span]:
+    at, opened = 0, _left_open(before)
+    if opened:
+        at = yield from _fenced(text, 0, *opened)
+    while at < len(text):
+        fence = _FENCE.search(text, at)
+        yield from _prose(text, at, fence.start() if fence else len(text))
+        if not fence:
+            return
+        yield fence.start(), fence.end(), Ink.MUTED
+        at = yield from _fenced(text, fence.end(), fence["fence"], fence["word"])
+
+
+def _fenced(text: str, start: int, mark: str, word: str) -> Generator[Span, None, int]:
+    """The block from ``start``; the generator's value is where the prose goes on."""
+    shut = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE).search(text, start)
+    end = shut.start() if shut else len(text)
+    body = text[start:end]
+    for first, last, ink in _block(body, fence_kind(word, body)):
+        yield start + first, start + last, ink
+    if shut:
+        yield shut.start(), shut.end(), Ink.MUTED
+    return shut.end() if shut else len(text)
+
+
+def _block(body: str, kind: Kind) -> Iterator[Span]:
+    if kind is Kind.JSON:
+        yield from json_inked(body, lay=False).spans
+    elif kind is Kind.DIFF:
+        yield from _diff(body, 0)
+    elif kind is not Kind.TEXT:
+        yield from code_spans(body, kind)
+
+
+def _left_open(before: str) -> tuple[str, str] | None:
+    """The fence that a text opens and does not close."""
+    opened: tuple[str, str] | None = None
+    for fence in _FENCE.finditer(before):
+        if opened is None:
+            opened = fence["fence"], fence["word"]
+        elif not fence["word"] and fence["fence"].startswith(opened[0]):
+            opened = None
+    return opened
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[Span]:
+    for match in _PROSE.finditer(text, start, end):
+        yield *match.span(), _INKS[match.lastgroup or "muted"]
+
+
+def _diff(text: str, start: int) -> Iterator[Span]:
+    for match in _DIFF_LINE.finditer(text, start):
+        yield *match.span(), _DIFF_INKS[match.lastgroup or "note"]

@@ -1,0 +1,208 @@
+"""Inks: no character is lost or moved but JSON's white space, and the inks mean what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.app.texts.code import code
+from reviewdesk.app.texts.inked import Inked, rows
+from reviewdesk.app.texts.jsons import json_inked
+from reviewdesk.app.texts.kinds import Kind
+from reviewdesk.app.texts.marks import diff_inked, text_inked
+from reviewdesk.app.themes import Ink
+
+ATOMS = [
+    *'"\'`{}[],:#*_-+<>&;=()\\\n ', "abc", "12", "def ", "```", "```python\n", "~~~\n", "/*", "*/",
+    "--", "@@ -1 +1 @@\n", "--- a\n", "<!--", "1. ", "日本",
+]  # fmt: skip
+MESS = st.lists(st.sampled_from(ATOMS), max_size=40).map("".join)
+CODES = [kind for kind in Kind if kind not in (Kind.TEXT, Kind.JSON, Kind.DIFF)]
+
+
+def inked(found: Inked, ink: Ink) -> list[str]:
+    return [found.text[start:end] for start, end, name in found.spans if name == ink]
+
+
+def hold(found: Inked) -> None:
+    """The inks lie in order and within the text, and the rows are the text."""
+    assert all(0 <= start < end <= len(found.text) for start, end, _ in found.spans)
+    assert all(one[1] <= two[0] for one, two in pairwise(found.spans))
+    lines = list(rows(found))
+    assert "\n".join(row.text for row in lines) == found.text
+    painted = [
+        (row.text[start:end], ink) for row in lines for start, end, ink in row.spans if end > start
+    ]
+    expected = [
+        (part, ink)
+        for start, end, ink in found.spans
+        for part in found.text[start:end].split("\n")
+        if part
+    ]
+    assert painted == expected
+
+
+@given(MESS)
+def test_no_text_is_changed(text: str) -> None:
+    every = [code(text, kind) for kind in CODES]
+    every += [text_inked(text), diff_inked(text), diff_inked(text, started=True)]
+    for found in [*every, json_inked(text, lay=False)]:
+        assert found.text == text
+        hold(found)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30
+)
+_WHITE = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
+
+
+def bare(text: str) -> str:
+    """JSON without the white space between its tokens."""
+    return _WHITE.sub(lambda match: match[1] or "", text)
+
+
+@given(VALUES, st.booleans(), st.integers(0, 400))
+def test_indenting_json_keeps_every_token(value: object, spaced: bool, at: int) -> None:
+    text = json.dumps([value], separators=(", ", ": ") if spaced else (",", ":"))
+    found = json_inked(text, lay=True)
+    assert bare(found.text) == bare(text)
+    hold(found)
+    # The same in two pages, wherever the cut falls: within a string, an escape, a number.
+    at %= len(text)
+    pages = [json_inked(text[:at], lay=True), json_inked(text[at:], text[:at], lay=True)]
+    for page in pages:
+        hold(page)
+    assert bare(pages[0].text.rstrip() + pages[1].text.lstrip()) == bare(text)
+
+
+def test_json_is_indented_token_by_token() -> None:
+    long = "x" * 40
+    text = f'{{"a":1.50e+01,"a":"\\u00e9\\"","list":[1,2],"{long}":{{}},"n":[{{"{long}":null}}]}}'
+    found = json_inked(text, lay=True)
+    assert found.text.split("\n") == [
+        "{",
+        '  "a": 1.50e+01,',
+        '  "a": "\\u00e9\\"",',
+        '  "list": [1, 2],',
+        f'  "{long}": {{}},',
+        '  "n": [',
+        "    {",
+        f'      "{long}": null',
+        "    }",
+        "  ]",
+        "}",
+    ]
+    names = ['"a"', '"a"', '"list"', f'"{long}"', '"n"', f'"{long}"']
+    assert inked(found, Ink.NAME) == names
+    assert inked(found, Ink.STRING) == ['"\\u00e9\\""']
+    assert inked(found, Ink.NUMBER) == ["1.50e+01", "1", "2", "null"]
+
+
+def test_a_page_of_json_goes_on_where_the_one_before_ended() -> None:
+    text = json.dumps({"k" * 50: ["one, two", "x" * 50]})
+    at = text.index("two")
+    found = json_inked(text[at:], text[:at], lay=True)
+    # Two levels are open: the rest of the string, then its neighbour at the same depth.
+    assert found.text.split("\n") == ['two",', '    "' + "x" * 50 + '"', "  ]", "}"]
+    assert inked(found, Ink.STRING) == ['two"', '"' + "x" * 50 + '"']
+
+
+def test_a_page_that_starts_within_an_escape() -> None:
+    text = '["a\\"b, ' + "c" * 50 + '", 1]'
+    at = text.index("\\") + 1
+    assert inked(json_inked(text[at:], text[:at], lay=True), Ink.NUMBER) == ["1"]
+
+
+def test_depth_is_indented_up_to_a_bound() -> None:
+    text = "[" * 100 + '"' + "x" * 60 + '"' + "]" * 100
+    lines = json_inked(text, lay=True).text.split("\n")
+    # A hundred levels would be two hundred columns; 24 levels are 48.
+    assert max(len(line) - len(line.lstrip()) for line in lines) == 48
+
+
+def test_markdown() -> None:
+    text = (
+        "# Title\n\nSome **bold** and *slanted* and `code`.\n- item\n2. two\n> said\n"
+        "snake_case_name, 2 * 3 * 4, a*b*c, __init__ and ** alone **\n"
+    )
+    found = text_inked(text)
+    assert inked(found, Ink.STRONG) == ["# Title", "**bold**"]
+    assert inked(found, Ink.EMPHASIS) == ["*slanted*"]
+    assert inked(found, Ink.CODE) == ["`code`"]
+    assert inked(found, Ink.MUTED) == ["-", "2.", ">"]
+    assert [row.hang for row in rows(found)] == [0, 0, 0, 2, 3, 2, 0, 0]
+
+
+def test_a_fence_is_inked_by_its_language_and_nothing_else_is() -> None:
+    text = (
+        "def is a word\n```python\ndef f():\n  return 1\n```\nreturn it\n~~~\nplain # text\n~~~\n"
+    )
+    found = text_inked(text)
+    assert inked(found, Ink.KEYWORD) == ["def", "return"]
+    assert inked(found, Ink.NAME) == ["f"]
+    assert inked(found, Ink.MUTED) == ["```python", "```", "~~~", "~~~"]
+    assert inked(found, Ink.COMMENT) == []
+    assert found.spans[1][0] == text.index("def f")
+
+
+def test_a_fence_left_open_goes_on_on_the_next_page() -> None:
+    before = "~~~\n```\n~~~\nHere:\n````js\nlet a = 1;\n```\n"
+    found = text_inked("let b = 2;\n````\nlet it be\n", before)
+    assert inked(found, Ink.KEYWORD) == ["let"]
+    assert inked(found, Ink.MUTED) == ["````"]
+    assert inked(text_inked("let b = 2;\n", before + "````\n"), Ink.KEYWORD) == []
+
+
+def test_a_diff_keeps_its_signs() -> None:
+    text = (
+        "- a list\n\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ f\n"
+        " same\n-old\n+new\n\\ No newline"
+    )
+    found = diff_inked(text)
+    assert inked(found, Ink.FAIL) == ["-old"]
+    assert inked(found, Ink.PASS) == ["+new"]
+    assert inked(found, Ink.STRONG) == ["diff --git a/x b/x", "--- a/x", "+++ b/x"]
+    assert inked(found, Ink.KEYWORD) == ["@@ -1,2 +1,2 @@ f"]
+    # The list before the first header is prose.
+    assert inked(found, Ink.MUTED) == ["-", "\\ No newline"]
+    assert inked(diff_inked("-old", started=True), Ink.FAIL) == ["-old"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "ink", "expected"),
+    [
+        (Kind.PYTHON, "class A:  # a 'note'\n", Ink.COMMENT, ["# a 'note'"]),
+        (Kind.PYTHON, "class A:\n", Ink.NAME, ["A"]),
+        (Kind.PYTHON, "x = '# no' + 1_0.5e3", Ink.STRING, ["'# no'"]),
+        (Kind.PYTHON, "x = '# no' + 1_0.5e3", Ink.NUMBER, ["1_0.5e3"]),
+        (Kind.PYTHON, "x2 = None", Ink.NUMBER, ["None"]),
+        (Kind.PYTHON, 'a = """x\n\'y"""', Ink.STRING, ['"""x\n\'y"""']),
+        (Kind.PYTHON, "it = 'open\nif it", Ink.KEYWORD, ["if"]),
+        (Kind.SCRIPT, "`a ${b}\n` // c", Ink.STRING, ["`a ${b}\n`"]),
+        (Kind.SCRIPT, "`a` // c", Ink.COMMENT, ["// c"]),
+        (Kind.BRACES, "fn f<'a>(x: &'a str)", Ink.STRING, []),
+        (Kind.BRACES, "char c = '\\n';", Ink.STRING, ["'\\n'"]),
+        (Kind.BRACES, "/* a\n b */ int x", Ink.COMMENT, ["/* a\n b */"]),
+        (Kind.SQL, "select a From b -- c", Ink.KEYWORD, ["select", "From"]),
+        (Kind.SQL, "select a From b -- c", Ink.COMMENT, ["-- c"]),
+        (Kind.SHELL, "echo $#a # b", Ink.COMMENT, ["# b"]),
+        (Kind.CONFIG, "- a: 1\nb.c = 'x'\n[d]\n", Ink.NAME, ["- a", "b.c", "[d]"]),
+        (Kind.MARKUP, '<a href="x">b &amp; c</a>', Ink.NAME, ["<a", ">", "</a", ">"]),
+        (Kind.MARKUP, '<a href="x">b &amp; c</a>', Ink.STRING, ['"x"']),
+        (Kind.MARKUP, "<!-- <b> --><i/>", Ink.COMMENT, ["<!-- <b> -->"]),
+    ],
+)
+def test_code(kind: Kind, text: str, ink: Ink, expected: list[str]) -> None:
+    assert inked(code(text, kind), ink) == expected
+
+
+def test_code_hangs_under_its_indentation() -> None:
+    assert [row.hang for row in rows(code("a\n    b", Kind.PYTHON))] == [2, 6]
+    assert [row.hang for row in rows(diff_inked("+    b", started=True))] == [6]
