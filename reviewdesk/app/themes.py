@@ -1,4 +1,4 @@
-"""Inks: the semantic styles that the painters name, and the themes that give them colours."""
+"""Inks: the semantic styles that the painters name, and how a theme gives them colours."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from enum import StrEnum
 from textual.color import Color
 from textual.style import Style
 from textual.theme import Theme
+
+from reviewdesk.app.colours import (
+    ANSI_DARK,
+    ANSI_LIGHT,
+    COLOURLESS,
+    DESK,
+    DESK_LIGHT,
+    HIGH_CONTRAST,
+)
+from reviewdesk.app.contrast import legible
 
 
 class Ink(StrEnum):
@@ -26,6 +36,14 @@ class Ink(StrEnum):
     BIG_PASS = "big-pass"
     BIG_FAIL = "big-fail"
     BIG_WARN = "big-warn"
+    FOUND = "found"
+    EMPHASIS = "emphasis"
+    CODE = "code"
+    KEYWORD = "keyword"
+    STRING = "string"
+    NUMBER = "number"
+    COMMENT = "comment"
+    NAME = "name"
 
 
 _VARIABLES = {
@@ -41,76 +59,92 @@ _VARIABLES = {
     Ink.BIG_PASS: "desk-pass",
     Ink.BIG_FAIL: "desk-fail",
     Ink.BIG_WARN: "desk-warn",
+    Ink.FOUND: "desk-found",
+    Ink.EMPHASIS: "desk-strong",
+    Ink.CODE: "desk-name",
+    Ink.KEYWORD: "desk-keyword",
+    Ink.STRING: "desk-string",
+    Ink.NUMBER: "desk-number",
+    Ink.COMMENT: "desk-muted",
+    Ink.NAME: "desk-name",
 }
 _BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
-_BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN})
-_FAINT = frozenset({Ink.MUTED, Ink.RULE})
+_BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
+_FAINT = frozenset({Ink.MUTED, Ink.RULE, Ink.COMMENT})
+_SLANTED = frozenset({Ink.EMPHASIS})
+_GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
+TEXT_CONTRAST, RULE_CONTRAST = 4.5, 1.5
+"""The least contrast of an ink on every surface of its theme; a rule is no text."""
 
-DESK = Theme(
-    name="desk",
-    primary="#7aa2c8",
-    secondary="#8f9fb3",
-    accent="#d9b36c",
-    warning="#e0b25c",
-    error="#e58a7b",
-    success="#8fc9a0",
-    foreground="#dcdfe4",
-    background="#14171c",
-    surface="#191d24",
-    panel="#21262f",
-    variables={
-        "desk-strong": "#f4f6f8",
-        "desk-muted": "#8b95a3",
-        "desk-rule": "#3a424e",
-        "desk-head": "#9db9d6",
-        "desk-pass": "#8fc9a0",
-        "desk-fail": "#f0917f",
-        "desk-warn": "#e0b25c",
-        "desk-note": "#b9a7dc",
-        "desk-cursor": "#2c3543",
-        "desk-bar": "#1d222a",
-        "footer-key-foreground": "#9db9d6",
-        "scrollbar": "#3a424e",
-        "scrollbar-hover": "#566173",
-        "scrollbar-active": "#7aa2c8",
-        "scrollbar-background": "#14171c",
-        "scrollbar-background-hover": "#14171c",
-        "scrollbar-background-active": "#14171c",
-    },
-)
-
-_ANSI = {
-    "desk-strong": "ansi_default",
-    "desk-muted": "ansi_default",
-    "desk-rule": "ansi_default",
-    "desk-head": "ansi_cyan",
-    "desk-pass": "ansi_green",
-    "desk-fail": "ansi_red",
-    "desk-warn": "ansi_yellow",
-    "desk-note": "ansi_magenta",
-    "desk-cursor": "ansi_default",
-    "desk-bar": "ansi_default",
+THEMES = {
+    "desk": "dark",
+    "desk-light": "paper",
+    "ansi-dark": "16 colours on black",
+    "ansi-light": "16 colours on white",
+    "high-contrast": "black and white",
 }
+"""The themes that the palette offers with a word for each, the default first."""
+OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
+"""The themes to register; two of them replace Textual's own of the same name."""
+
+STYLES = """
+CommandPalette > .command-palette--help-text { color: $desk-muted; text-style: not bold; }
+CommandPalette:ansi > .command-palette--help-text { color: transparent; text-style: dim not bold; }
+OptionList > .option-list--option-disabled { color: $desk-muted; }
+ModalScreen:ansi { background: transparent; }
+ModalScreen:ansi > Vertical { background: ansi_default; }
+ModalScreen:ansi > Vertical, .-theme-high-contrast ModalScreen > Vertical {
+    border: solid $foreground; padding: 0; }
+Prompt:ansi > Vertical, .-theme-high-contrast Prompt > Vertical {
+    border: none; border-top: solid $foreground; }
+NoteDialog:ansi > Vertical, .-theme-high-contrast NoteDialog > Vertical {
+    border: none; border-top: solid $foreground; height: 9; }
+Tooltip:ansi, Toast:ansi { background: ansi_default; border: solid $foreground; padding: 0 1; }
+Input:ansi > .input--cursor, TextArea:ansi .text-area--cursor {
+    color: ansi_default; background: ansi_default; text-style: reverse; }
+TextArea:ansi .text-area--selection {
+    background: $input-selection-background; text-style: not reverse; }
+"""
+"""What the widgets need beside the variables of a theme."""
 
 
-THEMES = ("desk", "ansi-dark", "ansi-light")
-"""The themes that the palette offers, the default first."""
+def fallback(color_system: str | None) -> str:
+    """The theme where none was chosen; with 16 colours the shades of ``desk`` run together."""
+    return HIGH_CONTRAST.name if color_system == "standard" else DESK.name
 
 
-def variable_defaults(*, ansi: bool) -> dict[str, str]:
-    """Values of our variables for themes that do not set them."""
-    if ansi:
-        return dict(_ANSI)
-    return {name: value for name, value in DESK.variables.items() if name.startswith("desk-")}
+def variable_defaults(theme: Theme) -> dict[str, str]:
+    """Values of our variables for a theme that does not set them."""
+    if theme.ansi:
+        ours = ANSI_DARK if theme.dark else ANSI_LIGHT
+    else:
+        ours = DESK if theme.dark else DESK_LIGHT
+    found = {"desk-cursor-style": "none"}
+    found |= {
+        name: value
+        for source in (DESK, ours)
+        for name, value in source.variables.items()
+        if name.startswith("desk-")
+    }
+    if not theme.ansi:
+        colours = theme.to_color_system().generate()
+        found |= {"desk-bar": colours["surface"], "desk-cursor": colours["panel"]}
+    return found
 
 
 def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
-    """Every ink as a style. Without colours of its own, a 16-colour theme dims what is faint."""
+    """Every ink as a style that reads on every surface of the theme.
+
+    Without colours of its own, a 16-colour theme dims what is faint.
+    """
+    grounds = [] if ansi else [Color.parse(variables[name]) for name in _GROUNDS]
     styles: dict[str, Style] = {Ink.TEXT.value: Style.null()}
     for ink, variable in _VARIABLES.items():
+        least = RULE_CONTRAST if ink is Ink.RULE else TEXT_CONTRAST
         styles[ink.value] = Style(
-            foreground=Color.parse(variables[variable]),
+            foreground=legible(Color.parse(variables[variable]), grounds, least),
             bold=True if ink in _BOLD else None,
+            italic=True if ink in _SLANTED else None,
             dim=True if ansi and ink in _FAINT else None,
             reverse=True if ink in _BLOCK else None,
         )

@@ -1,0 +1,37 @@
+"""No colour at all, for those who ask for none with ``NO_COLOR``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+_REVERSED = Style(reverse=True)
+
+
+class Colourless(LineFilter):
+    """Drops every colour on its way to the terminal, where Textual's own filter sends greys.
+
+    What stood out by its background stands out reversed: cursors, selections, chosen options.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same text, told apart by bold, dim, underlined and reversed alone."""
+        del background
+        return [
+            Segment(text, None if style is None else _plain(style), control)
+            for text, style, control in segments
+        ]
+
+
+@lru_cache(1024)
+def _plain(style: Style) -> Style:
+    raised = style.bgcolor is not None and not style.bgcolor.is_default
+    return style.without_color + _REVERSED if raised else style.without_color
+
+
+NO_COLOUR = (Colourless(),)
+"""The filters of a session without colour, in place of Textual's."""

@@ -1,0 +1,113 @@
+"""The legend: every short sign of the screen with its meaning, in the ink it is drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+
+from reviewdesk.app.paint import Lines, Piece, flow, heading, line, pad, paragraph
+from reviewdesk.app.paint_queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, MORE, TENTATIVE
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.verdict import Band, Decision
+
+TRUTHS: dict[Truth | None, str] = {
+    None: "no label",
+    Truth.PASS: "pass",
+    Truth.FAIL: "fail",
+    Truth.UNSURE: "can't tell",
+    Truth.DISPUTED: "reviewers differ",
+}
+CAME_OUT: dict[Decision | None, str] = {
+    Decision.PASS: "the panel passes it",
+    Decision.FAIL: "the panel fails it",
+    Decision.INCONCLUSIVE: "inconclusive",
+    Decision.ERROR: "the panel broke down",
+    None: "none stated",
+}
+AGREE = {Band.HIGH: "high agreement", Band.MEDIUM: "medium", Band.LOW: "low"}
+FLAGS = {
+    Flag.ESCALATED: "the report asks for a person; where it never says, its ballots do",
+    Flag.BIAS_WARNING: "the panel may agree for the wrong reason",
+    Flag.TRIMMED_DISSENT: "the trim left out a juror who disagreed with the verdict",
+    Flag.DISPUTE: "a disputed item: the whole panel goes to a person",
+    Flag.NO_VERDICT: "neither pass nor fail came of it",
+    Flag.MISMATCH: "what the report states does not follow from its own ballots",
+    Flag.REGIME_SENSITIVE: "quorum, mean, trimmed mean and median do not all decide alike",
+    Flag.DEGRADED: "jurors are missing, or too few for the trim",
+    Flag.PIVOTAL: "a single vote would turn the decision",
+    Flag.SPLIT: "votes on both sides",
+    Flag.DERIVED_LOW: "agreement recomputed from the ballots is low",
+    Flag.SAME_FAMILY: "a juror is of the generator's own model family",
+    Flag.SINGLE_JUROR: "one ballot only, so no agreement to speak of",
+}
+"""What each flag means for any verdict; the jury pane says why this one has it."""
+SIGNS: tuple[tuple[Piece, str], ...] = (
+    (("▸", Ink.KEY), "the current line of the queue"),
+    (("▶", Ink.STRONG), "the pane that has the keys"),
+    (("*", Ink.NOTE), "marked by you; behind a model family: one read from a longer list of names"),
+    (("◆", Ink.WARN), "asks for a person; of a juror: disagreed with the verdict and was trimmed"),
+    (("≠", Ink.WARN), "a rule that decides otherwise, a vote against its score, a mismatch"),
+    (("●", Ink.STRONG), "a juror's score that counted"),
+    (("○", Ink.MUTED), "a juror's score that was trimmed"),
+    (("2..9", Ink.STRONG), "so many scores in one place"),
+    (("│ ▲", Ink.STRONG), "the threshold"),
+    (("✓", Ink.PASS), "a check that passed; something saved"),
+    (("✗", Ink.FAIL), "a check that failed"),
+    (("–", Ink.MUTED), "a check without a result"),
+    (("⚠", Ink.WARN), "characters in the text that would not be seen"),
+    (("×", Ink.TEXT), "so many verdicts share this content, and its label"),
+    (("…", Ink.TEXT), "cut to fit"),
+)
+"""The signs of all panes."""
+
+_COLUMN = 8
+
+
+def legend_lines(width: int) -> Lines:
+    """Every sign by the place where it stands."""
+    return [
+        heading("LABELS", width),
+        *_facts(_labels(), width),
+        Content(""),
+        heading("DECISION AND AGREEMENT", width),
+        *_facts(((DECISIONS[made], text) for made, text in CAME_OUT.items()), width),
+        *_facts(((BANDS[band], text) for band, text in AGREE.items()), width),
+        Content(""),
+        heading("FLAGS", width),
+        *_list(_flags(), width),
+        Content(""),
+        heading("SIGNS", width),
+        *_list(SIGNS, width),
+    ]
+
+
+def _labels() -> Iterable[tuple[Piece, str]]:
+    for truth, text in TRUTHS.items():
+        mark, ink = LABELS[truth]
+        yield (mark, ink), text
+        if truth in {Truth.PASS, Truth.FAIL}:
+            yield (f"{mark}{TENTATIVE}", ink), f"{text}, tentative"
+    yield DEFERRED, "deferred"
+
+
+def _flags() -> Iterable[tuple[Piece, str]]:
+    for flag, short in SHORT.items():
+        yield (short, Ink.WARN if flag in LOUD else Ink.MUTED), FLAGS[flag]
+    yield (MORE, Ink.MUTED), "more flags than fit"
+
+
+def _facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
+    """Side by side, as many on a line as fit."""
+    return flow((line("  ", sign, f" {text}") for sign, text in signs), width, 2)
+
+
+def _list(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
+    """One below the other."""
+    lines: Lines = []
+    for (sign, ink), text in signs:
+        lead = (f"  {pad(sign, _COLUMN - 2)}", ink)
+        lines += paragraph(text, width, first=[lead], indent=_COLUMN)
+    return lines

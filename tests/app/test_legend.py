@@ -1,0 +1,89 @@
+"""The legend leaves nothing out that the painters draw."""
+
+from __future__ import annotations
+
+import ast
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+import reviewdesk.app
+from reviewdesk.app.paint_legend import AGREE, CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
+from reviewdesk.app.paint_queue import BANDS, DECISIONS, label_mark
+from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.records import QueueRow, Truth
+from reviewdesk.domain.verdict import Band, Decision
+
+PAINTERS = ("paint_queue", "paint_item", "paint_jury", "paint_numbers", "paint_frame")
+PLAIN = set("─−")
+"""What needs no legend: rules and the minus sign."""
+
+
+def drawn(width: int = 100) -> str:
+    return "\n".join(content.plain for content in legend_lines(width))
+
+
+def signs_of(name: str) -> set[str]:
+    """Every character beyond ASCII in the strings that a painter draws."""
+    tree = ast.parse((Path(reviewdesk.app.__path__[0]) / f"{name}.py").read_text("utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {
+        char
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
+        for char in node.value
+        if not char.isascii()
+    }
+
+
+def test_every_flag_is_there_with_its_meaning() -> None:
+    assert set(FLAGS) == set(SHORT) == set(Flag)
+    for flag, short in SHORT.items():
+        assert f"  {short:<6}{FLAGS[flag]}" in drawn()
+
+
+@pytest.mark.parametrize(
+    ("label", "tentative", "deferred"), [*product([None, *Truth], [False, True], [False, True])]
+)
+def test_every_label_mark_is_there_in_its_ink(
+    label: Truth | None, tentative: bool, deferred: bool
+) -> None:
+    row = QueueRow(
+        1, "id", "test", None, None, None, None, Flag(0), "", False, label, tentative, deferred
+    )
+    mark, ink = label_mark(row)
+    said = "deferred" if label is None and deferred else TRUTHS[label]
+    [line] = [content for content in legend_lines(200) if f"  {mark} {said}" in content.plain]
+    at = line.plain.index(f"  {mark} {said}") + 2
+    assert (at, at + len(mark), str(ink)) in [tuple(span) for span in line.spans]
+
+
+def test_every_decision_and_band_is_there() -> None:
+    assert set(CAME_OUT) == set(DECISIONS) == {None, *Decision}
+    assert set(AGREE) == set(BANDS) - {None} == set(Band)
+    for made, said in CAME_OUT.items():
+        assert f"{DECISIONS[made][0]} {said}" in drawn()
+    for band, said in AGREE.items():
+        assert f"{BANDS[band][0]} {said}" in drawn()
+
+
+@pytest.mark.parametrize("name", PAINTERS)
+def test_every_sign_of_the_painters_is_there(name: str) -> None:
+    found = signs_of(name) - PLAIN
+    assert found
+    assert found <= set(drawn())
+
+
+def test_signs_are_named_once() -> None:
+    names = [sign for (sign, _), _ in SIGNS]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("width", [*range(1, 90), 100, 139, 160])
+def test_it_folds_at_every_width_and_loses_no_word_from_36_on(width: int) -> None:
+    lines = legend_lines(width)
+    assert max(cell_len(content.plain) for content in lines) <= width
+    if width >= 36:
+        assert drawn(width).replace("─", "").split() == drawn(300).replace("─", "").split()

@@ -1,0 +1,123 @@
+"""Without colour, and with sixteen: what the real program sends to a real terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+
+from reviewdesk.app.colourless import Colourless
+from reviewdesk.errors import ReviewDeskError
+from tests.app.appkit import open_run, report, staged, verdict
+from tests.app.test_theme_screens import SCENES
+from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until
+from tests.helpers import environment
+
+SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
+PLAIN = {b"", b"0", b"1", b"2", b"3", b"4", b"7"}
+"""Reset, bold, dim, italic, underlined, reversed."""
+CURSOR = re.compile(rb"\x1b\[([0-9;]*)m" + "▸".encode())
+PALETTE, CLOSE = b"\x10", b"\x11"
+
+
+def visited(tmp_path: Path, **more: str) -> bytes:
+    """Everything a terminal gets, narration included, while the desk and its palette open."""
+    ours, theirs = pty.openpty()
+    kept = environment(tmp_path / "desk.db")
+    for name in ("NO_COLOR", "COLORTERM"):
+        kept.pop(name, None)
+    app = subprocess.Popen(
+        [sys.executable, "-m", "reviewdesk", "open", str(SAMPLE)],
+        env=kept | {"TERM": "xterm-256color", "COLUMNS": "160", "LINES": "48"} | more,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    try:
+        seen = read_until(ours, b"population")
+        os.write(ours, PALETTE)
+        seen += read_until(ours, b"Search for commands")
+        os.write(ours, CLOSE)
+        seen += read_until(ours, b"log head")
+        assert app.wait(PATIENCE) == 0
+    finally:
+        app.kill()
+        app.wait()
+        os.close(ours)
+    assert b"Search for commands" in seen
+    return seen
+
+
+def test_no_colour_means_no_colour_code(tmp_path: Path) -> None:
+    seen = visited(tmp_path, NO_COLOR="1", COLORTERM="truecolor")
+    codes = {code for match in SGR.findall(seen) for code in re.split(rb"[;:]", match)}
+    assert codes <= PLAIN
+    # The cursor line and the chosen option of the palette are told by reversing.
+    assert b"7" in codes
+    assert CURSOR.findall(seen)
+    assert all(b"7" in match.split(b";") for match in CURSOR.findall(seen))
+
+
+def test_sixteen_colours_are_not_exceeded_and_show_the_cursor(tmp_path: Path) -> None:
+    seen = visited(tmp_path, TERM="xterm")
+    codes = {code for match in SGR.findall(seen) for code in re.split(rb"[;:]", match)}
+    assert not codes & {b"38", b"48"}
+    assert {b"31", b"32"} & codes or {b"91", b"92"} & codes
+    assert CURSOR.findall(seen)
+    assert all(b"7" in match.split(b";") for match in CURSOR.findall(seen))
+
+
+def test_an_empty_no_color_asks_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    from reviewdesk.app.app import ReviewApp
+    from reviewdesk.domain.records import View
+
+    app = ReviewApp(desk, run, view=View())
+    desk.close()
+    assert not app.no_color
+    assert app.theme == "desk"
+
+
+async def test_no_dialog_and_no_theme_brings_colour_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("REVIEWDESK_THEME", "desk")
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        for scene in SCENES:
+            await scene(stage)
+            for row in stage.app.screen._compositor.render_strips():
+                styles = [segment.style for segment in row if segment.style]
+                assert all(style.color is None and style.bgcolor is None for style in styles)
+            if stage.app.screen is not stage.review:
+                await stage.press("escape")
+        assert stage.app.theme == "no-color"
+        with suppress(ReviewDeskError):
+            stage.app.use_theme("desk-light")
+        assert stage.app.theme == "no-color"
+
+
+def test_what_stood_out_by_its_background_is_reversed() -> None:
+    ground = Color.parse("#000000")
+    style = Style.parse("bold red on blue")
+    [raised, flat, bare] = Colourless().apply(
+        [Segment("a", style), Segment("b", Style.parse("red on default")), Segment("c")], ground
+    )
+    assert raised == Segment("a", Style(bold=True, reverse=True))
+    assert flat == Segment("b", Style())
+    assert bare == Segment("c")

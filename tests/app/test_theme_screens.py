@@ -1,0 +1,126 @@
+"""What is on screen can be read in each of our themes: dialogs, fields, lists, selections."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.geometry import Region
+from textual.widget import Widget
+
+from reviewdesk.app.contrast import contrast
+from reviewdesk.app.screens.dialogs import Question
+from reviewdesk.app.widgets.lines import Pane
+from tests.app.appkit import WIDE, Stage, open_run, report, staged, verdict
+
+LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
+ROUNDING = 0.01
+"""Blended colours are cut to whole numbers."""
+RULED = range(0x2500, 0x25A0)
+"""Lines and blocks: no text."""
+
+
+async def review(stage: Stage) -> None:
+    await stage.press("J")
+
+
+async def order(stage: Stage) -> None:
+    await stage.press("o", "down")
+
+
+async def filtering(stage: Stage) -> None:
+    await stage.press("backslash", *"esc", "shift+left")
+
+
+async def filter_error(stage: Stage) -> None:
+    await stage.press("backslash", "x", "enter")
+
+
+async def note(stage: Stage) -> None:
+    await stage.press("c", *"abc", "shift+left")
+
+
+async def help_page(stage: Stage) -> None:
+    await stage.press("question_mark")
+
+
+async def palette(stage: Stage) -> None:
+    await stage.press("ctrl+p", *"la")
+    await stage.settle()
+    await stage.press("down")
+
+
+async def question(stage: Stage) -> None:
+    stage.app.push_screen(Question("Show what is hidden?", "A label is then not blind."))
+    await stage.settle()
+
+
+async def selection(stage: Stage) -> None:
+    pane = stage.review.query_one("#jury", Pane)
+    await stage.pilot.mouse_down(pane, offset=(1, 0))
+    await stage.pilot.hover(pane, offset=(30, 12))
+    await stage.pilot.mouse_up(pane, offset=(30, 12))
+
+
+async def toasts(stage: Stage) -> None:
+    for severity in ("information", "warning", "error"):
+        stage.app.notify("words", title="Title", severity=severity)
+    await stage.settle()
+
+
+SCENES: tuple[Callable[[Stage], Awaitable[None]], ...] = (
+    review, order, filtering, filter_error, note, help_page, palette, question, selection, toasts,
+)  # fmt: skip
+
+
+def leaves(stage: Stage) -> list[Region]:
+    """Where the widgets of the uppermost screen are that hold text."""
+    widgets = [
+        widget
+        for widget in stage.app.screen.walk_children(Widget)
+        if not widget.children and widget.is_on_screen and widget.visible and widget.region
+    ]
+    # The palette's icon is an emoji, which has colours of its own.
+    return [widget.region for widget in widgets if type(widget).__name__ != "SearchIcon"]
+
+
+def characters(stage: Stage) -> Iterator[tuple[str, Color, Color]]:
+    """Every character of those widgets, with its colour and the one below it."""
+    regions = leaves(stage)
+    for y, row in enumerate(stage.app.screen._compositor.render_strips()):
+        x = 0
+        for segment in row:
+            place, x = x, x + segment.cell_length
+            style = segment.style
+            text = [c for c in segment.text if c != " " and ord(c) not in RULED]
+            if not text or not any(region.contains(place, y) for region in regions):
+                continue
+            assert style is not None
+            assert style.color is not None
+            assert style.bgcolor is not None
+            pen, paper = (Color.from_rich_color(c) for c in (style.color, style.bgcolor))
+            for char in text:
+                yield char, pen, paper
+
+
+@pytest.mark.parametrize("name", LEAST)
+async def test_everything_on_screen_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("REVIEWDESK_THEME", name)
+    tagged = {"test": "t", "tags": ["x"]}
+    body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="fail", case=tagged)
+    desk, run = open_run(tmp_path / "d.db", report([body, verdict(2)]))
+    async with staged(desk, run, size=WIDE) as stage:
+        for scene in SCENES:
+            await scene(stage)
+            seen = 0
+            for char, pen, paper in characters(stage):
+                seen += 1
+                what = (scene.__name__, char, pen.hex, paper.hex)
+                assert contrast(pen, paper) >= LEAST[name] - ROUNDING, what
+            assert seen > 50, scene.__name__
+            if stage.app.screen is not stage.review:
+                await stage.press("escape")

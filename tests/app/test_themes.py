@@ -1,0 +1,181 @@
+"""Every theme can be read: its inks on its surfaces, and what the screens make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich._palettes import EIGHT_BIT_PALETTE
+from rich.color import ColorSystem
+from textual.color import Color
+from textual.theme import BUILTIN_THEMES, Theme
+
+from reviewdesk.app.colours import ANSI_DARK, ANSI_LIGHT, DESK, DESK_LIGHT, HIGH_CONTRAST
+from reviewdesk.app.contrast import contrast, legible
+from reviewdesk.app.themes import (
+    OWN,
+    THEMES,
+    Ink,
+    fallback,
+    ink_styles,
+    variable_defaults,
+)
+from tests.app.appkit import SMALL, open_run, report, staged, verdict
+
+PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]
+LEAST = {"desk": 4.5, "desk-light": 4.5, "high-contrast": 7.0}
+GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """What the app hands to the stylesheets."""
+    return variable_defaults(theme) | theme.to_color_system().generate() | theme.variables
+
+
+def colours(theme: Theme) -> dict[str, Color]:
+    """Every ink as the painters get it, the plain text among them."""
+    known = variables(theme)
+    inks = ink_styles(known, ansi=theme.ansi)
+    found = {name: style.foreground for name, style in inks.items() if style.foreground}
+    assert set(found) == {ink.value for ink in Ink} - {""}
+    return found | {"": Color.parse(known["foreground"])}
+
+
+def folded(colour: Color) -> Color:
+    """The colour as a terminal with 256 of them shows it."""
+    number = colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).number
+    assert number is not None
+    return Color(*EIGHT_BIT_PALETTE[number])
+
+
+# Black on white is the largest there is; #777777 is known as the grey that just misses 4.5 on
+# white and #767676 as the first that does not.
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [
+        ("#000000", "#ffffff", 21.0),
+        ("#ffffff", "#000000", 21.0),
+        ("#123456", "#123456", 1.0),
+        ("#777777", "#ffffff", 4.48),
+        ("#767676", "#ffffff", 4.54),
+    ],
+)
+def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
+    assert contrast(Color.parse(one), Color.parse(other)) == pytest.approx(ratio, abs=0.005)
+
+
+@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_every_ink_reads_on_every_surface(theme: Theme, ground: str) -> None:
+    under = Color.parse(variables(theme)[ground])
+    for name, ink in colours(theme).items():
+        least = 1.5 if name == Ink.RULE else LEAST[theme.name]
+        assert contrast(ink, under) >= least, (name, contrast(ink, under))
+        assert contrast(folded(ink), folded(under)) >= least, (name, "256 colours")
+
+
+@pytest.mark.parametrize("theme", PAINTED, ids=lambda theme: theme.name)
+def test_our_own_inks_are_drawn_as_they_are_written(theme: Theme) -> None:
+    found = colours(theme)
+    written = {
+        name: Color.parse(theme.variables[f"desk-{name}"])
+        for name in found
+        if f"desk-{name}" in theme.variables
+    }
+    assert written.keys() > {"strong", "muted", "rule", "pass", "fail"}
+    assert {name: found[name] for name in written} == written
+
+
+@pytest.mark.parametrize("name", [name for name, t in BUILTIN_THEMES.items() if not t.ansi])
+def test_inks_read_in_every_theme_that_can_be_picked(name: str) -> None:
+    theme = BUILTIN_THEMES[name]
+    known = variables(theme)
+    for ink, colour in colours(theme).items():
+        if not ink:
+            continue
+        for ground in GROUNDS:
+            ratio = contrast(colour, Color.parse(known[ground]))
+            assert ratio >= (1.5 if ink == Ink.RULE else 4.5), (ink, ground, ratio)
+
+
+def test_an_ink_is_moved_no_further_than_it_takes() -> None:
+    grey, white = Color.parse("#999999"), Color.parse("#ffffff")
+    moved = legible(grey, [white], 4.5)
+    # A tenth at a time towards black: #999999 has 2.85, three tenths are #6b6b6b with 5.33,
+    # and two tenths, #7a7a7a, have 4.29.
+    assert moved.hex == "#6B6B6B"
+    assert legible(moved, [white], 4.5) == moved
+    assert legible(Color.parse("ansi_green"), [white], 4.5) == Color.parse("ansi_green")
+
+
+# The sixteen colours of xterm and of the VGA text mode, which the Linux console has too.
+XTERM = (
+    "000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 "
+    "7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff"
+)
+VGA = (
+    "000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa "
+    "555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff"
+)
+PAIRS = ("block-cursor", "input-selection", "screen-selection")
+
+
+def shown(colour: Color, palette: str, plain: str) -> Color:
+    """A colour of the terminal's own, as the palette has it."""
+    assert colour.ansi is not None
+    return Color.parse(plain if colour.ansi < 0 else f"#{palette.split()[colour.ansi]}")
+
+
+@pytest.mark.parametrize("palette", [XTERM, VGA], ids=["xterm", "vga"])
+@pytest.mark.parametrize(("theme", "paper"), [(ANSI_DARK, "#000000"), (ANSI_LIGHT, "#ffffff")])
+def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: str) -> None:
+    ground, pen = Color.parse(paper), "#ffffff" if paper == "#000000" else "#000000"
+    for name, ink in colours(theme).items():
+        # The brown of VGA on black is the worst with 4.0; no palette's red or blue is worse.
+        assert contrast(shown(ink, palette, pen), ground) >= 3.9, name
+    for name in PAIRS:
+        pair = [
+            shown(Color.parse(theme.variables[f"{name}-{side}"]), palette, paper)
+            for side in ("foreground", "background")
+        ]
+        assert contrast(*pair) >= 4.5, name
+
+
+def test_sixteen_colours_are_the_terminals_own() -> None:
+    for theme in (ANSI_DARK, ANSI_LIGHT):
+        assert all(colour.ansi is not None for colour in colours(theme).values())
+        assert ink_styles(variables(theme), ansi=True)[Ink.MUTED].dim
+
+
+def test_the_palette_offers_themes_that_are_registered() -> None:
+    own = {theme.name for theme in OWN}
+    assert set(THEMES) <= own
+    assert next(iter(THEMES)) == "desk"
+    assert all(THEMES.values())
+
+
+def test_a_terminal_of_sixteen_colours_gets_a_theme_that_fits() -> None:
+    assert fallback("standard") == "high-contrast"
+    assert fallback("256") == fallback("truecolor") == fallback(None) == "desk"
+
+
+@pytest.mark.parametrize("name", ["ansi-dark", "ansi-light", "high-contrast", "no-color"])
+async def test_the_cursor_line_is_reversed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if name == "no-color":
+        monkeypatch.setenv("NO_COLOR", "1")
+    else:
+        monkeypatch.setenv("REVIEWDESK_THEME", name)
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("escape")
+        rows = [
+            [segment for segment in row if segment.text.strip()]
+            for row in stage.app.screen._compositor.render_strips()
+        ]
+        lines = [row for row in rows if "item/00" in "".join(part.text for part in row)]
+        reversed_ = [[bool(part.style and part.style.reverse) for part in row] for row in lines]
+        assert "▸" in lines[0][0].text
+        assert all(reversed_[0])
+        assert not any(reversed_[1])
