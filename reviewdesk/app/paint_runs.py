@@ -1,0 +1,221 @@
+"""The runs screen: a line for each loaded run, and all that is known of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.content import Content
+
+from reviewdesk.app.paint import (
+    Lines,
+    Piece,
+    clip,
+    cut,
+    heading,
+    inline,
+    line,
+    moment,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.paint_table import Section, facts, stack, table, two_columns
+from reviewdesk.app.themes import Ink
+from reviewdesk.desk.overview import RunDetails, RunLine
+from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.verdict import Decision
+
+_COLUMNS = {
+    "format": 9, "verdicts": 8, "flagged": 7, "labelled": 8, "failed": 6, "skipped": 7,
+    "loaded": 16, "day": 10,
+}  # fmt: skip
+_OPEN = (
+    ("format", "verdicts", "flagged", "labelled", "failed", "skipped", "loaded"),
+    ("verdicts", "flagged", "labelled", "failed", "skipped", "day"),
+    ("verdicts", "flagged", "labelled", "failed", "skipped"),
+    ("verdicts", "flagged", "labelled"),
+    ("verdicts", "labelled"),
+    (),
+)
+_BLIND = (
+    ("format", "verdicts", "labelled", "loaded"),
+    ("verdicts", "labelled", "day"),
+    ("verdicts", "labelled"),
+    (),
+)
+"""Which columns stand on the line: the first choice that leaves the name its room."""
+_NAME = 16
+_TITLES = {"day": "loaded"}
+
+
+def run_head(width: int, *, blind: bool) -> Content:
+    """The names of the columns of ``run_row``."""
+    shown = _shown(width, blind=blind)
+    return _line(
+        "    ",
+        ("run", Ink.MUTED),
+        {name: (_TITLES.get(name, name), Ink.MUTED) for name in shown},
+        width,
+    )
+
+
+def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: bool) -> Content:
+    """One run: ``current`` is under the cursor, ``chosen`` is the one being reviewed."""
+    run = found.run
+    values: dict[str, Piece] = {
+        "format": (clip(inline(run.format, 40), _COLUMNS["format"]), Ink.MUTED),
+        "verdicts": (str(run.verdicts), Ink.TEXT),
+        "flagged": (str(run.flagged), Ink.TEXT),
+        "labelled": (str(found.labelled), Ink.STRONG if found.labelled else Ink.MUTED),
+        "failed": (str(run.failed_ballots), Ink.WARN if run.failed_ballots else Ink.MUTED),
+        "skipped": (str(run.skipped), Ink.WARN if run.skipped else Ink.MUTED),
+        "loaded": (moment(run.loaded_at), Ink.MUTED),
+        "day": (moment(run.loaded_at)[:10], Ink.MUTED),
+    }
+    mark = f"{'▸' if current else ' '} {'●' if chosen else ' '} "
+    name: Piece = (inline(run.name, 300), Ink.STRONG if current or chosen else Ink.TEXT)
+    shown = _shown(width, blind=blind)
+    return _line(mark, name, {column: values[column] for column in shown}, width)
+
+
+def _shown(width: int, *, blind: bool) -> Sequence[str]:
+    choices = _BLIND if blind else _OPEN
+    fits = (columns for columns in choices if 4 + _NAME + _taken(columns) <= width)
+    return next(fits, ())
+
+
+def _taken(columns: Sequence[str]) -> int:
+    return sum(_COLUMNS[name] + 2 for name in columns)
+
+
+def _line(mark: str, name: Piece, values: Mapping[str, Piece], width: int) -> Content:
+    room = max(0, width - 4 - _taken(tuple(values)))
+    pieces: list[Piece | str] = [(mark, Ink.KEY), (pad(name[0], room), name[1])]
+    for column, (text, ink) in values.items():
+        left = column in {"format", "loaded", "day"}
+        pieces.append(("  " + pad(text, _COLUMNS[column], right=not left), ink))
+    return cut(line(*pieces), width)
+
+
+def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
+    """Everything about one run; a blind one leaves out what comes from its panels' answers."""
+    run = found.run
+
+    def section(title: str, pairs: list[tuple[str, str]], note: str = "") -> Section:
+        return lambda width: [heading(title, width, note), *facts(pairs, width)]
+
+    left = [
+        section("RUN", _file(found, blind=blind), inline(run.name, 300)),
+        section("REPORT", _report(found)),
+        section("LABELS", _labels(found)),
+        section("DESK", _desk(found, blind=blind)),
+    ]
+    if blind:
+        return stack([*left, lambda width: paragraph(_HIDDEN, width, Ink.NOTE)], width)
+    right = [
+        section("DECISIONS", _decisions(found)),
+        section("FLAGS", _flags(found), f"{run.flagged} verdicts to review"),
+        lambda width: _strata(found, width),
+    ]
+    return [*two_columns(left, right, width), Content(""), *_notes(run, width)]
+
+
+_HIDDEN = (
+    "Blind: flags, decisions, strata, ballots, skipped rows, notes and hashes are left out, for "
+    "they come from what the panels said."
+)
+
+
+def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
+    run = found.run
+    pairs = [
+        ("file", inline(run.file, 1000)),
+        ("format", inline(run.format, 80)),
+        ("loaded", f"{moment(run.loaded_at)} UTC"),
+        ("seed", inline(run.seed, 200)),
+        ("verdicts", str(run.verdicts)),
+    ]
+    if blind:
+        return pairs
+    return [
+        *pairs,
+        ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed"),
+        ("skipped rows", str(run.skipped)),
+        ("run hash", inline(run.hash, 80)),
+        ("file sha256", inline(found.file_hash, 80)),
+    ]
+
+
+def _report(found: RunDetails) -> list[tuple[str, str]]:
+    """What the head of the report says of all its verdicts, and what a person filled in."""
+    header = found.run.header
+    generator = header.get("generator") or {}
+    defaults = {**(header.get("defaults") or {})}
+    names = [generator.get("model"), generator.get("vendor")]
+    pairs = [
+        ("generator", ", ".join(inline(name, 200) for name in names if name) or "- not stated"),
+        ("defaults", _settings(defaults) or "- none stated"),
+    ]
+    if filled := _settings(found.filled):
+        pairs.append(("set by you", filled))
+    return pairs
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    said = {name: value for name, value in values.items() if value not in (None, {}, [])}
+    return ", ".join(f"{inline(name, 60)} {inline(value, 300)}" for name, value in said.items())
+
+
+def _labels(found: RunDetails) -> list[tuple[str, str]]:
+    labels = found.labels
+    return [
+        ("decided", f"{labels.decided} of {found.run.verdicts} (pass or fail)"),
+        ("can't tell", str(labels.unsure)),
+        ("disputed", str(labels.disputed)),
+        ("tentative", str(labels.tentative)),
+    ]
+
+
+def _decisions(found: RunDetails) -> list[tuple[str, str]]:
+    made = found.tally.decisions
+    return [
+        *((word.value, str(made.get(word, 0))) for word in Decision),
+        ("none", str(made.get(None, 0))),
+    ]
+
+
+def _flags(found: RunDetails) -> list[tuple[str, str]]:
+    carried = found.tally.flags
+    flags = [
+        (SHORT.get(flag, "?"), f"{carried[flag]}  {flag.label.replace('_', ' ')}")
+        for flag in Flag
+        if carried.get(flag)
+    ]
+    return flags or [("none", "no verdict carries a flag")]
+
+
+def _strata(found: RunDetails, width: int) -> Lines:
+    rows: list[list[Piece]] = [
+        [(one.name, Ink.TEXT), (str(one.size), Ink.TEXT), (str(one.audit or "-"), Ink.TEXT)]
+        for one in found.strata
+    ]
+    if not rows:
+        return []
+    lines = [heading("STRATA", width, "how many verdicts, how many of them audited")]
+    return [*lines, *table(["stratum", "N", "audit"], rows, width)]
+
+
+def _notes(run: Run, width: int) -> Lines:
+    lines = [heading("NOTES", width, "what the reader noticed")]
+    if not run.notes:
+        return [*lines, *paragraph("none", width, Ink.MUTED)]
+    for note in run.notes:
+        lines += paragraph(inline(note, 5000), width, first=[("· ", Ink.MUTED)], indent=2)
+    return lines
+
+
+def _desk(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
+    pairs = [("file", inline(found.desk, 1000))]
+    # The chain holds the run's hash, which follows what the panels said.
+    return pairs if blind else [*pairs, ("log head", inline(found.head, 200))]
