@@ -2,89 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding
 
 from reviewdesk.app.themes import THEMES
 
+REVIEW = frozenset({"review"})
+CALIBRATION = frozenset({"calibration"})
+RUNS = frozenset({"runs"})
+PAGES = CALIBRATION | RUNS
+EVERYWHERE = REVIEW | PAGES
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing a reviewer can do. ``keys`` is Textual's list with commas; empty: palette only.
 
-    ``hint`` is the footer's word, empty where the footer leaves the action out; ``shown`` is how
-    the keys are written for people.
+    ``where`` names the screens on which the keys are bound, ``hint`` is the footer's word (empty
+    where the footer leaves the action out), and ``why`` the reason for having no key.
     """
 
     id: str
     group: str
     title: str
     keys: str = ""
-    shown: str = ""
+    where: frozenset[str] = EVERYWHERE
     hint: str = ""
+    why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
-    """What the footer needs to know to say what can be done at this moment."""
+LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK = "Label", "Move", "Queue", "Item", "Screens", "Desk"
 
-    has_item: bool = False
-    hidden: bool = False
-    blind: bool = False
-    deeper: str = ""
-    """The pane one level deeper, empty at the end; ``back`` likewise."""
-    back: str = ""
+_TYPED = "it takes an argument: the command line asks for it"
+_SELDOM = "chosen seldom: the palette and :theme are enough"
 
-
-LABEL, MOVE, QUEUE, ITEM, DESK = "Label", "Move", "Queue", "Item", "Desk"
-
-_ACTIONS = (
-    Action("label.pass", LABEL, "Label pass, go on", "p,1", "p 1", "pass"),
-    Action("label.fail", LABEL, "Label fail, go on", "f,2", "f 2", "fail"),
-    Action("label.unsure", LABEL, "Label can't tell, go on", "i,3", "i 3", "can't tell"),
-    Action("tentative.pass", LABEL, "Label pass, tentative", "P", "P"),
-    Action("tentative.fail", LABEL, "Label fail, tentative", "F", "F"),
-    Action("tentative.unsure", LABEL, "Label can't tell, tentative", "I", "I"),
-    Action("defer", LABEL, "Defer to the end of the queue", "s", "s", "defer"),
-    Action("undo", LABEL, "Undo my newest label, note or defer", "u", "u", "undo"),
-    Action("redo", LABEL, "Redo what was undone", "U,ctrl+r", "U ctrl+r"),
-    Action("note", ITEM, "Write a note", "c", "c", "note"),
-    Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", "r", "reveal"),
-    Action("next", MOVE, "Next undecided", "space", "space", "next"),
-    Action("back", MOVE, "Back to the item seen before", "backspace", "backspace", "last seen"),
-    Action("item.next", MOVE, "Next item, whatever its state", "J", "J"),
-    Action("item.previous", MOVE, "Previous item, whatever its state", "K", "K"),
-    Action("down", MOVE, "Down, or scroll down", "j,down", "j ↓"),
-    Action("up", MOVE, "Up, or scroll up", "k,up", "k ↑"),
-    Action("half.down", MOVE, "Half a page down", "ctrl+d", "ctrl+d"),
-    Action("half.up", MOVE, "Half a page up", "ctrl+u", "ctrl+u"),
-    Action("page.down", MOVE, "A page down", "pagedown", "pgdn"),
-    Action("page.up", MOVE, "A page up", "pageup", "pgup"),
-    Action("first", MOVE, "To the first line", "g,home", "g home"),
-    Action("last", MOVE, "To the last line", "G,end", "G end"),
-    Action("deeper", MOVE, "One level deeper: queue, item, jury", "enter", "enter", "deeper"),
-    Action("shallower", MOVE, "One level back", "escape", "esc", "back"),
-    Action("pane.next", MOVE, "Next pane", "tab", "tab"),
-    Action("pane.previous", MOVE, "Previous pane", "shift+tab", "shift+tab"),
-    Action("filter", QUEUE, "Filter the queue", "backslash", "\\", "filter"),
-    Action("order", QUEUE, "Order the queue", "o", "o", "order"),
-    Action("blind", QUEUE, "Blind review on or off", "b", "b", "blind"),
-    Action("help", DESK, "Help: every key", "question_mark", "?", "help"),
-    Action("palette", DESK, "Palette: every action by name", "ctrl+p", "ctrl+p"),
-    Action("copy", DESK, "Copy the selected text", "ctrl+c", "ctrl+c"),
-    Action("quit", DESK, "Close the desk (everything is saved)", "q", "q", "close"),
-    Action("quit.anywhere", DESK, "Close the desk, also from a dialog", "ctrl+q", "ctrl+q"),
-    *(Action(f"theme.{name}", DESK, f"Theme: {name}") for name in THEMES),
+_LABELS = (
+    Action("label.pass", LABEL, "Label pass, go on", "p,1", REVIEW, "pass"),
+    Action("label.fail", LABEL, "Label fail, go on", "f,2", REVIEW, "fail"),
+    Action("label.unsure", LABEL, "Label can't tell, go on", "i,3", REVIEW, "can't tell"),
+    Action("tentative.pass", LABEL, "Label pass, tentative", "P", REVIEW),
+    Action("tentative.fail", LABEL, "Label fail, tentative", "F", REVIEW),
+    Action("tentative.unsure", LABEL, "Label can't tell, tentative", "I", REVIEW),
+    Action("defer", LABEL, "Defer to the end of the queue", "s", REVIEW, "defer"),
+    Action("undo", LABEL, "Undo my newest label, note, tags, mark or defer", "u", REVIEW, "undo"),
+    Action("redo", LABEL, "Redo what was undone", "U,ctrl+r", REVIEW, "redo"),
+)
+_ITEM = (
+    Action("note", ITEM, "Write a note", "c", REVIEW, "note"),
+    Action("tags", ITEM, "Tag what went wrong", "t", REVIEW, "tags"),
+    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
+    Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
+    Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
+    Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
+    Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
+    Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
+    Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
+    Action("wrap", ITEM, "Wrap long lines, or not", "w", REVIEW),
+    Action("plain", ITEM, "Texts formatted, or exactly as they are", "x", REVIEW),
+    Action("beside", ITEM, "Two responses side by side, or below", "vertical_line", REVIEW),
+)
+_MOVES = (
+    Action("next", MOVE, "Next undecided", "space", REVIEW, "next"),
+    Action("back", MOVE, "Back to the item seen before", "backspace", REVIEW, "last seen"),
+    Action("item.next", MOVE, "Next item, whatever its state", "J", REVIEW),
+    Action("item.previous", MOVE, "Previous item, whatever its state", "K", REVIEW),
+    Action("down", MOVE, "Down, or scroll down", "j,down"),
+    Action("up", MOVE, "Up, or scroll up", "k,up"),
+    Action("left", MOVE, "Left, in lines that are not wrapped", "h,left", REVIEW),
+    Action("right", MOVE, "Right, in lines that are not wrapped", "l,right", REVIEW),
+    Action("half.down", MOVE, "Half a page down", "ctrl+d"),
+    Action("half.up", MOVE, "Half a page up", "ctrl+u"),
+    Action("page.down", MOVE, "A page down", "pagedown"),
+    Action("page.up", MOVE, "A page up", "pageup"),
+    Action("first", MOVE, "To the first line", "g,home"),
+    Action("last", MOVE, "To the last line", "G,end"),
+    Action("deeper", MOVE, "One level deeper: queue, item, jury", "enter", REVIEW, "deeper"),
+    Action("shallower", MOVE, "One level back", "escape", REVIEW, "back"),
+    Action("pane.next", MOVE, "Next pane", "tab", REVIEW),
+    Action("pane.previous", MOVE, "Previous pane", "shift+tab", REVIEW),
+    Action("zoom", MOVE, "Zoom the pane, or back", "z", REVIEW),
+    Action("jump", MOVE, "Jump to a row or an id", why=_TYPED),
+)
+_QUEUE = (
+    Action("search", QUEUE, "Search the texts", "slash", REVIEW, "search"),
+    Action("search.next", QUEUE, "Next item that was found", "n", REVIEW, "next found"),
+    Action("search.previous", QUEUE, "Item found before", "N", REVIEW),
+    Action("filter", QUEUE, "Filter the queue", "backslash", REVIEW, "filter"),
+    Action("filter.save", QUEUE, "Save the filter under a name", why=_TYPED),
+    Action("filter.forget", QUEUE, "Forget a saved filter", why=_TYPED),
+    Action("order", QUEUE, "Order the queue", "o", REVIEW, "order"),
+    Action("blind", QUEUE, "Blind review on or off", "b", REVIEW, "blind"),
+)
+_SCREENS = (
+    Action("screen.queue", SCREENS, "The queue", "f2,alt+1"),
+    Action("screen.item", SCREENS, "The item", "f3,alt+2"),
+    Action("screen.calibration", SCREENS, "Calibration", "f4,alt+3", hint="calibration"),
+    Action("screen.runs", SCREENS, "Runs", "f5,alt+4", hint="runs"),
+    Action("leave", SCREENS, "Back to the item", "escape", PAGES, "back"),
+    Action("drill", SCREENS, "Show the verdicts behind a figure", "enter", CALIBRATION, "verdicts"),
+    Action("run.open", SCREENS, "Review the chosen run", "enter", RUNS, "review it"),
+    Action("run.load", SCREENS, "Load a report", "a", RUNS, "load a file"),
+    Action("run.remove", SCREENS, "Remove the chosen run, keep its labels", "x", RUNS, "remove"),
+)
+_DESK = (
+    Action("help", DESK, "Help: every key and sign", "question_mark", hint="help"),
+    Action("palette", DESK, "Palette: every action by name", "ctrl+p"),
+    Action("command", DESK, "Command line", "colon", hint="command"),
+    Action("export", DESK, "Write the labels to a file", why=_TYPED),
+    Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
+    Action("copy", DESK, "Copy the selected text", "ctrl+c"),
+    Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),
+    Action("quit.anywhere", DESK, "Close the desk, also from a dialog", "ctrl+q"),
+    *(
+        Action(f"theme.{name}", DESK, f"Theme: {name}, {word}", why=_SELDOM)
+        for name, word in THEMES.items()
+    ),
 )
 
-ACTIONS: dict[str, Action] = {action.id: action for action in _ACTIONS}
-GROUPS = (LABEL, MOVE, QUEUE, ITEM, DESK)
+ACTIONS: dict[str, Action] = {
+    action.id: action for action in (*_LABELS, *_MOVES, *_QUEUE, *_ITEM, *_SCREENS, *_DESK)
+}
+GROUPS = (LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK)
+GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
+"""What must be meant: chosen by name instead of by its key, it asks first."""
+
+_ON_APP = frozenset({"palette", "quit.anywhere"})
 
 
-def screen_bindings() -> list[Binding]:
-    """The bindings of the main screen."""
-    return [_binding(a, f"do('{a.id}')") for a in _ACTIONS if a.keys and a.id not in _ON_APP]
+def screen_bindings(name: str) -> list[Binding]:
+    """The bindings of one screen."""
+    return [
+        _binding(a, f"do('{a.id}')")
+        for a in ACTIONS.values()
+        if a.keys and name in a.where and a.id not in _ON_APP
+    ]
 
 
 def app_bindings() -> list[Binding]:
@@ -93,9 +146,6 @@ def app_bindings() -> list[Binding]:
         _binding(ACTIONS["palette"], "command_palette"),
         _binding(ACTIONS["quit.anywhere"], "close_desk", priority=True),
     ]
-
-
-_ON_APP = frozenset({"palette", "quit.anywhere"})
 
 
 def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
@@ -110,39 +160,26 @@ def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
     )
 
 
-def footer_hints(now: Now) -> list[tuple[Action, str]]:
-    """The actions worth a hint at this moment with its words, the most used first."""
-    wanted = {
-        "label.pass": now.has_item,
-        "label.fail": now.has_item,
-        "label.unsure": now.has_item,
-        "reveal": now.has_item and now.hidden,
-        "deeper": now.deeper,
-        "shallower": now.back,
-        "next": True,
-        "undo": True,
-        "defer": now.has_item,
-        "note": now.has_item,
-        "filter": True,
-        "order": True,
-        "blind": "open" if now.blind else True,
-        "back": True,
-        "help": True,
-        "quit": True,
-    }
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One hint of the footer: an action and what it would do at this moment."""
+
+    action: str
+    word: str
+
+
+def hints(wanted: Mapping[str, object]) -> list[Hint]:
+    """The wanted actions in their order; a text replaces the registry's word, false leaves out."""
     return [
-        (ACTIONS[name], said if isinstance(said, str) else ACTIONS[name].hint)
+        Hint(name, said if isinstance(said, str) else ACTIONS[name].hint)
         for name, said in wanted.items()
         if said
     ]
 
 
-def keys_table() -> str:
-    """The keys as the README shows them, in the order of the help."""
-    rows = ["| key | does |", "|---|---|"]
-    for group in GROUPS:
-        for action in _ACTIONS:
-            if action.group == group and action.keys:
-                keys = " ".join(f"`{key}`" for key in action.shown.split())
-                rows.append(f"| {keys} | {action.title} |")
-    return "\n".join(rows)
+def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
+    """Actions by group, in the order in which the groups are shown."""
+    found: dict[str, list[Action]] = {group: [] for group in GROUPS}
+    for action in actions:
+        found[action.group].append(action)
+    return {group: members for group, members in found.items() if members}

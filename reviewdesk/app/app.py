@@ -1,40 +1,66 @@
-"""The application: themes, global keys and the one screen."""
+"""The application: settings, themes, global keys, and which screen is on top."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import CommandPalette
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.style import Style
 
 from reviewdesk.app.actions import app_bindings
+from reviewdesk.app.colourless import NO_COLOUR
+from reviewdesk.app.colours import COLOURLESS
+from reviewdesk.app.dispatch import Dispatch
+from reviewdesk.app.exposure import Exposure
+from reviewdesk.app.guard import LabelGuard
+from reviewdesk.app.hands_desk import DeskHands
+from reviewdesk.app.jobs import Jobs
+from reviewdesk.app.keymap import checked
+from reviewdesk.app.messages import JobEnded, JobMoved
 from reviewdesk.app.palette import RegistryProvider
+from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.calibration import CalibrationScreen
+from reviewdesk.app.screens.dialog import Palette
 from reviewdesk.app.screens.review import ReviewScreen
+from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.sitting import Sitting
-from reviewdesk.app.themes import DESK, THEMES, ink_styles, variable_defaults
+from reviewdesk.app.themes import (
+    OWN,
+    STYLES,
+    THEMES,
+    fallback,
+    ink_styles,
+    variable_defaults,
+)
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.settings import DEFAULT, Settings
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
 
+T = TypeVar("T")
+
 
 class ReviewApp(App[None], inherit_bindings=False):
-    """Review one run of a desk until the reviewer closes it."""
+    """Review the runs of a desk until the reviewer closes it."""
 
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
     ENABLE_COMMAND_PALETTE = True
     # A list folds its lines to its width, and cannot fold to nothing on a very narrow terminal.
-    CSS = "OptionList, CommandList { min-width: 16; }"
+    CSS = f"OptionList, CommandList {{ min-width: 16; }}{STYLES}"
 
     def __init__(
         self,
@@ -42,6 +68,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         run: Run,
         *,
         view: View,
+        settings: Settings | None = None,
         clock: Callable[[], float] = time.monotonic,
         stamp: Callable[[events.Event], float] = attrgetter("time"),
         notice: str | None = None,
@@ -51,30 +78,108 @@ class ReviewApp(App[None], inherit_bindings=False):
         ``clock`` drives the label guard alone; ``stamp`` tells when an event came in by it.
         """
         self.inks: dict[str, Style] = {}
+        if not os.environ.get("NO_COLOR"):
+            # Empty it asks for nothing, but Textual takes it for a yes.
+            os.environ.pop("NO_COLOR", None)
         super().__init__()
-        self.register_theme(DESK)
-        wanted = os.environ.get("REVIEWDESK_THEME", "")
-        self.theme = wanted if wanted in self.available_themes else DESK.name
+        self.settings = settings or Settings()
+        self.keymap = checked(self.settings)
+        self.set_keymap(self.keymap.textual())
+        for theme in OWN:
+            self.register_theme(theme)
+        self.theme = self._first_theme()
         self.clock, self._stamp = clock, stamp
         self.notice = notice or ""
         self.lateness = 0.0
-        self.sitting = self._open(desk, run, view)
+        self.fault: Exception | None = None
+        self.jobs = Jobs(self)
+        self.hands = DeskHands(self)
+        self._dispatch = Dispatch(self)
+        self.sitting = self._sit(desk, run, view)
 
-    def _open(self, desk: Desk, run: Run, view: View) -> Sitting:
+    def _sit(self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None) -> Sitting:
         """A remembered filter or order that no longer reads must not keep the run closed."""
+        feedback = self.settings.feedback
         try:
-            return Sitting(desk, run, view)
+            return Sitting(desk, run, view, feedback=feedback, exposure=exposure)
         except UsageError as error:
             self.notice = f"opened without the filter: {error}"
-            return Sitting(desk, run, View(blind=view.blind, item=view.item))
+            plain = View(blind=view.blind, item=view.item)
+            return Sitting(desk, run, plain, feedback=feedback, exposure=exposure)
+
+    # screens
 
     def get_default_screen(self) -> Screen[None]:
         """The review itself is the bottom of the stack."""
-        return ReviewScreen(self.sitting, self.clock, self.notice)
+        guard = LabelGuard(self.clock, self.settings.repeat_guard / 1000)
+        return ReviewScreen(self.sitting, guard, self.notice)
+
+    @property
+    def review(self) -> ReviewScreen:
+        """The screen at the bottom."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, ReviewScreen)  # noqa: S101 - get_default_screen makes it
+        return screen
+
+    @property
+    def top(self) -> DeskScreen:
+        """The screen of the desk that is in view, below any dialog."""
+        return next(s for s in reversed(self.screen_stack) if isinstance(s, DeskScreen))
+
+    @property
+    def asking(self) -> bool:
+        """Whether a dialog is open above the screen of the desk."""
+        return self.screen is not self.top
+
+    def ask(self, dialog: Screen[T], answered: Callable[[T | None], None]) -> None:
+        """Open a dialog; what it closes with is acted on once it has gone from the stack."""
+        self.push_screen(dialog, lambda answer: self.call_next(answered, answer))
+
+    def go(self, where: str) -> None:
+        """Bring a screen of the desk into view; a dialog is never taken from under its reader."""
+        if self.top.where == where or self.asking:
+            return
+        if self.top is not self.review:
+            self.pop_screen()
+        if where == CalibrationScreen.where:
+            self.push_screen(CalibrationScreen())
+        elif where == RunsScreen.where:
+            self.push_screen(RunsScreen())
+
+    def review_run(self, run: Run, item: str | None = None) -> None:
+        """Turn to a run: the one under review, or another where its reviewer left it."""
+        # Before anything changes: a verdict that is not there leaves the review where it was.
+        key = None if item is None else self.sitting.desk.find(run, item)
+        if run.hash != self.sitting.session.run.hash:
+            self.sitting.save()
+            desk, before, self.notice = self.sitting.desk, self.sitting, ""
+            blind = before.session.view.blind
+            view = desk.view(run) or View(blind=blind)
+            desk.opened(run)
+            self.sitting = self._sit(desk, run, view, before.exposure)
+            if view.blind is not blind:
+                self.notice = f"{'blind' if view.blind else 'open'}, as this run was left"
+            self.jobs.index(run)
+        if key is not None:
+            self.sitting.goto(key)
+        self.review.sit(self.sitting, self.notice)
+        self.go(ReviewScreen.where)
+
+    # actions
+
+    def do(self, name: str) -> None:
+        """Carry out an action by its key."""
+        self._dispatch.do(name)
+
+    def choose(self, name: str) -> None:
+        """Carry out an action that was chosen by name."""
+        self._dispatch.choose(name)
+
+    # themes
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our semantic variables, for themes that do not know them."""
-        return variable_defaults(ansi=self.current_theme.ansi)
+        return variable_defaults(self.current_theme)
 
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables; the inks follow them."""
@@ -82,22 +187,64 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.inks = ink_styles(variables, ansi=self.current_theme.ansi)
         return variables
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Where no colour is wanted, the one filter that lets none through."""
+        return NO_COLOUR if self.no_color else super().get_line_filters()
+
+    def _first_theme(self) -> str:
+        """The settings' theme; without one, what the terminal can show."""
+        if self.no_color:
+            return COLOURLESS.name
+        if self.settings.source("theme") == DEFAULT:
+            return fallback(self.console.color_system)
+        return self.settings.theme
+
+    def use_theme(self, name: str) -> None:
+        """Switch to one of the themes that the palette offers."""
+        if name not in THEMES:
+            raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
+        if self.no_color:
+            raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
+        self.theme = name
+
+    # events
+
     async def on_event(self, event: events.Event) -> None:
         """Note how long a key had waited: events carry the time at which they were read."""
         if isinstance(event, events.Key):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
 
-    def use_theme(self, name: str) -> None:
-        """Switch to one of the themes that the palette offers."""
-        if name in THEMES:
-            self.theme = name
+    def on_job_moved(self, message: JobMoved) -> None:
+        """Show how far a job is."""
+        self.jobs.moved(message)
+        self.top.frame()
+
+    def on_job_ended(self, message: JobEnded) -> None:
+        """A job is done; what it found is said on the screen in view."""
+        self.jobs.ended(message)
+        self.hands.job_ended(message)
+        self.top.frame()
+
+    def action_command_palette(self) -> None:
+        """Open the palette, once, above whatever is in view."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_close_desk(self) -> None:
         """Keep the view and close; every label is already on disk."""
+        self.jobs.stop()
         try:
             self.sitting.save()
         except ReviewDeskError:
             # The view is a convenience: failing to keep it must not keep the app open.
             self.log.warning("the view could not be kept")
         self.exit()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault ends the app with one line; the traceback is for whoever asks for it."""
+        if self.is_headless or "--debug" in sys.argv:
+            super()._handle_exception(error)
+            return
+        self.fault = error
+        self.exit(return_code=1)

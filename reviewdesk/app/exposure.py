@@ -15,6 +15,18 @@ class Exposure:
         """Nothing has been seen yet."""
         self._opened: set[str] = set()
         self._listed: set[int] = set()
+        self._kept: set[int] = set()
+
+    @property
+    def seen(self) -> int:
+        """How many lines of the queue have told of their panel."""
+        return len(self._listed)
+
+    def unkept(self) -> set[int]:
+        """The verdicts seen since the last call, for the desk to remember."""
+        found = self._listed - self._kept
+        self._kept |= found
+        return found
 
     def listed(self, session: Session, keys: Sequence[int]) -> None:
         """Lines came on screen: in the open, or under a hidden filter, they tell of the panel."""
@@ -25,6 +37,7 @@ class Exposure:
         """An item came on screen, its panel with it unless that is hidden."""
         if session.item is not None and not session.hidden:
             self._opened.add(session.item.item_hash)
+            self._listed.add(session.item.row.key)
 
     def labelled(self, item: Item) -> None:
         """A label was given, after which the panel's answer is told."""

@@ -18,14 +18,14 @@ _SLACK = 1e-6
 class LabelGuard:
     """Decides whether a label key counts; the clock is injected, in seconds that never go back.
 
-    A key counts when the item has been shown for ``INTERVAL`` and the same key did not arrive
-    within the last ``INTERVAL``. An ignored press restarts that second wait, so that a held key
+    A key counts when the item has been shown for ``interval`` and the same key did not arrive
+    within the last ``interval``. An ignored press restarts that second wait, so that a held key
     stays ignored until it is let go.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], interval: float = INTERVAL) -> None:
         """Start with nothing on screen: no key counts before ``shown``."""
-        self._clock = clock
+        self._clock, self._interval = clock, interval
         self._shown_at: float | None = None
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
@@ -34,7 +34,7 @@ class LabelGuard:
     def shown(self) -> None:
         """An item was handed to the screen just now, in answer to a label or of itself."""
         now = self._clock()
-        answers = now - self._counted <= 2 * INTERVAL
+        answers = now - self._counted <= 2 * self._interval
         self._shown_at = max(self._counted, now - REACTION) if answers else now
 
     def stray(self) -> None:
@@ -52,7 +52,8 @@ class LabelGuard:
         self._pressed[key] = now
         if self._shown_at is None:
             return False
-        counts = now - self._shown_at >= INTERVAL - _SLACK and now - last >= INTERVAL - _SLACK
+        wait = self._interval - _SLACK
+        counts = now - self._shown_at >= wait and now - last >= wait
         if counts:
             self._counted = now
         return counts

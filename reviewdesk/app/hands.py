@@ -1,101 +1,109 @@
-"""What each action does: from a key to the sitting, and back to the screen."""
+"""What each action of the review screen does: labels and moves here, the rest in its neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from reviewdesk.app.hands_item import ItemHands
 from reviewdesk.app.hands_queue import QueueHands
+from reviewdesk.app.hands_reading import ReadingHands
 from reviewdesk.app.paint import clip, inline
-from reviewdesk.app.screens.dialogs import NoteDialog
-from reviewdesk.app.screens.help import HelpScreen, live_keys
-from reviewdesk.app.sitting import Labelled
-from reviewdesk.app.themes import THEMES, Ink
-from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.desk import drafts
+from reviewdesk.app.pen import Labelled, is_of
+from reviewdesk.app.screens.dialogs import Question
+from reviewdesk.app.themes import Ink
 from reviewdesk.domain.records import Event, Truth
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.errors import NotFoundError, ReviewDeskError
+from reviewdesk.settings import Feedback
 
 if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
     from reviewdesk.app.screens.review import ReviewScreen
 
 _TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
-_FAR = 1 << 40
-"""Further than any queue or text reaches."""
 
 
 class Hands:
-    """Carries out the actions of the registry; the sitting decides, the screen draws."""
+    """Carries out the actions of the review screen; the sitting decides, the screen draws."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
-        self._queue = QueueHands(screen)
-        self._verbs = self._table()
+        queue, item = QueueHands(screen), ItemHands(screen)
+        reading = ReadingHands(screen)
+        self.verbs = {**self._table(), **queue.verbs(), **item.verbs(), **reading.verbs()}
+        self.commands = {**queue.commands(), **item.commands()}
 
     def _table(self) -> dict[str, Callable[[], None]]:
         verbs: dict[str, Callable[[], None]] = {
             "defer": self._defer,
             "undo": self._undo,
             "redo": partial(self._undo, redo=True),
-            "note": self._note,
-            "reveal": self._reveal,
             "next": self._next,
             "back": self._back,
-            "item.next": partial(self._step, 1),
-            "item.previous": partial(self._step, -1),
-            "down": partial(self._move, 1),
-            "up": partial(self._move, -1),
-            "half.down": partial(self._move, 0.5, pages=True),
-            "half.up": partial(self._move, -0.5, pages=True),
-            "page.down": partial(self._move, 1, pages=True),
-            "page.up": partial(self._move, -1, pages=True),
-            "first": partial(self._move, -_FAR),
-            "last": partial(self._move, _FAR),
+            "item.next": partial(self.step, 1),
+            "item.previous": partial(self.step, -1),
             "deeper": partial(self._level, 1),
             "shallower": partial(self._level, -1),
             "pane.next": partial(self._level, 1, around=True),
             "pane.previous": partial(self._level, -1, around=True),
-            "filter": self._queue.filter,
-            "order": self._queue.order,
-            "blind": self._queue.blind,
-            "help": self._help,
-            "copy": self._copy,
-            "quit": self._quit,
-            "quit.anywhere": self._quit,
+            "zoom": self._zoom,
         }
         for word, truth in _TRUTHS.items():
             verbs[f"label.{word}"] = partial(self._label, truth, tentative=False)
             verbs[f"tentative.{word}"] = partial(self._label, truth, tentative=True)
-        for name in THEMES:
-            verbs[f"theme.{name}"] = partial(self._theme, name)
         return verbs
-
-    def do(self, name: str) -> None:
-        """Carry out one action; may raise ``ReviewDeskError``, which the screen shows."""
-        self._verbs[name]()
 
     # labels
 
     def _label(self, truth: Truth, *, tentative: bool) -> None:
         screen = self._screen
-        if screen.session.item is None:
-            screen.say("No item to label here.", Ink.MUTED)
-            return
-        if not screen.panes.readable:
-            screen.say("enter opens the item: a label is given where it can be read", Ink.WARN)
+        if not self._labelable():
             return
         if not screen.guard.press(f"{truth}{tentative}", screen.lateness()):
             screen.say(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
             return
-        done = screen.sitting.label(truth, tentative=tentative)
+        self._give(truth, tentative=tentative)
+
+    def _labelable(self) -> bool:
+        screen = self._screen
+        if screen.session.item is None:
+            screen.say("No item to label here.", Ink.MUTED)
+            return False
+        if not screen.panes.readable:
+            keys = screen.desk_app.keymap.first("deeper")
+            screen.say(f"{keys} opens the item: a label is given where it can be read", Ink.WARN)
+            return False
+        return True
+
+    def confirm(self, name: str) -> None:
+        """Ask before a label that was chosen by name, away from the item."""
+        kind, _, word = name.partition(".")
+        item = self._screen.session.item
+        if not self._labelable() or item is None:
+            return
+        said = _WORDS[_TRUTHS[word]] + (", tentative" if kind == "tentative" else "")
+
+        def answered(answer: bool | None) -> None:
+            now = self._screen.session.item
+            # Read anew when another window wrote meanwhile, and still the same verdict.
+            if answer and now is not None and now.row.key == item.row.key:
+                try:
+                    self._give(_TRUTHS[word], tentative=kind == "tentative")
+                except ReviewDeskError as error:
+                    self._screen.complain(error)
+
+        question = Question(f"Label {inline(item.verdict.id, 80)} {said}?", "u takes it back.")
+        self._screen.desk_app.ask(question, answered)
+
+    def _give(self, truth: Truth, *, tentative: bool) -> None:
+        screen = self._screen
+        done = screen.pen.label(truth, tentative=tentative)
         if done is None:
             return
         word = _WORDS[truth] + (" tentative" if tentative else "")
-        screen.save_mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
+        screen.gauge.mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
         screen.say(self._feedback(done), Ink.NOTE)
         if not screen.panes.wide and screen.panes.current == "jury":
             screen.panes.choose("item")
@@ -106,8 +114,9 @@ class Hands:
             screen.recalibrate()
 
     def _feedback(self, done: Labelled) -> str:
-        """After a label in a blind session, what the panel had said."""
-        if not self._screen.session.view.blind:
+        """After a label in a blind session, what the panel had said, if that is wanted now."""
+        session = self._screen.session
+        if not session.view.blind or session.feedback is not Feedback.AFTER:
             return ""
         found = done.item.assessment
         said = "nothing" if found.decision is None else found.decision.value
@@ -118,7 +127,7 @@ class Hands:
     def _defer(self) -> None:
         screen = self._screen
         item = screen.session.item
-        if item is None or not screen.sitting.defer():
+        if item is None or not screen.pen.defer():
             screen.say("No item to defer here.", Ink.MUTED)
             return
         screen.say(f"deferred {inline(item.verdict.id)}: it comes back last")
@@ -127,24 +136,25 @@ class Hands:
 
     def _undo(self, *, redo: bool = False) -> None:
         screen = self._screen
-        event = screen.sitting.undo(redo=redo)
+        event = screen.pen.undo(redo=redo)
         word = "redo" if redo else "undo"
         if event is None:
             screen.say(f"Nothing to {word}.", Ink.MUTED)
             return
+        if not is_of(event, screen.session.run):
+            self._follow(event)
         screen.say(f"{word}: {_named(event)}", Ink.NOTE)
-        screen.save_mark(f"saved ✓ {word}")
+        screen.gauge.mark(f"saved ✓ {word}")
         screen.show(rows=True)
         screen.recalibrate()
 
-    def _reveal(self) -> None:
-        screen = self._screen
-        if not screen.session.hidden:
-            screen.say("Nothing is hidden here.", Ink.MUTED)
+    def _follow(self, event: Event) -> None:
+        """Turn to the run of an event; one that was removed stays away, and so do we."""
+        app = self._screen.desk_app
+        try:
+            app.review_run(app.sitting.desk.run(event.run), event.verdict)
+        except NotFoundError:
             return
-        screen.sitting.reveal()
-        screen.say("revealed: a label on this item is not blind", Ink.NOTE)
-        screen.show(keep=True, rows=True)
 
     # moving
 
@@ -158,75 +168,22 @@ class Hands:
         else:
             self._screen.say("No item was seen before this one.", Ink.MUTED)
 
-    def _step(self, by: int) -> None:
+    def step(self, by: int) -> None:
+        """Move through the queue whatever the state."""
         if self._screen.sitting.step(by):
             self._screen.show()
-
-    def _move(self, by: float, *, pages: bool = False) -> None:
-        widget = self._screen.panes.focused
-        lines = int(by * widget.page) if pages else int(by)
-        if isinstance(widget, QueueList):
-            self._step(lines)
-        else:
-            widget.move(lines)
 
     def _level(self, by: int, *, around: bool = False) -> None:
         if self._screen.panes.shift(by, around=around):
             self._screen.frame()
 
-    # notes and the rest
-
-    def _note(self) -> None:
-        screen, item = self._screen, self._screen.session.item
-        if item is None:
-            screen.say("No item to write about here.", Ink.MUTED)
-            return
-        key, note, desk = item.row.key, item.note or "", screen.sitting.desk
-        draft = drafts.draft(desk, key)
-
-        def changed(text: str) -> None:
-            try:
-                drafts.keep(desk, key, "" if text == note else text)
-            except ReviewDeskError as error:
-                screen.complain(error)
-
-        dialog = NoteDialog(note if draft is None else draft, changed)
-        screen.app.push_screen(dialog, partial(self._noted, key))
-
-    def _noted(self, key: int, answer: tuple[bool, str] | None) -> None:
+    def _zoom(self) -> None:
         screen = self._screen
-        if answer is None:
+        if not screen.panes.wide and not screen.panes.zoomed:
+            screen.say("the pane has the whole screen already", Ink.MUTED)
             return
-        save, text = answer
-        if not save:
-            kept = "draft kept: c goes on with it" if drafts.draft(screen.sitting.desk, key) else ""
-            screen.say(kept, Ink.MUTED)
-            return
-        try:
-            screen.sitting.note(text)
-        except ReviewDeskError as error:
-            screen.complain(error)
-            return
-        screen.saved = "saved ✓ note"
-        screen.say("")
-        screen.show(keep=True, rows=True)
-
-    def _help(self) -> None:
-        self._screen.app.push_screen(HelpScreen(live_keys(self._screen)))
-
-    def _copy(self) -> None:
-        text = self._screen.get_selected_text()
-        if text:
-            self._screen.app.copy_to_clipboard(text)
-            self._screen.say(f"copied {len(text):,} characters", Ink.NOTE)
-        else:
-            self._screen.say("nothing is selected; press q to close", Ink.MUTED)
-
-    def _quit(self) -> None:
-        cast("ReviewApp", self._screen.app).action_close_desk()
-
-    def _theme(self, name: str) -> None:
-        cast("ReviewApp", self._screen.app).use_theme(name)
+        screen.panes.zoom()
+        screen.frame()
 
 
 def _named(event: Event) -> str:

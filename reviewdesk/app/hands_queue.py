@@ -1,45 +1,98 @@
-"""What changes the queue: filter, order and blind review, and the one question about them."""
+"""What changes the queue or finds a place in it: filter, order, blind review, search, jumps."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.screens.dialogs import FilterDialog, OrderDialog, Question
-from reviewdesk.app.session import uses_hidden
+from reviewdesk.app.completers import argument_completers
+from reviewdesk.app.paint import inline
+from reviewdesk.app.screens.dialogs import OrderDialog, Question
+from reviewdesk.app.screens.prompt import Answer, Prompt
+from reviewdesk.app.session import Found, uses_hidden
 from reviewdesk.app.themes import Ink
-from reviewdesk.domain.queue import parse_filter
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.desk import filters, searching
+from reviewdesk.domain.queue import parse_filter, parse_order
+from reviewdesk.errors import NotFoundError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
 
 
 class QueueHands:
-    """Filters, orders and hides; in a blind session a hidden fact is asked about once."""
+    """Filters, orders, hides and finds; in a blind session a hidden fact is asked about once."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
         self._asked = False
+        self._past: dict[str, list[str]] = {"filter": [], "find": []}
+
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The actions of the registry that are carried out here."""
+        return {
+            "filter": self.filter,
+            "order": self.order,
+            "blind": self.blind,
+            "search": self._search,
+            "search.next": partial(self._turn, 1),
+            "search.previous": partial(self._turn, -1),
+        }
+
+    def commands(self) -> dict[str, Callable[[str], None]]:
+        """The commands that are carried out here."""
+        return {"filter": self.use, "order": self._order_now, "find": self._find, "go": self._jump}
+
+    # filter, order, blind
 
     def filter(self) -> None:
         """Ask for a filter and apply it."""
-        view = self._screen.session.view
-        self._screen.app.push_screen(FilterDialog(view.filter, parse_filter), self._filtered)
+        screen, desk = self._screen, self._screen.sitting.desk
+        view = screen.session.view
+        dialog = Prompt(
+            "Filter the queue",
+            view.filter,
+            check=lambda text: parse_filter(filters.expand(desk, text)),
+            complete=argument_completers(screen.sitting)["filter"],
+            past=self._past["filter"],
+            replaces=True,
+        )
+        screen.desk_app.ask(dialog, self._filtered)
 
-    def _filtered(self, text: str | None) -> None:
-        if text is not None:
-            self._requery(lambda: self._screen.sitting.reorder(filter_text=text), text, None)
+    def _filtered(self, answer: Answer | None) -> None:
+        if answer is None or not self._keep("filter", answer):
+            return
+        try:
+            self.use(answer.text)
+        except ReviewDeskError as error:
+            self._screen.complain(error)
+
+    def _keep(self, kind: str, answer: Answer) -> bool:
+        """Remember what was typed, given or not, for the arrow up; whether it was given."""
+        if answer.text:
+            self._past[kind].append(answer.text)
+        return answer.given
+
+    def use(self, text: str) -> None:
+        """Filter the queue."""
+        text = filters.expand(self._screen.sitting.desk, text)
+        parse_filter(text)
+        self._requery(lambda: self._screen.sitting.reorder(filter_text=text), text, None)
 
     def order(self) -> None:
         """Ask for an order and apply it."""
-        order = self._screen.session.view.order
-        self._screen.app.push_screen(OrderDialog(order), self._ordered)
+        view = self._screen.session.view
+        self._screen.desk_app.ask(OrderDialog(view.order, blind=view.blind), self._ordered)
 
     def _ordered(self, order: str | None) -> None:
         if order is not None:
-            self._requery(lambda: self._screen.sitting.reorder(order=order), None, order)
+            self._order_now(order)
+
+    def _order_now(self, order: str) -> None:
+        parse_order(order)
+        self._requery(lambda: self._screen.sitting.reorder(order=order), None, order)
 
     def blind(self) -> None:
         """Turn blind review on or off."""
@@ -58,7 +111,7 @@ class QueueHands:
         view = self._screen.session.view
         text, order = view.filter if text is None else text, order or view.order
         becomes_blind = view.blind if blind is None else blind
-        if not becomes_blind or self._asked or not self._hidden(text, order):
+        if not becomes_blind or self._asked or not uses_hidden(text, order):
             self._apply(change)
             return
         question = Question(
@@ -73,27 +126,112 @@ class QueueHands:
             else:
                 self._screen.say("kept as it was", Ink.MUTED)
 
-        self._screen.app.push_screen(question, answered)
-
-    def _hidden(self, text: str, order: str) -> bool:
-        try:
-            return uses_hidden(text, order)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
-            return False
+        self._screen.desk_app.ask(question, answered)
 
     def _apply(self, change: Callable[[], None]) -> None:
         screen, before = self._screen, self._screen.session.view
         try:
             change()
         except ReviewDeskError as error:
+            # The queue may have changed and only keeping the view failed: a label key must mean
+            # the item that is drawn.
+            screen.show(rows=True)
             screen.complain(error)
             return
         now = screen.session.view
         if now.blind != before.blind:
-            text = "blind: the panel's answers are hidden until you label" if now.blind else "open"
-            screen.say(text, Ink.NOTE)
+            screen.say(_mode(now.blind, screen.sitting.exposure.seen), Ink.NOTE)
+            screen.recalibrate()
         else:
             count = len(screen.session.keys)
             screen.say(f"{count:,} verdict{'' if count == 1 else 's'} in the queue")
         screen.show(rows=True)
+
+    # search and jumps
+
+    def _search(self) -> None:
+        found = self._screen.session.found
+        prompt = Prompt(
+            "Search",
+            found.text if found else "",
+            hint='words that must all occur, each as a beginning; "quoted words" as they stand',
+            past=self._past["find"],
+            replaces=True,
+        )
+        self._screen.desk_app.ask(prompt, self._searched)
+
+    def _searched(self, answer: Answer | None) -> None:
+        if answer is None or not self._keep("find", answer):
+            return
+        try:
+            self._find(answer.text)
+        except ReviewDeskError as error:
+            self._screen.complain(error)
+
+    def _find(self, text: str) -> None:
+        """Search, and go to the first place at or behind the current one."""
+        screen = self._screen
+        sitting, session = screen.sitting, screen.session
+        if not text:
+            sitting.found(None)
+            screen.say("nothing is searched for", Ink.MUTED)
+            screen.show(keep=True)
+            return
+        keys = searching.find(sitting.desk, session.run, text, blind=session.view.blind)
+        share = searching.indexed(sitting.desk, session.run)
+        words = tuple(searching.words(text))
+        sitting.found(Found(text, words, frozenset(keys), (), share))
+        self._turn(0)
+
+    def _turn(self, by: int) -> None:
+        screen = self._screen
+        session, found = screen.session, screen.session.found
+        if found is None:
+            key = screen.desk_app.keymap.first("search")
+            screen.say(f"nothing was searched for yet: {key} searches", Ink.MUTED)
+            return
+        if not found.places:
+            screen.say(_report(found, None), Ink.WARN)
+            screen.show(keep=True)
+            return
+        here = -1 if session.index is None else session.index
+        last = len(found.places)
+        place = bisect_left(found.places, here) if by <= 0 else bisect_right(found.places, here)
+        place = (place - 1 if by < 0 else place) % last
+        screen.sitting.show(found.places[place])
+        screen.show(find=True)
+        screen.say(_report(found, place), Ink.NOTE)
+
+    def _jump(self, target: str) -> None:
+        """Go to a row of the queue by its number, or to a verdict by its id."""
+        sitting, keys = self._screen.sitting, self._screen.session.keys
+        if target.isdecimal() and 0 < int(target) <= len(keys):
+            sitting.show(int(target) - 1)
+        else:
+            try:
+                sitting.goto(sitting.desk.find(self._screen.session.run, target))
+            except NotFoundError as error:
+                rows = f"The queue has {len(keys):,} rows; an id is written in full."
+                raise NotFoundError(error.message, rows) from error
+        self._screen.show()
+
+
+def _mode(blind: bool, seen: int) -> str:
+    """What the other mode means, and which labels it comes too late for."""
+    if not blind:
+        return "open"
+    late = f"; {seen:,} were on screen before, and labels on those are not blind" if seen else ""
+    return f"blind: the panel's answers are hidden until you label{late}"
+
+
+def _report(found: Found, place: int | None) -> str:
+    """How many were found, where we are among them, and how far the index is."""
+    text, more = inline(found.text, 80), ""
+    if found.share < 1:
+        more = f" · {found.share:.0%} of the run is indexed so far"
+    outside = len(found.keys) - len(found.places)
+    if outside:
+        more = f" · {outside:,} outside this filter{more}"
+    if place is None:
+        return f"nothing found for {text}{more}"
+    return f"{place + 1:,} of {len(found.places):,} with {text}{more}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from reviewdesk.domain.records import Calibration
+from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.errors import ReviewDeskError
 
 
@@ -15,7 +16,10 @@ class Figures:
     """What a calibration worker found; ``token`` tells which request it answers."""
 
     token: int
-    calibration: Calibration | None
+    calibration: Calibration | None = None
+    alone: Metrics | None = None
+    """What the labelled verdicts tell by themselves, for a blind session."""
+    pace: Pace | None = None
     error: ReviewDeskError | None = None
 
 
@@ -26,6 +30,24 @@ class Calibrated(Message):
         """Carry the frozen figures across the thread boundary."""
         super().__init__()
         self.figures = figures
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the worker of the calibration screen found; ``token`` as above."""
+
+    token: int
+    page: CalibrationPage | None = None
+    error: ReviewDeskError | None = None
+
+
+class PageRead(Message):
+    """The calibration screen's worker has finished."""
+
+    def __init__(self, judged: Judged) -> None:
+        """Carry the frozen page across the thread boundary."""
+        super().__init__()
+        self.judged = judged
 
 
 class RowChosen(Message):
@@ -44,3 +66,21 @@ class Failed(Message):
         """Carry the error."""
         super().__init__()
         self.error = error
+
+
+class JobMoved(Message):
+    """A job in the background came some way."""
+
+    def __init__(self, name: str, share: float) -> None:
+        """Carry the job's name and the share that is done."""
+        super().__init__()
+        self.name, self.share = name, share
+
+
+class JobEnded(Message):
+    """A job in the background has finished, or failed."""
+
+    def __init__(self, name: str, found: object, error: ReviewDeskError | None) -> None:
+        """Carry what came of it."""
+        super().__init__()
+        self.name, self.found, self.error = name, found, error

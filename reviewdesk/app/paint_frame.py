@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from textual.content import Content
 
-from reviewdesk.app.actions import Action
+from reviewdesk.app.actions import Hint
 from reviewdesk.app.paint import Lines, Piece, clip, cut, inline, line
+from reviewdesk.app.paint_table import number
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.correction import Status
 from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.settings import Feedback
 
 _NO_POPULATION = "until each stratum has a label"
 
 
-def header_line(session: Session, saved: str, width: int) -> Content:
-    """Run, mode, progress, filter and order at the left; the saved mark at the right."""
-    mark = line((f" {clip(saved, max(0, width // 2))} ", Ink.PASS)) if saved else Content("")
+def header_line(session: Session, saved: str, jobs: str, width: int) -> Content:
+    """Run, mode, progress, filter and order at the left; what runs, and the saved mark, right."""
+    mark = line((f" {clip(saved, max(0, width * 2 // 5))} ", Ink.PASS)) if saved else Content("")
+    if jobs:
+        mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) + mark
     room = max(0, width - mark.cell_length)
     left = cut(line(*_header_pieces(session, room)), room)
     return cut(left.pad_right(max(0, room - left.cell_length)) + mark, width)
 
 
 def _header_pieces(session: Session, room: int) -> list[Piece | str]:
+    """Whole facts only, the most needed first: a number that is cut would be another number."""
     view = session.view
     mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
-    pieces: list[Piece | str] = [
-        (f" {clip(inline(session.run.name), max(8, room // 4))}", Ink.STRONG),
-        ("  ", ""),
-        mode,
-        ("  ", ""),
-        (progress_text(session), Ink.TEXT),
-        ("   order ", Ink.MUTED),
-        (inline(view.order), Ink.TEXT),
+    facts: list[list[Piece | str]] = [
+        [(f" {clip(inline(session.run.name), max(8, room // 4))}", Ink.STRONG), "  ", mode]
     ]
     if view.filter:
-        pieces += [("   filter ", Ink.MUTED), (inline(view.filter), Ink.WARN)]
+        facts.append([("  filter ", Ink.MUTED), (clip(inline(view.filter), 24), Ink.WARN)])
+    facts.append(["  ", (progress_text(session), Ink.TEXT)])
+    facts.append([("  order ", Ink.MUTED), (inline(view.order), Ink.TEXT)])
+    pieces: list[Piece | str] = []
+    for fact in facts:
+        if pieces and line(*pieces, *fact).cell_length > room:
+            continue
+        pieces += fact
     return pieces
+
+
+def page_header(title: str, session: Session, jobs: str, width: int) -> Content:
+    """The first line of a page: its name, the run under review, and what runs."""
+    mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) if jobs else Content("")
+    room = max(0, width - mark.cell_length)
+    mode = "blind" if session.view.blind else "open"
+    name = clip(inline(session.run.name), max(8, room // 3))
+    left = line((f" {title}", Ink.STRONG), (f"  {name}", Ink.TEXT), (f"  {mode}", Ink.MUTED))
+    left = cut(left, room)
+    return cut(left.pad_right(max(0, room - left.cell_length)) + mark, width)
 
 
 def progress_text(session: Session) -> str:
@@ -52,8 +70,15 @@ def progress_text(session: Session) -> str:
     )
 
 
-def strip_lines(figures: Calibration | None, width: int) -> Lines:
-    """The two lines of the strip; each names the design of the labels behind it."""
+def strip_lines(
+    session: Session, figures: Calibration | None, alone: Metrics | None, width: int
+) -> Lines:
+    """The two lines of the strip; each names the design of the labels behind it.
+
+    ``alone`` stands in a blind session, where nothing may follow the panels of unlabelled items.
+    """
+    if session.view.blind:
+        return _blind_strip(session, alone, width)
     if figures is None:
         return [cut(line((" labelled    ", Ink.HEAD), ("…", Ink.MUTED)), width), Content("")]
     design = figures.design.value
@@ -62,24 +87,50 @@ def strip_lines(figures: Calibration | None, width: int) -> Lines:
         return [first, _empty_line("population", f"-  {_NO_POPULATION}", width)]
     # Under a weighted design the upper line is still every label at weight 1.
     plain = "unweighted" if figures.design is Design.WEIGHTED else design
-    first = _figures_line("labelled", figures.labelled, plain, width, figures.rowless)
+    first = _figures_line(
+        "labelled", figures.labelled, plain, width, _more(figures.rowless, "without a row")
+    )
     if figures.population is None:
         text = f"-  {_NO_POPULATION}"
         tail = next((f" · {said}" for said in figures.warnings if said.startswith("describes")), "")
         if width > len(text) + len(tail) + 14:
             text += tail
         return [first, _empty_line("population", text, width)]
-    return [first, _figures_line("population", figures.population, design, width)]
+    more = _more(figures.waiting, "wait for the draw")
+    return [first, _figures_line("population", figures.population, design, width, more)]
+
+
+def _more(count: int, why: str) -> str:
+    return f" (+{count} {why})" if count else ""
+
+
+def _blind_strip(session: Session, alone: Metrics | None, width: int) -> Lines:
+    """Blind, only what the labelled items tell: all else follows answers that are hidden."""
+    done = session.progress.labelled
+    if session.withheld:
+        when = "when the queue is done" if session.feedback is Feedback.END else "are kept back"
+        first = _empty_line("labelled", f"{done} · the figures {when}", width)
+    elif alone is None:
+        first = _empty_line("labelled", "…", width)
+    elif alone.n == 0:
+        first = _empty_line("labelled", "no pass or fail label yet", width)
+    else:
+        known = replace(alone, corrected_rate=None, corrected_status=None)
+        first = _figures_line("labelled", known, "labelled items only", width)
+    return [first, _empty_line("population", "-  hidden while you review blind", width)]
 
 
 def _empty_line(name: str, text: str, width: int) -> Content:
     return cut(line((f" {name:<11} ", Ink.HEAD), (text, Ink.MUTED)), width)
 
 
-def _number(value: float | None, sign: str = "") -> str:
-    return "-" if value is None else f"{value:{sign}.3f}"
-
-
+_PLAIN = (
+    (("n", "ECE", "Brier", "gap", "acc"), False, "  "),
+    (("n", "ECE", "Brier", "gap", "acc"), False, " "),
+    (("n", "ECE", "Brier"), False, " "),
+    (("n", "ECE"), False, " "),
+    (("n",), False, " "),
+)
 _VARIANTS = (
     (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, "  "),
     (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, " "),
@@ -95,26 +146,26 @@ _VARIANTS = (
 _CAUTIONS = {Status.WEAK_JUDGE.value: " weak judge", Status.SKIPPED_NO_SIGNAL.value: " no signal"}
 
 
-def _figures_line(name: str, found: Metrics, design: str, width: int, rowless: int = 0) -> Content:
+def _figures_line(name: str, found: Metrics, design: str, width: int, more: str = "") -> Content:
     """As many figures as fit, those that are read most kept the longest; the design always."""
     low, high = found.corrected_rate_low, found.corrected_rate_high
-    interval = "" if low is None or high is None else f" [{_number(low)}, {_number(high)}]"
+    interval = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
     caution = _CAUTIONS.get(found.corrected_status or "", "")
     facts = {
         "n": f"{found.n}",
-        "ECE": _number(found.ece),
-        "Brier": _number(found.brier),
-        "gap": _number(found.gap, "+"),
-        "acc": _number(found.accuracy),
-        "corrected": _number(found.corrected_rate),
+        "ECE": number(found.ece),
+        "Brier": number(found.brier),
+        "gap": number(found.gap, "+"),
+        "acc": number(found.accuracy),
+        "corrected": number(found.corrected_rate),
     }
     drawn = Content("")
-    for names, with_interval, space in _VARIANTS:
+    for names, with_interval, space in _PLAIN if found.corrected_rate is None else _VARIANTS:
         pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
         for fact in names:
             pieces += [(f"{space}{fact} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
-            if fact == "n" and rowless and with_interval:
-                pieces.append((f" (+{rowless} without a row)", Ink.MUTED))
+            if fact == "n" and more and with_interval:
+                pieces.append((more, Ink.MUTED))
         if "corrected" in names:
             pieces += [(interval if with_interval else "", Ink.MUTED), (caution, Ink.WARN)]
         drawn = line(*pieces, (f"{space}· {design}", Ink.NOTE))
@@ -123,28 +174,26 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, rowless: i
     return cut(drawn, width)
 
 
-def footer_line(hints: Sequence[tuple[Action, str]], width: int) -> Content:
-    """Keys and what they do now, as many as fit; help is always there."""
-    drawn, last = Content(""), Content("")
-    pieces = [(action.id, _hint(action, word)) for action, word in hints]
-    for name, hint in pieces:
-        if name == "help":
-            last = hint
-    for name, hint in pieces:
-        if name == "help":
+def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
+    """Keys and what they do at this moment, as many as fit; help and close are always there."""
+    drawn = [(hint.action, _hint(key(hint.action), hint.word)) for hint in hints]
+    kept = [content for name, content in drawn if name in _ALWAYS]
+    room = width - sum(content.cell_length for content in kept)
+    line_ = Content("")
+    for name, content in drawn:
+        if name in _ALWAYS:
             continue
-        if drawn.cell_length + hint.cell_length + last.cell_length > width:
+        if line_.cell_length + content.cell_length > room:
             break
-        drawn += hint
-    return cut(drawn + last, width)
+        line_ += content
+    return cut(Content("").join([line_, *kept]), width)
 
 
-def _hint(action: Action, word: str) -> Content:
-    return line((f" {_key(action)}", Ink.KEY), (f" {word} ", Ink.MUTED))
+_ALWAYS = ("help", "quit")
 
 
-def _key(action: Action) -> str:
-    return action.shown.split(" ", maxsplit=1)[0]
+def _hint(key: str, word: str) -> Content:
+    return line((f" {key}", Ink.KEY), (f" {word} ", Ink.MUTED)) if key else Content("")
 
 
 def status_line(text: str, ink: str, width: int) -> Content:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from reviewdesk.app.keymap import Keymap
 from reviewdesk.app.paint import (
     Lines,
     Piece,
@@ -22,11 +23,13 @@ from reviewdesk.app.paint import (
     paragraph,
 )
 from reviewdesk.app.paint_numbers import numbers_lines, provenance_lines
+from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band, Decision, Status, Verdict
+from reviewdesk.settings import Feedback
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
     Decision.PASS: (" PASS ", Ink.BIG_PASS),
@@ -38,15 +41,22 @@ _WORDS: dict[Decision | None, tuple[str, str]] = {
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 
 
-def hidden_lines(width: int) -> Lines:
-    """What the pane says of an unlabelled item in a blind session: the same for every item."""
+def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
+    """What the pane says while the panel's answer is hidden: the same for every item."""
+    labels = " ".join(keymap.first(f"label.{word}") for word in ("pass", "fail", "unsure"))
+    then = {
+        Feedback.AFTER: f"Label the item first ({labels}), and the answer shows.",
+        Feedback.END: "The answers show when everything in the queue is decided.",
+        Feedback.NEVER: "The answers are kept back, as your settings say (feedback = never).",
+    }
+    reveal, blind = keymap.first("reveal"), keymap.first("blind")
     return [
         Content(""),
         *paragraph("The panel's answer is hidden.", width, Ink.STRONG),
         Content(""),
-        *paragraph("Label the item first (p f i), and the answer shows.", width, Ink.MUTED),
-        *paragraph("r reveals it now; the label is then not blind.", width, Ink.MUTED),
-        *paragraph("b ends blind review.", width, Ink.MUTED),
+        *paragraph(then[session.feedback], width, Ink.MUTED),
+        *paragraph(f"{reveal} reveals it now; the label is then not blind.", width, Ink.MUTED),
+        *paragraph(f"{blind} ends blind review.", width, Ink.MUTED),
     ]
 
 

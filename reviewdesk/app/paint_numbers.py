@@ -77,7 +77,10 @@ def _rule(name: str, value: str, made: Decision | None, verdict: Decision | None
 
 
 def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
-    """Scores on an axis from 0 to 1: ``●`` counted, ``○`` trimmed, a digit where several meet."""
+    """Scores on an axis from 0 to 1: ``●`` counted, ``○`` trimmed, ``◆`` a trimmed dissent.
+
+    Where several meet, a digit says how many.
+    """
     if width < 3:
         return Content("")
     marks: dict[int, list[Seat]] = {}
@@ -91,10 +94,12 @@ def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Co
 def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
     if not here:
         return ("│", Ink.STRONG) if threshold else ("─", Ink.RULE)
-    counted = [seat for seat in here if seat.state is State.COUNTED]
     if len(here) > 1:
-        return str(min(len(here), 9)), Ink.STRONG if counted else Ink.MUTED
-    return ("●", Ink.STRONG) if counted else ("○", Ink.WARN if here[0].dissent else Ink.MUTED)
+        return str(min(len(here), 9)), Ink.STRONG
+    [seat] = here
+    if seat.state is State.COUNTED:
+        return "●", Ink.STRONG
+    return ("◆", Ink.WARN) if seat.dissent else ("○", Ink.MUTED)
 
 
 def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
@@ -105,7 +110,7 @@ def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
     lines = [line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED))]
     if policy.threshold is not None:
         lines.append(_threshold_line(policy.threshold, room, width))
-    legend = "● counted  ○ trimmed  2..9 so many together"
+    legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
     return [*lines, cut(line((f"  {legend}", Ink.MUTED)), width)]
 
 

@@ -1,4 +1,4 @@
-"""Pages that stand where an item would: a finished queue, an empty one, help, a tiny terminal."""
+"""Pages that stand where an item would: a finished queue, an empty one, a tiny terminal."""
 
 from __future__ import annotations
 
@@ -6,26 +6,41 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.actions import GROUPS, Action
+from reviewdesk.app.keymap import Keymap
 from reviewdesk.app.paint import Lines, cut, heading, inline, line, pad, paragraph
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
-from reviewdesk.domain.records import Calibration
+from reviewdesk.domain.records import Calibration, Metrics, Pace
 
-NEXT = (
-    ("reviewdesk labels export", "takes the labels out as a calibration file"),
-    ("reviewdesk calibrate", "prints the figures with their designs and counts"),
-)
+EXPORT = "reviewdesk labels export"
 
 
-def done_lines(session: Session, figures: Calibration | None, width: int) -> Lines:
-    """Everything in the queue is decided: what is done, what is open, what to do next."""
-    progress, view = session.progress, session.view
-    what = "in this filter" if view.filter else "in this queue"
+def done_lines(
+    session: Session,
+    figures: Calibration | Metrics | None,
+    pace: Pace | None,
+    keymap: Keymap,
+    width: int,
+) -> Lines:
+    """Everything in the queue is decided: what is done, what is open, what to do next.
+
+    ``figures`` are bare metrics in a blind session.
+    """
+    what = "in this filter" if session.view.filter else "in this queue"
     lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
-    lines += [Content(""), heading("DONE", width)]
-    facts: list[tuple[str, str]] = [("labelled", f"{progress.labelled} of {progress.verdicts}")]
-    if not view.blind:
+    lines += [Content(""), heading("DONE", width), *_facts(_done(session, pace), width)]
+    if figures is not None and not session.withheld:
+        lines += _figures(figures, width)
+    lines += [Content(""), heading("NEXT", width)]
+    for key, text in _next(session, keymap):
+        lines += paragraph(text, width, Ink.MUTED, first=[(f"{key}  ", Ink.KEY)], indent=4)
+    return lines
+
+
+def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
+    progress = session.progress
+    facts = [("labelled", f"{progress.labelled} of {progress.verdicts}")]
+    if not session.view.blind:
         facts += [
             ("flagged", f"{progress.flagged_done} of {progress.flagged}"),
             ("audit", f"{progress.audit_done} of {progress.audit}"),
@@ -35,49 +50,67 @@ def done_lines(session: Session, figures: Calibration | None, width: int) -> Lin
         ("can't tell", str(progress.unsure)),
         ("disputed", str(progress.disputed)),
     ]
-    lines += _facts(facts, width)
-    if figures is not None and figures.labelled.n:
-        lines += [Content(""), heading("THE NUMBERS SAY", width), *_figures(figures, width)]
-    lines += [Content(""), heading("NEXT", width)]
-    for command, text in NEXT:
-        lines += paragraph(text, width, Ink.MUTED, first=[(f"{command}  ", Ink.KEY)], indent=4)
-    lines += paragraph(
-        "looks at what is left: label:unsure or label:disputed; empty clears it",
-        width,
-        Ink.MUTED,
-        first=[("\\  ", Ink.KEY)],
-        indent=4,
-    )
-    lines += paragraph(
-        "back to the item seen before", width, Ink.MUTED, first=[("backspace  ", Ink.KEY)]
-    )
-    return lines
+    if pace is not None and pace.steady:
+        facts.append(("pace", f"{pace.per_hour:.0f} per hour, median {pace.median_dwell:.0f} s"))
+    return facts
+
+
+def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
+    """What a reviewer may want to do with a finished queue, each with how to do it."""
+    filter_, command = keymap.first("filter"), keymap.first("command") or ":"
+    steps = []
+    if session.view.filter:
+        steps.append((f"{command}filter", "without a filter, shows the whole queue again"))
+    if session.progress.unsure:
+        steps.append((f"{filter_} label:unsure", "looks again at what you could not tell"))
+    if session.progress.disputed:
+        steps.append((f"{filter_} label:disputed", "shows where reviewers differ"))
+    if session.view.blind and not session.withheld:
+        steps.append((f"{filter_} decision:pass label:fail", "shows where the panel let you down"))
+    return [
+        *steps,
+        (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates"),
+        (f"{command}export labels.jsonl", f"takes the labels out ({EXPORT} does the same)"),
+        (keymap.first("screen.runs"), "the other runs"),
+        (keymap.first("back"), "back to the item seen before"),
+        (keymap.first("quit"), "closes; everything is saved"),
+    ]
 
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
     return [cut(line((pad(name, 12), Ink.MUTED), (text, Ink.TEXT)), width) for name, text in facts]
 
 
-def _figures(figures: Calibration, width: int) -> Lines:
-    found = figures.headline
-    which = "population" if figures.population is not None else "labelled"
-    lines = _facts([("design", f"{figures.design.value} ({which}, n {found.n})")], width)
+def _figures(figures: Calibration | Metrics, width: int) -> Lines:
+    """What the labels say of the judge, if any of them makes a row."""
+    if isinstance(figures, Calibration):
+        found, warnings = figures.headline, figures.warnings
+        which = "population" if found is figures.population else "labelled"
+        design = figures.design.value
+    else:
+        found, warnings, which, design = figures, (), "labelled", "blind"
+    if not found.n:
+        return []
+    lines = [Content(""), heading("THE NUMBERS SAY", width)]
+    lines += _facts([("design", f"{design} ({which}, n {found.n})")], width)
     facts = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
     lines += _facts([(n, "-" if v is None else f"{v:.3f}") for n, v in facts], width)
-    for warning in figures.warnings:
+    for warning in warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     return lines
 
 
-def nothing_lines(session: Session, width: int) -> Lines:
+def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     """A filter that matches nothing, and how to clear it."""
     if not session.view.filter:
         return paragraph("This run holds no verdicts.", width, Ink.STRONG)
+    command = keymap.first("command") or ":"
     return [
         *paragraph("No verdict matches the filter", width, Ink.STRONG),
         *paragraph(inline(session.view.filter), width, Ink.WARN, first=[("  ", "")], indent=2),
         Content(""),
-        *paragraph("\\ then an empty line and enter clears it.", width, Ink.MUTED),
+        *paragraph(f"{command}filter and enter clears it.", width, Ink.MUTED),
+        *paragraph(f"{keymap.first('filter')} changes it.", width, Ink.MUTED),
     ]
 
 
@@ -87,18 +120,3 @@ def tiny_lines(width: int) -> Lines:
         *paragraph("terminal too small", width, Ink.STRONG),
         *paragraph("needs 40x10; all is kept", width, Ink.MUTED),
     ]
-
-
-def help_lines(active: Sequence[tuple[Action, str]], width: int) -> Lines:
-    """The active bindings by group: each action with the keys that lead to it now."""
-    lines: Lines = []
-    for group in GROUPS:
-        members = [(action, keys) for action, keys in active if action.group == group]
-        if not members:
-            continue
-        lines += [*([Content("")] if lines else []), heading(group.upper(), width)]
-        for action, keys in members:
-            lines += paragraph(
-                action.title, width, first=[(f"  {pad(keys, 12)}", Ink.KEY)], indent=14
-            )
-    return lines

@@ -24,23 +24,27 @@ BANDS: dict[Band | None, tuple[str, str]] = {
     Band.LOW: ("L", Ink.WARN),
     None: (" ", Ink.TEXT),
 }
-_LABELS: dict[Truth | None, tuple[str, str]] = {
+LABELS: dict[Truth | None, tuple[str, str]] = {
     Truth.PASS: ("p", Ink.PASS),
     Truth.FAIL: ("f", Ink.FAIL),
     Truth.UNSURE: ("?", Ink.NOTE),
     Truth.DISPUTED: ("!", Ink.WARN),
     None: ("·", Ink.MUTED),
 }
-_LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
+MARKED = "*"
+DEFERRED = ("z", Ink.NOTE)
+TENTATIVE, MORE = "?", "+"
+"""What stands behind the mark of a tentative label, and behind flags of which some are left out."""
+LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
 def label_mark(row: QueueRow) -> Piece:
     """The label as one or two characters: ``·`` none, ``p?`` tentative, ``z`` deferred."""
     if row.label is None and row.deferred:
-        return "z", Ink.NOTE
-    mark, ink = _LABELS[row.label]
+        return DEFERRED
+    mark, ink = LABELS[row.label]
     tentative = row.tentative and row.label in {Truth.PASS, Truth.FAIL}
-    return (f"{mark}?" if tentative else mark), ink
+    return (f"{mark}{TENTATIVE}" if tentative else mark), ink
 
 
 def flag_names(flags: Flag, width: int) -> str:
@@ -51,7 +55,7 @@ def flag_names(flags: Flag, width: int) -> str:
         longer = f"{text} {name}".strip()
         room = width - (1 if i + 1 < len(names) else 0)
         if len(longer) > room:
-            return text + "+" if text else clip(name, width)
+            return text + MORE if text else clip(name, width)
         text = longer
     return text
 
@@ -59,7 +63,11 @@ def flag_names(flags: Flag, width: int) -> str:
 def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
     """One verdict; in a blind session only id, test and label."""
     mark, ink = label_mark(row)
-    pieces: list[Piece | str] = [("▸ " if current else "  ", Ink.KEY), (pad(mark, 3), ink)]
+    pieces: list[Piece | str] = [
+        ("▸" if current else " ", Ink.KEY),
+        (MARKED if row.marked else " ", Ink.NOTE),
+        (pad(mark, 3), ink),
+    ]
     used = 5
     if not blind:
         facts = _facts(row, 10 if width < 72 else 26)
@@ -73,7 +81,7 @@ def _facts(row: QueueRow, flags: int) -> list[Piece]:
     word, ink = DECISIONS[row.decision]
     letter, band_ink = BANDS[row.band]
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
-    loud = Ink.WARN if row.flags & _LOUD else Ink.MUTED
+    loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     return [
         (pad(word, 5), ink),
         (figure[-5:], Ink.TEXT),

@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from reviewdesk.app.actions import ACTIONS, Action
+from reviewdesk.app.actions import ACTIONS, LABEL, Action
+
+if TYPE_CHECKING:
+    from reviewdesk.app.app import ReviewApp
+
+
+def offered() -> list[Action]:
+    """Every action but the palette itself; what writes comes last and is not met by accident."""
+    found = [action for action in ACTIONS.values() if action.id != "palette"]
+    return sorted(found, key=lambda action: action.group == LABEL)
 
 
 class RegistryProvider(Provider):
-    """Offers what the registry holds, and runs it on the screen the palette was opened from."""
+    """Offers what the registry holds."""
+
+    @property
+    def _desk_app(self) -> ReviewApp:
+        return cast("ReviewApp", self.app)
 
     def _help(self, action: Action) -> str:
-        return f"{action.group} · key {action.shown}" if action.shown else action.group
+        keys = self._desk_app.keymap.shown(action.id)
+        return f"{action.group} · key {keys}" if keys else action.group
 
     async def discover(self) -> Hits:
         """List everything before a word is typed."""
-        for action in ACTIONS.values():
-            if action.id != "palette":
-                yield DiscoveryHit(
-                    action.title, partial(self._run, action.id), help=self._help(action)
-                )
+        for action in offered():
+            yield DiscoveryHit(action.title, partial(self._run, action.id), help=self._help(action))
 
     async def search(self, query: str) -> Hits:
-        """Match the titles."""
+        """Match titles and names."""
         matcher = self.matcher(query)
-        for action in ACTIONS.values():
+        for action in offered():
             score = matcher.match(f"{action.title} {action.id}")
             if score > 0:
                 shown = matcher.highlight(action.title)
                 yield Hit(score, shown, partial(self._run, action.id), help=self._help(action))
 
-    async def _run(self, name: str) -> None:
-        await self.screen.run_action(f"do('{name}')")
+    def _run(self, name: str) -> None:
+        self._desk_app.choose(name)

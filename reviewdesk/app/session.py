@@ -8,6 +8,7 @@ from enum import Enum, auto
 
 from reviewdesk.domain.queue import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.records import Item, Progress, Run, View
+from reviewdesk.settings import Feedback
 
 
 class Page(Enum):
@@ -16,6 +17,18 @@ class Page(Enum):
     ITEM = auto()
     DONE = auto()
     NOTHING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the words to show and the places in the queue, ascending."""
+
+    text: str
+    words: tuple[str, ...]
+    keys: frozenset[int]
+    places: tuple[int, ...]
+    share: float
+    """How much of the run was indexed when it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +42,25 @@ class Session:
     index: int | None = None
     item: Item | None = None
     page: Page = Page.ITEM
+    feedback: Feedback = Feedback.AFTER
+    told: bool = False
+    """Whether the end has come that ``Feedback.END`` waits for."""
+    found: Found | None = None
 
     @property
     def hidden(self) -> bool:
         """Whether the current item's panel must not be told."""
         item = self.item
-        if not self.view.blind or item is None:
+        if not self.view.blind or item is None or item.revealed_at is not None:
             return False
-        return item.row.label is None and item.revealed_at is None
+        return item.row.label is None or self.withheld
+
+    @property
+    def withheld(self) -> bool:
+        """Whether a blind session keeps the panel's answers back even after a label."""
+        if not self.view.blind or self.feedback is Feedback.AFTER:
+            return False
+        return self.feedback is Feedback.NEVER or not self.told
 
     @property
     def order(self) -> str:

@@ -1,20 +1,22 @@
-"""A reviewer's sitting with one run: every step a use case of the desk, then a new session.
+"""A reviewer's sitting with one run: the queue, the place in it, and the way back.
 
-No widget is known here: the screen calls a method and draws what ``session`` then says.
+No widget is known here: the screen calls a method and draws what ``session`` then says. What writes
+to the desk is in ``pen.py``.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.exposure import Exposure
-from reviewdesk.app.session import Page, Session, effective_order
-from reviewdesk.desk import drafts
-from reviewdesk.domain.records import Event, Item, QueueRow, Run, Truth, View
+from reviewdesk.app.session import Found, Page, Session, effective_order
+from reviewdesk.desk import seen
+from reviewdesk.domain.records import QueueRow, Run, View
 from reviewdesk.errors import NotFoundError
+from reviewdesk.settings import Feedback
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -23,30 +25,29 @@ BACKLOG = 500
 """How many items ``back`` remembers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    """What a label came to: the event, the item as it was shown, whether it was given blind."""
-
-    event: Event
-    item: Item
-    blind: bool
-
-
 class Sitting:
     """A reviewer's hour with one run: every step is a use case of the desk, then a new session."""
 
-    def __init__(self, desk: Desk, run: Run, view: View) -> None:
-        """Open the run's queue where ``view`` left it."""
+    def __init__(
+        self,
+        desk: Desk,
+        run: Run,
+        view: View,
+        *,
+        feedback: Feedback = Feedback.AFTER,
+        exposure: Exposure | None = None,
+    ) -> None:
+        """Open the run's queue where ``view`` left it; what was seen in other runs is passed on."""
         self.desk = desk
         self._trail: list[int] = []
-        self._exposure = Exposure()
-        self.session = Session(run, view, array("q"), desk.progress(run))
+        self.exposure = exposure or Exposure()
+        self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._query(view)
         self._land(view.item)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """The lines of the queue that are on screen."""
-        self._exposure.listed(self.session, keys)
+        self.exposure.listed(self.session, keys)
         return self.desk.rows(keys)
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:
@@ -61,18 +62,24 @@ class Sitting:
 
     def set_blind(self, blind: bool) -> None:
         """Turn blind review on or off; the current item stays."""
+        # What a search in the open found may tell of the jurors' reasons.
+        self.session = replace(self.session, found=None)
         self._requery(replace(self.session.view, blind=blind))
 
     def _requery(self, view: View) -> None:
         current = self.session.item
         self._query(view)
         self._land(current.verdict.id if current else None, stay=True)
+        if view.filter and self.session.page is Page.DONE:
+            # Whoever asks for decided verdicts wants to see them.
+            self.show(0)
         self.save()
 
     def _query(self, view: View) -> None:
         run = self.session.run
         keys = self.desk.queue(run, view.filter, effective_order(view))
         self.session = replace(self.session, view=view, keys=keys, index=None, item=None)
+        self._place_found()
 
     def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
         """Show the view's verdict if it is undecided (or ``stay``), else the next undecided."""
@@ -116,7 +123,7 @@ class Sitting:
         if trail and old is not None and old.row.key != key:
             self._trail = [*self._trail[-BACKLOG:], old.row.key]
         self.session = replace(self.session, index=index, item=item, page=Page.ITEM)
-        self._exposure.opened(self.session)
+        self.exposure.opened(self.session)
 
     def step(self, by: int) -> bool:
         """Move through the queue whatever the state; ``False`` at its end."""
@@ -145,7 +152,8 @@ class Sitting:
     def _finish(self, index: int) -> None:
         if self.session.item is not None:
             self._trail.append(self.session.item.row.key)
-        self.session = replace(self.session, index=index, item=None, page=Page.DONE)
+        told = self.session.told or not self.session.view.filter
+        self.session = replace(self.session, index=index, item=None, page=Page.DONE, told=told)
 
     def back(self) -> bool:
         """Go to the item seen before; ``False`` when there is none."""
@@ -153,66 +161,13 @@ class Sitting:
             key = self._trail.pop()
             if self.session.item is not None and key == self.session.item.row.key:
                 continue
-            self._goto(key, trail=False)
+            self.goto(key, trail=False)
             return True
         return False
 
-    def _goto(self, key: int, *, trail: bool = True) -> None:
+    def goto(self, key: int, *, trail: bool = True) -> None:
+        """Make a verdict current, wherever it stands."""
         self.show_key(key, _place(self.session.keys, key), trail=trail)
-
-    def label(self, truth: Truth, *, tentative: bool) -> Labelled | None:
-        """Label the current item; committed when this returns. The cursor does not move yet."""
-        session, item = self.session, self.session.item
-        if item is None:
-            return None
-        blind = self._exposure.is_blind(session, item)
-        event = self.desk.label(
-            item.row.key,
-            truth,
-            tentative=tentative,
-            blind=blind,
-            revealed_at=item.revealed_at,
-            view=self._view(),
-        )
-        self._exposure.labelled(item)
-        self.session = replace(session, progress=self.desk.progress(session.run))
-        return Labelled(event, item, blind)
-
-    def defer(self) -> bool:
-        """Put the current item at the end of the queue, still undecided."""
-        if self.session.item is None:
-            return False
-        self.desk.defer(self.session.item.row.key)
-        self.refresh()
-        return True
-
-    def note(self, text: str) -> None:
-        """Write the note of the current item; its draft is done with."""
-        if self.session.item is None:
-            return
-        key = self.session.item.row.key
-        self.desk.note(key, text)
-        drafts.keep(self.desk, key, "")
-        self.refresh()
-
-    def reveal(self) -> None:
-        """Show the panel of the current item from now on."""
-        if self.session.item is None:
-            return
-        self.desk.reveal(self.session.item.row.key)
-        self.refresh()
-        self._exposure.opened(self.session)
-
-    def undo(self, *, redo: bool = False) -> Event | None:
-        """Undo or redo the newest event and go to its item; ``None`` when there is nothing."""
-        event = self.desk.redo() if redo else self.desk.undo()
-        if event is None:
-            return None
-        run = self.session.run
-        if event.verdict is not None and event.run in {None, run.hash, run.name}:
-            self._goto(self.desk.find(run, event.verdict))
-        self.refresh()
-        return event
 
     def refresh(self) -> None:
         """Read the current item and the counts again."""
@@ -222,13 +177,27 @@ class Sitting:
             item = self.desk.item(item.row.key)
         self.session = replace(session, item=item, progress=self.desk.progress(session.run))
 
-    def _view(self) -> View:
+    def view(self) -> View:
+        """What the next start resumes with."""
         item = self.session.item
         return replace(self.session.view, item=item.verdict.id if item else None)
 
+    def found(self, found: Found | None) -> None:
+        """Keep what a search found, with its places in the queue as it stands."""
+        self.session = replace(self.session, found=found)
+        self._place_found()
+
+    def _place_found(self) -> None:
+        found = self.session.found
+        if found is not None:
+            keys = self.session.keys
+            places = tuple(place for place, key in enumerate(keys) if key in found.keys)
+            self.session = replace(self.session, found=replace(found, places=places))
+
     def save(self) -> None:
         """Keep the view, so that the next start resumes here."""
-        self.desk.save_view(self.session.run, self._view())
+        self.desk.save_view(self.session.run, self.view())
+        seen.keep(self.desk, self.exposure.unkept())
 
 
 def _place(keys: array[int], key: int) -> int | None:

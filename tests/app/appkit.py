@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from textual.pilot import Pilot
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
+from reviewdesk.desk.core import now
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.source import Source
+from reviewdesk.settings import Settings, load_settings
 
 WIDE, SMALL = (160, 48), (80, 24)
 
@@ -54,10 +57,15 @@ def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"schema": "reviewdesk.report/1", "defaults": policy, "verdicts": list(verdicts)}
 
 
-def open_run(path: Path, body: dict[str, Any], seed: str | None = None) -> tuple[Desk, Run]:
+def open_run(
+    path: Path,
+    body: dict[str, Any],
+    seed: str | None = None,
+    clock: Callable[[], datetime] = now,
+) -> tuple[Desk, Run]:
     from reviewdesk.desk import LoadOptions
 
-    desk = Desk.open(path, reviewer="ann")
+    desk = Desk.open(path, reviewer="ann", clock=clock)
     source = Source.from_bytes("run.json", json.dumps(body).encode())
     return desk, desk.load(source, LoadOptions(seed=seed)).run
 
@@ -111,10 +119,17 @@ async def staged(
     size: tuple[int, int] = WIDE,
     view: View | None = None,
     notice: str | None = None,
+    settings: Settings | None = None,
 ) -> AsyncIterator[Stage]:
     clock = Clock()
     app = ReviewApp(
-        desk, run, view=view or View(), clock=clock, stamp=lambda _event: clock(), notice=notice
+        desk,
+        run,
+        view=view or View(),
+        settings=settings or load_settings(),
+        clock=clock,
+        stamp=lambda _event: clock(),
+        notice=notice,
     )
     # With tooltips and toasts, as in a real terminal: they are children of the screen too.
     async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:

@@ -1,42 +1,126 @@
-"""One registry: bindings, footer, palette and help say the same."""
+"""One registry: bindings, footer, palette, help and the command line say the same."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from textual.command import DiscoveryHit
+from textual.widgets import OptionList
 
-from reviewdesk.app.actions import ACTIONS, app_bindings, screen_bindings
-from reviewdesk.app.palette import RegistryProvider
+from reviewdesk.app.actions import ACTIONS, GIVES_LABEL, app_bindings, screen_bindings
+from reviewdesk.app.keynames import real_key
+from reviewdesk.app.palette import RegistryProvider, offered
+from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.help import HelpScreen
-from reviewdesk.app.widgets.lines import Pane
-from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+
+SCREENS = ("review", "calibration", "runs")
 
 
-def test_every_binding_has_an_id_and_a_tooltip_and_no_key_is_bound_twice() -> None:
-    bindings = [*screen_bindings(), *app_bindings()]
-    assert {binding.id for binding in bindings} == {a.id for a in ACTIONS.values() if a.keys}
+def there(name: str) -> set[str]:
+    """The actions that have keys on a screen."""
+    return {a.id for a in ACTIONS.values() if a.keys and name in a.where}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_every_binding_has_an_id_and_a_tooltip_and_no_key_is_bound_twice(name: str) -> None:
+    bindings = [*screen_bindings(name), *app_bindings()]
+    assert {binding.id for binding in bindings} == there(name)
     assert all(binding.tooltip for binding in bindings)
     keys = [key for binding in bindings for key in binding.key.split(",")]
     assert len(keys) == len(set(keys))
 
 
-async def test_help_lists_exactly_the_active_bindings(tmp_path: Path) -> None:
+def test_every_key_is_one_that_a_terminal_sends() -> None:
+    for action in ACTIONS.values():
+        for key in filter(None, action.keys.split(",")):
+            assert real_key(key), f"{action.id} has a dead key: {key}"
+
+
+def test_an_action_has_a_key_or_a_reason_for_none() -> None:
+    for action in ACTIONS.values():
+        assert bool(action.keys) is not bool(action.why), action.id
+        assert action.where
+        assert action.where <= set(SCREENS)
+
+
+def test_titles_tell_actions_apart() -> None:
+    twice = [title for title, n in Counter(a.title for a in ACTIONS.values()).items() if n > 1]
+    assert twice == []
+
+
+async def on(stage: Stage, name: str) -> DeskScreen:
+    stage.app.go(name)
+    await stage.settle()
+    return stage.app.top
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("name", SCREENS)
+async def test_help_lists_exactly_the_active_bindings(
+    tmp_path: Path, size: tuple[int, int], name: str
+) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    for size in (WIDE, SMALL):
-        async with staged(desk if size == WIDE else desk.reader(), run, size=size) as stage:
-            active = stage.review.active_bindings
-            wanted = {(entry.binding.id, key) for key, entry in active.items()}
-            assert {name for name, _ in wanted} == {a.id for a in ACTIONS.values() if a.keys}
-            assert all(entry.tooltip for entry in active.values())
+    async with staged(desk, run, size=size) as stage:
+        screen = await on(stage, name)
+        active = screen.active_bindings
+        assert {found.binding.id for found in active.values()} == there(name)
+        assert all(found.tooltip for found in active.values())
+        await stage.press("question_mark")
+        helped = stage.app.screen
+        assert isinstance(helped, HelpScreen)
+        assert {action.id for action, _ in helped.active} == there(name)
+        for action, keys in helped.active:
+            assert keys == stage.app.keymap.shown(action.id) != ""
+            assert action.title in helped.text
+        await stage.press("escape")
+        assert stage.app.screen is screen
+
+
+async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        for name in ("zoom", "label.fail"):
             await stage.press("question_mark")
-            screen = stage.app.screen
-            assert isinstance(screen, HelpScreen)
-            assert {(a.id, key) for a, keys in screen.active for key in keys} == wanted
-            text = screen.query_one(Pane).text
-            assert all(ACTIONS[name or ""].title in text for name, _ in wanted)
-            await stage.press("escape")
+            options = stage.app.screen.query_one(OptionList)
+            options.highlighted = options.get_option_index(name)
+            await stage.press("enter")
+        assert stage.review.panes.zoomed
+        # Zoomed on the queue, the item cannot be read, and a label must not be given.
+        assert "where it can be read" in stage.drawn()
+        await stage.press("z", "question_mark")
+        options = stage.app.screen.query_one(OptionList)
+        options.highlighted = options.get_option_index("label.fail")
+        await stage.press("enter")
+        assert isinstance(stage.app.screen, Question)
+        await stage.press("enter")
+        assert not any(row.label for row in desk.rows(desk.queue(run)))
+        stage.app.choose("label.fail")
+        await stage.press("y")
+        assert [row.label for row in desk.rows(desk.queue(run))] == ["fail", None]
+
+
+async def test_the_highlight_walks_the_help_without_going_round(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("question_mark", "g")
+        options = stage.app.screen.query_one(OptionList)
+        first = options.highlighted
+        await stage.press("k", "ctrl+u")
+        assert options.highlighted == first
+        await stage.press("G")
+        last = options.highlighted
+        await stage.press("j", "pagedown")
+        assert options.highlighted == last
+        assert last is not None
+        assert first is not None
+        assert last > first
+        await stage.press("tab", "j")
+        assert "Signs" in stage.drawn()
+        await stage.press("escape")
 
 
 async def test_every_action_is_in_the_palette_and_runs_from_it(tmp_path: Path) -> None:
@@ -44,26 +128,56 @@ async def test_every_action_is_in_the_palette_and_runs_from_it(tmp_path: Path) -
     async with staged(desk, run) as stage:
         provider = RegistryProvider(stage.review)
         hits = [hit async for hit in provider.discover() if isinstance(hit, DiscoveryHit)]
-        titles = {hit.display for hit in hits}
-        assert titles == {a.title for a in ACTIONS.values() if a.id != "palette"}
+        assert [hit.display for hit in hits] == [action.title for action in offered()]
+        assert {action.id for action in offered()} == set(ACTIONS) - {"palette"}
         for name in ACTIONS:
             if name not in {"palette", "quit", "quit.anywhere"}:
                 stage.clock.wait(1.0)
-                stage.review.action_do(name)
+                stage.app.choose(name)
                 await stage.settle()
-                while len(stage.app.screen_stack) > 1:
+                while not isinstance(stage.app.screen, DeskScreen):
                     await stage.press("escape")
+                stage.app.go("review")
+                await stage.settle()
         await stage.press("ctrl+p", *"ansi-light", "enter", "enter")
         assert stage.app.theme == "ansi-light"
 
 
-async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", SCREENS)
+async def test_every_action_of_every_screen_is_carried_out(tmp_path: Path, name: str) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        screen = await on(stage, name)
+        assert there(name) <= set(screen.verbs) | set(stage.app.hands.verbs)
+
+
+@pytest.mark.parametrize("name", SCREENS)
+async def test_every_key_does_its_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(desk, run) as stage:
+        await on(stage, name)
         done: list[str] = []
-        monkeypatch.setattr(stage.review.hands, "do", done.append)
+        monkeypatch.setattr(stage.app, "do", done.append)
         for action in ACTIONS.values():
-            if action.keys and action.id not in {"palette", "quit.anywhere"}:
+            if (
+                name in action.where
+                and action.keys
+                and action.id not in {"palette", "quit.anywhere"}
+            ):
                 await stage.press(*action.keys.split(","))
                 assert done == [action.id] * len(action.keys.split(","))
                 done.clear()
+
+
+async def test_a_label_by_name_from_another_screen_only_goes_to_the_item(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        for name in GIVES_LABEL:
+            await on(stage, "runs")
+            stage.app.choose(name)
+            await stage.settle()
+            assert stage.app.top is stage.review
+            assert "read the item first" in stage.drawn()
+        assert not any(row.label for row in desk.rows(desk.queue(run)))

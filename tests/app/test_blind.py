@@ -127,3 +127,20 @@ async def test_progress_is_one_number(tmp_path: Path) -> None:
         assert "labelled 0" in head
         assert "flagged" not in head
         assert "audit" not in head
+
+
+async def test_what_was_seen_in_an_earlier_open_sitting_is_not_blind_later(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(i) for i in range(1, 200)]))
+    async with staged(desk, run) as stage:
+        first = stage.current
+        await stage.press("q")
+    again = Desk.open(path, reviewer="ann")
+    async with staged(again, run, view=View(blind=True, item=first)) as stage:
+        assert stage.current == first
+        await stage.press("p")
+        # Whole pages of 64 lines are read, so the last of 199 was never on screen.
+        stage.app.sitting.goto(again.queue(run)[-1])
+        stage.review.show()
+        await stage.press("p")
+        assert [event.detail["blind"] for event in label_events(again, run)] == [False, True]

@@ -11,17 +11,25 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app import paint
-from reviewdesk.app.actions import ACTIONS, Now, footer_hints
-from reviewdesk.app.paint_frame import footer_line, header_line, status_line, strip_lines
+from reviewdesk.app.actions import ACTIONS, hints
+from reviewdesk.app.keymap import Keymap
+from reviewdesk.app.paint_diff import diff_lines
+from reviewdesk.app.paint_frame import (
+    footer_line,
+    header_line,
+    page_header,
+    status_line,
+    strip_lines,
+)
 from reviewdesk.app.paint_item import item_lines
 from reviewdesk.app.paint_jury import hidden_lines, jury_lines
 from reviewdesk.app.paint_numbers import strip_plot
-from reviewdesk.app.paint_pages import done_lines, help_lines, nothing_lines, tiny_lines
+from reviewdesk.app.paint_pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint_queue import flag_names, label_mark, queue_line
 from reviewdesk.app.session import Session
 from reviewdesk.app.sitting import Sitting
 from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.records import Item, QueueRow, Truth, View
+from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from tests.app.appkit import juror, open_run, report, verdict
 
@@ -84,21 +92,24 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
     item, session = hostile_item(tmp_path)
     rude = replace(session.view, filter=HOSTILE, order=HOSTILE[:20])
     rude_session = replace(session, view=rude, run=replace(session.run, name=HOSTILE))
-    everything = [(action, action.shown) for action in ACTIONS.values()]
+    keymap, everything = Keymap.of(ACTIONS), hints(dict.fromkeys(ACTIONS, True))
+    blind = replace(rude_session, view=replace(rude, blind=True))
+    pace = Pace(120.0, 30.0, 4)
     for width in WIDTHS:
         check(item_lines(item, width, hidden=False), width)
         check(jury_lines(item, width), width)
-        check(hidden_lines(width), width)
-        check(done_lines(rude_session, None, width), width)
-        check(nothing_lines(rude_session, width), width)
+        check(diff_lines(item, replace(item, run=rude_session.run), width), width)
+        check(hidden_lines(session, keymap, width), width)
+        check(done_lines(rude_session, None, pace, keymap, width), width)
+        check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
-        check(help_lines(everything, width), width)
-        check([header_line(rude_session, paint.inline(HOSTILE), width)], width)
+        check([header_line(rude_session, paint.inline(HOSTILE), "indexing 3%", width)], width)
+        check([page_header("Runs", rude_session, "indexing 3%", width)], width)
         check([status_line(paint.inline(HOSTILE), "", width)], width)
-        check([footer_line(footer_hints(Now(True, True, True, "jury", "queue")), width)], width)
-        check(strip_lines(None, width), width)
-        for blind in (True, False):
-            check([queue_line(item.row, width, current=True, blind=blind)], width)
+        check([footer_line(everything, keymap.first, width)], width)
+        for mode in (session, blind):
+            check(strip_lines(mode, None, None, width), width)
+            check([queue_line(item.row, width, current=True, blind=mode is blind)], width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -139,6 +150,13 @@ def test_label_marks(label: Truth | None, tentative: bool, deferred: bool, mark:
     assert label_mark(row)[0] == mark
 
 
+def test_a_marked_line_says_so_also_in_a_blind_session() -> None:
+    marked = replace(ROW, marked=True)
+    for blind in (True, False):
+        texts = [queue_line(row, 60, current=False, blind=blind).plain for row in (ROW, marked)]
+        assert texts[1] == f" *{texts[0][2:]}"
+
+
 def test_a_blind_line_tells_id_test_and_label_only() -> None:
     twin = replace(
         ROW, decision=Decision.PASS, score=0.9, agreement=1.0, band=Band.HIGH,
@@ -162,8 +180,9 @@ def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
     item = desk.item(desk.find(run, "item/001"))
     desk.close()
     plot = strip_plot(item.assessment.seats, 0.7, 11).plain
-    # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half.
-    assert plot == "○────2─│──○"
+    # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half. Of the
+    # four one passes, too few for the quorum: the one at the right end dissents.
+    assert plot == "○────2─│──◆"
 
 
 def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:

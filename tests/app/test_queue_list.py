@@ -31,7 +31,7 @@ class ListApp(App[None]):
         self.failures = 0
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variable_defaults(ansi=False)
+        return variable_defaults(self.current_theme)
 
     def fetch(self, keys: Sequence[int]) -> list[QueueRow]:
         if self.fail:

@@ -9,7 +9,8 @@ import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
-from reviewdesk.app.screens.dialogs import FilterDialog, NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.dialogs import NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.prompt import Prompt
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
@@ -162,7 +163,7 @@ async def test_undo_and_redo_go_to_the_item_and_name_it(opened: tuple[Desk, Run]
 async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("backslash", *"esc zz", "enter")
-        assert isinstance(stage.app.screen, FilterDialog)
+        assert isinstance(stage.app.screen, Prompt)
         field = stage.app.screen.query_one(Input)
         assert field.value == "esc zz"
         pointer = stage.app.screen.query_one("#help", Bar).text.splitlines()[0]
@@ -196,7 +197,7 @@ async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:
     async with staged(*run) as stage:
         await stage.press("s", "p", "i")
         drawn = stage.drawn()
-        for text in ("is decided", "labels export", "calibrate", "can't tell"):
+        for text in ("is decided", ":export labels.jsonl", "f4", "can't tell"):
             assert text in drawn
         await stage.press("p", "J", "space", "backspace")
         assert stage.current is not None
@@ -232,10 +233,10 @@ async def test_a_stale_figure_is_dropped(opened: tuple[Desk, Run]) -> None:
     from reviewdesk.app.messages import Calibrated, Figures
 
     async with staged(*opened) as stage:
-        before = stage.review.figures
+        before = stage.review.gauge.figures
         stage.review.post_message(Calibrated(Figures(-1, None)))
         await stage.settle()
-        assert stage.review.figures is before
+        assert stage.review.gauge.figures is before
         assert before is not None
 
 
@@ -311,3 +312,19 @@ async def test_a_hidden_filter_in_a_blind_session_asks_and_no_is_the_default(
 def _events(desk: Desk, run: Run) -> list[Any]:
     keys = desk.queue(run, "", "file")
     return [event for key in keys for event in desk.item(key).history]
+
+
+async def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(
+    opened: tuple[Desk, Run],
+) -> None:
+    async with staged(*opened) as stage:
+        item = stage.review.session.item
+        assert item is not None
+        stage.app.choose("label.fail")
+        await stage.settle()
+        other = Desk.open(stage.desk.path, reviewer="bob")
+        other.note(item.row.key, "seen")
+        other.close()
+        stage.review._poll()
+        await stage.press("y")
+        assert stage.desk.item(item.row.key).row.label is Truth.FAIL

@@ -1,4 +1,4 @@
-"""Small modal dialogs: a question, the order, the filter and the note.
+"""Small modal dialogs: a question, the order and the note.
 
 While one is open the screen below gets no key, so that typing never labels.
 """
@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.strip import Strip
-from textual.widgets import Input, OptionList, TextArea
+from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.paint import Lines, Painter, cut, inline, line, paragraph
+from reviewdesk.app.paint import Lines, Painter, cut, line, paragraph
+from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain.queue import ORDERS, FilterError
-from reviewdesk.domain.safetext import strip_controls
+from reviewdesk.domain.queue import ORDERS
 
 _ORDER_NOTES = {
     "draw": "flagged first, the audit sample among them",
@@ -32,13 +33,20 @@ _ORDER_NOTES = {
     "pivotal": "decisions that hang on one vote first",
     "id": "by name",
 }
+_BLIND_NOTES = {
+    "draw": "a seeded permutation of all",
+    "score": "hidden: asks first",
+    "agreement": "hidden: asks first",
+    "margin": "hidden: asks first",
+    "pivotal": "hidden: asks first",
+}
 
 
 def _said(*rows: tuple[str, str]) -> Painter:
     return lambda width: [cut(line((f" {text}", ink)), width) for text, ink in rows]
 
 
-class Question(ModalScreen[bool]):
+class Question(Dialog[bool]):
     """A yes-or-no question; every key but ``y`` means no."""
 
     CSS = """
@@ -76,7 +84,7 @@ class Question(ModalScreen[bool]):
         self.dismiss(answer)
 
 
-class OrderDialog(ModalScreen[str | None]):
+class OrderDialog(Dialog[str | None]):
     """Choose the order of the queue."""
 
     CSS = """
@@ -93,10 +101,11 @@ class OrderDialog(ModalScreen[str | None]):
         ("k", "move('cursor_up')", "Up"),
     ]
 
-    def __init__(self, order: str) -> None:
+    def __init__(self, order: str, *, blind: bool) -> None:
         """Open with the order that is in force."""
         super().__init__()
         self._order = order
+        self._notes = _ORDER_NOTES | (_BLIND_NOTES if blind else {})
         self._descending = order.startswith("-")
 
     def compose(self) -> ComposeResult:
@@ -112,7 +121,7 @@ class OrderDialog(ModalScreen[str | None]):
         self.query_one(OptionList).highlighted = ORDERS.index(name) if name in ORDERS else 0
 
     def _options(self) -> list[Option]:
-        return [Option(Content(f"{name:<10} {_ORDER_NOTES[name]}"), id=name) for name in ORDERS]
+        return [Option(Content(f"{name:<10} {self._notes[name]}"), id=name) for name in ORDERS]
 
     def _keys(self, width: int) -> Lines:
         way = "descending" if self._descending else "ascending"
@@ -136,73 +145,27 @@ class OrderDialog(ModalScreen[str | None]):
         self.dismiss(("-" if self._descending else "") + (event.option.id or "draw"))
 
 
-class FilterDialog(ModalScreen[str | None]):
-    """Type a filter; what cannot be read is pointed at and nothing is lost."""
-
-    CSS = """
-    FilterDialog { align: center bottom; background: $background 30%; }
-    FilterDialog > Vertical { width: 100%; height: 6; background: $panel; }
-    FilterDialog Input { border: none; height: 1; padding: 0 1; background: $surface; }
-    FilterDialog #help { height: 4; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
-
-    def __init__(self, value: str, check: Callable[[str], object]) -> None:
-        """Open with the filter in force; ``check`` raises ``FilterError`` on one it cannot read."""
-        super().__init__()
-        self._value, self._check = value, check
-
-    def compose(self) -> ComposeResult:
-        """Show the field and, below it, its errors."""
-        with Vertical():
-            yield Bar(_said(("Filter the queue    enter applies, esc keeps the old", Ink.STRONG)))
-            yield Input(self._value, select_on_focus=False)
-            yield Bar(self._hint, id="help")
-
-    def _hint(self, width: int) -> Lines:
-        text = "esc  trim  label:none  band:low  score<.6  test~word  !not  one|other"
-        return [cut(line((f" {text}", Ink.MUTED)), width)]
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Apply a filter that can be read; else stay and point at the place."""
-        try:
-            self._check(event.value)
-        except FilterError as error:
-            self._point(error)
-        else:
-            self.dismiss(event.value.strip())
-
-    def _point(self, error: FilterError) -> None:
-        def painter(width: int) -> Lines:
-            column = min(error.column, max(0, width - 3))
-            return [
-                cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width),
-                *paragraph(inline(error), width, Ink.FAIL, first=[(" ", "")], indent=1),
-            ]
-
-        self.query_one(Input).cursor_position = error.column
-        self.query_one("#help", Bar).paint(painter)
-
-    def on_input_changed(self) -> None:
-        """Drop an error once the text has changed."""
-        self.query_one("#help", Bar).paint(self._hint)
-
-    def action_cancel(self) -> None:
-        """Keep the filter in force."""
-        self.dismiss(None)
-
-
 class _NoteArea(TextArea):
-    """A text field whose lines pass the second layer too."""
+    """A text field whose lines pass the second layer too, and that closes its dialog itself.
+
+    Its keys come one after the other: enter saves what was typed before it, however fast.
+    """
+
+    async def _on_key(self, event: events.Key) -> None:
+        done = {"enter": "save", "ctrl+j": "newline", "escape": "keep"}.get(event.key)
+        if done is None:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        await self.screen.run_action(f"screen.{done}")
 
     def render_line(self, y: int) -> Strip:
         """Draw a line without control characters."""
-        strip = super().render_line(y)
-        clean = [segment._replace(text=strip_controls(segment.text)) for segment in strip]
-        return Strip(clean, strip.cell_length)
+        return harmless(super().render_line(y))
 
 
-class NoteDialog(ModalScreen[tuple[bool, str]]):
+class NoteDialog(Dialog[tuple[bool, str]]):
     """Write the note of an item. Closes with whether to save, and the text."""
 
     CSS = """
@@ -211,9 +174,9 @@ class NoteDialog(ModalScreen[tuple[bool, str]]):
     NoteDialog TextArea { border: none; height: 1fr; padding: 0 1; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "save", "Save", priority=True),
-        Binding("ctrl+j", "newline", "New line", priority=True),
-        Binding("escape", "keep", "Close, keep the draft", priority=True),
+        Binding("enter", "save", "Save"),
+        Binding("ctrl+j", "newline", "New line"),
+        Binding("escape", "keep", "Close, keep the draft"),
     ]
 
     def __init__(self, text: str, changed: Callable[[str], None]) -> None:

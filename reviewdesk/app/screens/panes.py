@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 
-from reviewdesk.app.paint import Lines, Painter
+from reviewdesk.app.keymap import Keymap
+from reviewdesk.app.paint import Lines, Painter, inline
 from reviewdesk.app.paint_frame import title_line
 from reviewdesk.app.paint_item import item_lines
 from reviewdesk.app.paint_jury import hidden_lines, jury_lines
 from reviewdesk.app.paint_pages import done_lines, nothing_lines
 from reviewdesk.app.session import Page, Session
+from reviewdesk.app.texts.find import found_line, highlight
+from reviewdesk.app.texts.reading import Reading
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.domain.records import Calibration
+from reviewdesk.domain.records import Pace
 
 if TYPE_CHECKING:
+    from reviewdesk.app.screens.gauge import Gauge
     from reviewdesk.app.screens.review import ReviewScreen
 
 NAMES = ("queue", "item", "jury")
 WIDE = 140
-SMALLEST = Size(40, 10)
 
 
 class Panes:
@@ -32,7 +35,8 @@ class Panes:
         self._screen = screen
         self._chosen: str | None = None
         self.wide = False
-        self.tiny = False
+        self.zoomed = False
+        self._in_view = False
 
     @property
     def current(self) -> str:
@@ -56,25 +60,32 @@ class Panes:
     @property
     def readable(self) -> bool:
         """Whether the item is on screen and not only its line in the queue."""
-        return self.wide or self.current != "queue"
+        return (self.wide and not self.zoomed) or self.current != "queue"
 
     def fit(self, size: Size) -> None:
         """Choose what is in view at this size."""
         self.wide = size.width >= WIDE
-        self.tiny = size.width < SMALLEST.width or size.height < SMALLEST.height
-        self._screen.set_class(self.wide, "-wide")
-        # Textual's own tooltip and toasts are children too, and show when they have something.
-        for child in self._screen.query_children("Bar, #panes"):
-            child.display = (child.id == "tiny") is self.tiny
         self._arrange()
 
     def _arrange(self) -> None:
+        screen, alone = self._screen, self.zoomed or not self.wide
+        screen.set_class(self.wide and not self.zoomed, "-wide")
+        screen.set_class(alone, "-zoomed")
         for name in NAMES:
-            column = self._screen.query_one(f"#{name}-column")
-            column.display = self.wide or name == self.current
-        if not self.tiny:
-            self._screen.set_focus(self.focused, scroll_visible=False)
+            screen.query_one(f"#{name}-column").display = name == self.current or not alone
+        in_view = self.readable and not screen.tiny
+        if in_view and not self._in_view:
+            # A label key must wait until the item can be read, not only its line.
+            screen.guard.shown()
+        self._in_view = in_view
+        if not screen.tiny:
+            screen.set_focus(self.focused, scroll_visible=False)
         self.titles()
+
+    def zoom(self) -> None:
+        """Give the pane with the keys the whole width, or share it out again."""
+        self.zoomed = not self.zoomed
+        self._arrange()
 
     def choose(self, name: str) -> None:
         """Give a pane the keys, and the screen where there is room for one only."""
@@ -83,7 +94,7 @@ class Panes:
 
     def entered(self, name: str) -> None:
         """A pane got the focus by mouse or because it was chosen; alone in view, it chooses not."""
-        if self.wide and name in NAMES and name != self.current:
+        if self.wide and not self.zoomed and name in NAMES and name != self.current:
             self._chosen = name
         self.titles()
 
@@ -102,48 +113,79 @@ class Panes:
 
     def titles(self) -> None:
         """Draw the titles anew."""
-        session = self._screen.session
+        session, pace = self._screen.session, self._screen.gauge.pace
         place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
-        columns = "" if session.view.blind else " · decision, agreement"
-        notes = {"queue": f"{place} of {len(session.keys):,}{columns}", "item": "", "jury": ""}
+        where = f"{place} of {len(session.keys):,}"
+        told = _pace(pace) or ("" if session.view.blind else " · decision, agreement, flags")
+        alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
+        # Beside the queue, which line is the current one can be seen.
+        notes = dict.fromkeys(NAMES, "" if self.wide and not self.zoomed else alone)
+        notes["queue"] = f"{where}{told}"
+        if self.zoomed:
+            notes = {name: f"{note} · zoomed" for name, note in notes.items()}
         for name in NAMES:
             bar = self._screen.query_one(f"#{name}-title", Bar)
             bar.paint(_title(name.upper(), notes[name], focused=name == self.current))
 
-    def paint(
-        self, session: Session, figures: Calibration | None, *, keep: bool, rows: bool
-    ) -> None:
+    def paint(self, *, keep: bool, rows: bool) -> None:
         """Draw list, item and jury; ``rows`` reads the lines of the list again."""
+        screen, session = self._screen, self._screen.session
         self.queue.fill(session.keys, blind=session.view.blind)
         if rows:
             self.queue.reload()
         self.queue.point(session.index)
-        self.text("item").paint(_item_painter(session, figures), keep=keep)
-        self.text("jury").paint(_jury_painter(session), keep=keep)
+        keymap, reading = screen.desk_app.keymap, screen.reading
+        item = _item_painter(session, screen.gauge, keymap, reading)
+        self.text("item").paint(item, keep=keep)
+        self.text("jury").paint(_jury_painter(session, keymap, reading), keep=keep)
         self.titles()
+
+    def seek(self, words: tuple[str, ...]) -> None:
+        """Scroll to the first place that holds one of the words, in the item or else the jury."""
+        for name in ("item", "jury"):
+            pane = self.text(name)
+            line = found_line(pane.painted, words)
+            if line is not None:
+                pane.go(max(0, line - 2))
+                return
+
+    def sideways(self, columns: int) -> None:
+        """Move lines that are wider than their pane."""
+        if isinstance(pane := self.focused, Pane):
+            pane.sideways(columns)
+        else:
+            self.text("item").sideways(columns)
 
 
 def _title(name: str, note: str, *, focused: bool) -> Painter:
     return lambda width: [title_line(name, note, width, focused=focused)]
 
 
-def _item_painter(session: Session, figures: Calibration | None) -> Painter:
+def _pace(pace: Pace | None) -> str:
+    """How the work goes, once there is something to tell."""
+    if pace is None or not pace.steady:
+        return ""
+    return f" · {pace.per_hour:.0f} per hour"
+
+
+def _item_painter(session: Session, gauge: Gauge, keymap: Keymap, reading: Reading) -> Painter:
     def painter(width: int) -> Lines:
         if session.page is Page.NOTHING:
-            return nothing_lines(session, width)
+            return nothing_lines(session, keymap, width)
         if session.item is None:
-            return done_lines(session, figures, width)
-        return item_lines(session.item, width, hidden=session.hidden)
+            figures = gauge.alone if session.view.blind else gauge.figures
+            return done_lines(session, figures, gauge.pace, keymap, width)
+        return item_lines(session.item, width, hidden=session.hidden, reading=reading)
 
     return painter
 
 
-def _jury_painter(session: Session) -> Painter:
+def _jury_painter(session: Session, keymap: Keymap, reading: Reading) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None:
             return []
         if session.hidden:
-            return hidden_lines(width)
-        return jury_lines(session.item, width)
+            return hidden_lines(session, keymap, width)
+        return highlight(jury_lines(session.item, width), reading.find)
 
     return painter

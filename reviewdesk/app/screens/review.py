@@ -2,170 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
+from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
-from textual.worker import get_current_worker
 
-from reviewdesk.app.actions import ACTIONS, Now, footer_hints, screen_bindings
-from reviewdesk.app.figures import read_figures
+from reviewdesk.app.actions import screen_bindings
 from reviewdesk.app.guard import LabelGuard
 from reviewdesk.app.hands import Hands
+from reviewdesk.app.hints import review_hints
 from reviewdesk.app.messages import Calibrated, Failed, RowChosen
-from reviewdesk.app.paint import inline
-from reviewdesk.app.paint_frame import footer_line, header_line, status_line, strip_lines
-from reviewdesk.app.paint_pages import tiny_lines
+from reviewdesk.app.paint_frame import header_line, strip_lines
+from reviewdesk.app.pen import Pen
+from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.gauge import Gauge
 from reviewdesk.app.screens.panes import Panes
 from reviewdesk.app.session import Session
 from reviewdesk.app.sitting import Sitting
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.reading import Reading
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.domain.records import Calibration
+from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
 
 POLL = 1.0
 """Seconds between two looks at whether another process wrote to the desk."""
 
 
-class ReviewScreen(Screen[None], inherit_bindings=False):
+class ReviewScreen(DeskScreen):
     """Mediates between the sitting, which knows the desk, and the widgets, which only draw."""
 
+    where = "review"
+    has_strip = True
     DEFAULT_CSS = """
-    ReviewScreen { layout: vertical; background: $background; color: $foreground; }
-    #header { background: $desk-bar; }
-    #panes { height: 1fr; }
     .column { height: 1fr; width: 1fr; }
     .column > Bar { background: $desk-bar; }
     .column > Pane, .column > QueueList { height: 1fr; background: $background; }
     ReviewScreen.-wide #queue-column { width: 30%; min-width: 45; }
     ReviewScreen.-wide #item-column { border-left: solid $desk-rule; }
     ReviewScreen.-wide #jury-column { width: 1.25fr; border-left: solid $desk-rule; }
-    #status { background: $background; }
-    #strip { height: 2; background: $desk-bar; }
-    #footer { background: $desk-bar; }
-    #tiny { height: 1fr; display: none; }
+    ReviewScreen.-zoomed .column { width: 100%; border-left: none; }
     """
-    AUTO_FOCUS = None
-    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
-    def __init__(self, sitting: Sitting, clock: Callable[[], float], notice: str) -> None:
+    def __init__(self, sitting: Sitting, guard: LabelGuard, notice: str) -> None:
         """Show a sitting; ``notice`` is the first thing the status line says."""
-        super().__init__()
+        super().__init__(notice)
         self.sitting = sitting
-        self.guard = LabelGuard(clock)
-        self.hands = Hands(self)
+        self.pen = Pen(sitting)
+        self.guard = guard
         self.panes = Panes(self)
-        self.figures: Calibration | None = None
-        self.saved = ""
-        self._unmarked = ""
-        self._status = (notice, Ink.NOTE.value)
-        self._token = 0
+        self.hands = Hands(self)
+        self.verbs |= self.hands.verbs
+        self.gauge = Gauge(self)
+        self.reading = Reading()
 
     @property
     def session(self) -> Session:
         """Where the reviewer stands."""
         return self.sitting.session
 
-    def compose(self) -> ComposeResult:
-        """Lay out the lines and the three columns."""
-        yield Bar(id="header")
-        with Horizontal(id="panes"):
+    def sit(self, sitting: Sitting, notice: str = "") -> None:
+        """Show another sitting, or the same one at another item."""
+        if sitting is not self.sitting:
+            self.sitting, self.pen = sitting, Pen(sitting)
+            self.gauge.clear()
+            self.say(notice)
+            self.recalibrate()
+            if not self.panes.wide and self.panes.current == "jury":
+                self.panes.choose("item")
+        self.show(rows=True)
+
+    def body(self) -> ComposeResult:
+        """The three columns."""
+        with Horizontal(id="body"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
-                yield QueueList(self.sitting.rows, id="queue")
+                yield QueueList(self._rows, id="queue")
             for name in ("item", "jury"):
                 with Vertical(id=f"{name}-column", classes="column"):
                     yield Bar(id=f"{name}-title")
                     yield Pane(id=name)
-        yield Bar(id="status")
-        yield Bar(id="strip")
-        yield Bar(id="footer")
-        yield Bar(tiny_lines, id="tiny")
 
     def on_mount(self) -> None:
-        """Show the first item and ask for the figures."""
-        self.panes.fit(self.app.size)
+        """Show the first item, ask for the figures, and make the texts searchable."""
+        self.fit(self.app.size)
         self.show()
         self.recalibrate()
+        self.desk_app.jobs.index(self.session.run)
         self.set_interval(POLL, self._poll)
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_screen_resume(self) -> None:
+        """Back from a dialog or another screen, the item counts as shown from this moment."""
+        self.guard.shown()
+
+    def fit(self, size: Size) -> None:
         """Three panes, one, or none: all state is kept."""
-        if self.is_mounted:
-            self.panes.fit(event.size)
-            self.frame()
+        super().fit(size)
+        self.panes.fit(size)
+
+    def _rows(self, keys: Sequence[int]) -> list[QueueRow]:
+        """The list outlives a sitting, so it asks the one of the moment."""
+        return self.sitting.rows(keys)
 
     # drawing
 
-    def show(self, *, keep: bool = False, rows: bool = False) -> None:
-        """Draw the current item; ``keep`` leaves texts scrolled, ``rows`` reads the list again."""
-        self.panes.paint(self.session, self.figures, keep=keep, rows=rows)
+    def header(self, width: int) -> Content:
+        """Run, mode, progress, filter, order, what runs in the background, and the saved mark."""
+        return header_line(self.session, self.gauge.saved, self.desk_app.jobs.text, width)
+
+    def show(self, *, keep: bool = False, rows: bool = False, find: bool = False) -> None:
+        """Draw the current item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
+
+        ``find`` scrolls to the first place that a search found.
+        """
+        if not keep:
+            self.reading = replace(self.reading, page=0)
+        found = self.session.found
+        self.reading = replace(self.reading, find=found.words if found else ())
+        self.panes.paint(keep=keep, rows=rows)
+        if find:
+            self.panes.seek(self.reading.find)
         if not keep:
             self.guard.shown()
         self.frame()
 
+    def read(self, reading: Reading) -> None:
+        """Draw the item's texts in another way."""
+        turned = reading.page != self.reading.page
+        self.reading = reading
+        self.panes.paint(keep=not turned, rows=False)
+        self.frame()
+
     def frame(self) -> None:
         """Draw the lines around the panes."""
-        session, saved = self.session, self.saved
-        self._bar("header").paint(lambda width: [header_line(session, saved, width)])
-        text, ink = self._status
-        self._bar("status").paint(lambda width: [status_line(text, ink, width)])
-        figures = self.figures
-        self._bar("strip").paint(lambda width: strip_lines(figures, width))
-        hints = footer_hints(self._now())
-        self._bar("footer").paint(lambda width: [footer_line(hints, width)])
+        super().frame()
+        if self.ready:
+            session, figures, alone = self.session, self.gauge.figures, self.gauge.alone
+            self.bar("strip").paint(lambda width: strip_lines(session, figures, alone, width))
 
-    def _bar(self, name: str) -> Bar:
-        return self.query_one(f"#{name}", Bar)
-
-    def _now(self) -> Now:
-        session = self.session
-        return Now(
-            has_item=session.item is not None,
-            hidden=session.hidden,
-            blind=session.view.blind,
-            deeper=self.panes.beside(1),
-            back=self.panes.beside(-1),
-        )
-
-    def say(self, text: str, ink: str = Ink.TEXT) -> None:
-        """One line about what just happened."""
-        self._status = (text, ink)
-        self._bar("status").paint(lambda width: [status_line(text, ink, width)])
+    def hints(self) -> Mapping[str, object]:
+        """What the reviewer may want next."""
+        panes = self.panes
+        deeper, back = panes.beside(1), panes.beside(-1)
+        return review_hints(self.session, deeper, back, readable=panes.readable)
 
     def lateness(self) -> float:
         """How many seconds the key in hand had waited before it was handled."""
-        return cast("ReviewApp", self.app).lateness
+        return self.desk_app.lateness
 
-    def save_mark(self, text: str) -> None:
-        """Show the saved mark together with the figures that already count what was saved."""
-        self.saved, self._unmarked = "", text
+    def move(self, by: float, *, pages: bool = False) -> None:
+        """Move through the list, or scroll the pane that has the keys."""
+        widget = self.panes.focused
+        lines = int(by * widget.page) if pages else int(by)
+        if isinstance(widget, QueueList):
+            self.hands.step(lines)
+        else:
+            widget.move(lines)
 
-    def complain(self, error: ReviewDeskError) -> None:
-        """An error as one line; nothing that was typed is lost."""
-        self.say(inline(error, 1000), Ink.FAIL)
-
-    # keys
-
-    def action_do(self, name: str) -> None:
-        """Carry out one action of the registry."""
-        if name not in ACTIONS or (self.panes.tiny and name not in {"quit", "help"}):
-            return
-        try:
-            self.hands.do(name)
-        except ReviewDeskError as error:
-            self.complain(error)
+    # events
 
     def on_key(self, event: events.Key) -> None:
         """A printable key that is bound to nothing: perhaps the middle of a paste."""
@@ -196,38 +198,25 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
     # the figures
 
     def recalibrate(self) -> None:
-        """Ask for the figures; only the answer to the newest question is taken."""
-        self._token += 1
-        self.run_worker(
-            partial(self._calibrate, self._token),
-            name="calibration",
-            group="calibration",
-            thread=True,
-            exclusive=True,
-        )
-
-    def _calibrate(self, token: int) -> None:
-        found = read_figures(self.sitting.desk, self.session.run, token)
-        if not get_current_worker().is_cancelled:
-            self.post_message(Calibrated(found))
+        """Ask for the figures."""
+        self.gauge.ask()
 
     def on_calibrated(self, message: Calibrated) -> None:
-        """Take figures that answer the newest question."""
+        """Draw figures that answer the newest question."""
         message.stop()
-        found = message.figures
-        if found.token != self._token:
+        if not self.gauge.take(message.figures):
             return
-        self.saved, self._unmarked = self._unmarked or self.saved, ""
-        if found.error is not None:
-            self.complain(found.error)
-            self.frame()
-            return
-        self.figures = found.calibration
+        if message.figures.error is not None:
+            self.complain(message.figures.error)
+        self.panes.titles()
         self.frame()
         if self.session.item is None:
             self.show(keep=True)
 
     def _poll(self) -> None:
+        if self.abandoned:
+            self.desk_app.action_close_desk()
+            return
         try:
             if self.sitting.desk.changed():
                 self.sitting.refresh()

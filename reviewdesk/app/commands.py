@@ -1,0 +1,145 @@
+"""The command line: what may be typed after ``:``, and what completes it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.domain.completion import Completion, Option
+from reviewdesk.errors import UsageError
+
+Completer = Callable[[str, int], Completion]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. ``argument`` says what follows, in square brackets where it may be left out."""
+
+    name: str
+    argument: str
+    note: str
+
+    @property
+    def must(self) -> bool:
+        """Whether it cannot do without its argument."""
+        return bool(self.argument) and not self.argument.startswith("[")
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("go", "ROW|ID", "jump to a row of the queue or to a verdict; :42 is :go 42"),
+        Command("find", "WORDS", "search the texts"),
+        Command("filter", "[FILTER]", "filter the queue; without a filter, show all"),
+        Command("order", "ORDER", "order the queue; - in front descends"),
+        Command("save", "NAME", "save the filter under a name; \\ then @NAME brings it back"),
+        Command("forget", "NAME", "forget a saved filter"),
+        Command("tag", "[TAGS]", "the item's tags, with commas; without any, none"),
+        Command("note", "[TEXT]", "the item's note; without a text, none"),
+        Command("queue", "", "the queue"),
+        Command("item", "", "the item"),
+        Command("cal", "", "calibration"),
+        Command("runs", "", "the runs"),
+        Command("run", "NAME", "review another run"),
+        Command("open", "FILE", "load a report and review it"),
+        Command("export", "FILE", "write the labels: .jsonl (two keys), .csv or full.jsonl"),
+        Command("theme", "NAME", "switch the theme"),
+        Command("stop", "", "stop what runs in the background"),
+        Command("help", "", "every key and sign"),
+        Command("quit", "", "close; everything is saved"),
+        Command("q", "", "close; everything is saved"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command line taken apart; ``name`` is a command or the id of an action."""
+
+    name: str
+    argument: str
+
+
+def parse_command(text: str) -> Typed:
+    """Read a command line; an unknown name is answered with the nearest ones."""
+    text = text.strip().removeprefix(":").strip()
+    if text.isdecimal():
+        return Typed("go", text)
+    name, _, argument = text.partition(" ")
+    argument = argument.strip()
+    known = [*COMMANDS, *ACTIONS]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 3, 0.5)
+        hint = f"Did you mean {', '.join(near)}?" if near else "tab lists the commands."
+        raise UsageError(f"no command {name!r}" if name else "no command was typed", hint)
+    command = COMMANDS.get(name)
+    if command is not None and command.must and not argument:
+        raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
+    if argument and (command is None or not command.argument):
+        raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")
+    return Typed(name, argument)
+
+
+def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:
+    """The commands that begin like this, or what the command's own completer offers."""
+    head = text[:cursor]
+    lead = len(head) - len(head.lstrip(": "))
+    name, space, typed = head[lead:].partition(" ")
+    if not space:
+        options = [Option(c.name, f"{c.argument}  {c.note}".strip()) for c in COMMANDS.values()] + [
+            Option(a.id, a.title) for a in ACTIONS.values() if a.id not in COMMANDS
+        ]
+        return choose(lead, cursor, name, options)
+    completer = arguments.get(name)
+    if completer is None:
+        return Completion(cursor, cursor, ())
+    start = cursor - len(typed)
+    found = completer(typed, len(typed))
+    return Completion(found.start + start, found.end + start, found.options)
+
+
+def choose(start: int, end: int, typed: str, options: Iterable[Option]) -> Completion:
+    """The options that begin with what was typed, then those that hold it."""
+    typed = typed.lower()
+    found = [option for option in options if typed in option.text.lower()]
+    found.sort(key=lambda option: not option.text.lower().startswith(typed))
+    return Completion(start, end, tuple(found))
+
+
+def among(names: Callable[[], Iterable[Option]]) -> Completer:
+    """A completer over whole arguments."""
+    return lambda typed, cursor: choose(0, cursor, typed, names())
+
+
+def last_of_list(names: Callable[[], Iterable[str]]) -> Completer:
+    """A completer over the last of several words with commas, leaving out what is there already."""
+
+    def complete(typed: str, cursor: int) -> Completion:
+        before, comma, last = typed[:cursor].rpartition(",")
+        start = len(before) + len(comma) + len(last) - len(last.lstrip())
+        there = {part.strip() for part in before.split(",")}
+        options = [Option(name) for name in names() if name not in there]
+        return choose(start, cursor, last.strip(), options)
+
+    return complete
+
+
+def files(typed: str, cursor: int) -> Completion:
+    """Files and folders that begin with what was typed."""
+    try:
+        options = tuple(Option(name) for name in _beginning(typed[:cursor]))
+    except (OSError, RuntimeError, ValueError):
+        # No such home folder, a folder that may not be read, or no path at all.
+        options = ()
+    return Completion(0, cursor, options)
+
+
+def _beginning(typed: str) -> list[str]:
+    path = Path(typed).expanduser()
+    folder, start = (path, "") if typed.endswith("/") or not typed else (path.parent, path.name)
+    found = sorted(p for p in folder.iterdir() if p.name.startswith(start))[:200]
+    shown = [p for p in found if start.startswith(".") or not p.name.startswith(".")]
+    return [f"{p}/" if p.is_dir() else str(p) for p in shown]

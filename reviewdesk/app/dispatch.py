@@ -1,0 +1,61 @@
+"""From the name of an action to the screen that carries it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.actions import ACTIONS, GIVES_LABEL
+from reviewdesk.errors import ReviewDeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.app import ReviewApp
+
+_WHEN_TINY = frozenset({"quit", "quit.anywhere", "help"})
+
+
+class Dispatch:
+    """Carries out actions, wherever they were asked for."""
+
+    def __init__(self, app: ReviewApp) -> None:
+        """Act on the screens of ``app``."""
+        self._app = app
+
+    def do(self, name: str) -> None:
+        """Carry out an action by its key, on the screen it belongs to.
+
+        A key that was on its way when a dialog opened was not meant for what lies below.
+        """
+        app = self._app
+        action, screen = ACTIONS.get(name), app.top
+        if action is None or app.asking or not screen.ready:
+            return
+        if screen.tiny and name not in _WHEN_TINY:
+            return
+        try:
+            if (verb := app.hands.verbs.get(name)) is not None:
+                verb()
+                return
+            if screen.where not in action.where:
+                app.go(min(action.where))
+                # The screen that was asked for has to be there before it can do anything.
+                app.call_after_refresh(self._follow, name)
+            else:
+                screen.verbs[name]()
+        except ReviewDeskError as error:
+            app.top.complain(error)
+
+    def _follow(self, name: str) -> None:
+        """Carry out an action on the screen that was brought into view for it."""
+        app = self._app
+        if name in GIVES_LABEL:
+            app.top.say("read the item first: a label is given where it can be read")
+        elif app.top.where in ACTIONS[name].where:
+            self.do(name)
+
+    def choose(self, name: str) -> None:
+        """Carry out an action that was chosen by name; a label that way must be confirmed."""
+        app = self._app
+        if name in GIVES_LABEL and app.top is app.review:
+            app.review.hands.confirm(name)
+        else:
+            self.do(name)

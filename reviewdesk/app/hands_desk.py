@@ -1,0 +1,204 @@
+"""What works on every screen: changing screens, help, the command line, and the desk itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.commands import COMMANDS, complete_command, parse_command
+from reviewdesk.app.completers import argument_completers
+from reviewdesk.app.jobs import INDEX, LOAD
+from reviewdesk.app.messages import JobEnded
+from reviewdesk.app.paint import inline
+from reviewdesk.app.screens.help import HelpScreen, live_actions
+from reviewdesk.app.screens.prompt import Answer, Prompt
+from reviewdesk.app.themes import THEMES, Ink
+from reviewdesk.desk import LoadOptions, files, filters
+from reviewdesk.domain.records import Loaded
+from reviewdesk.errors import ReviewDeskError, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.app import ReviewApp
+
+_PREFILLED = {
+    "jump": "go ",
+    "filter.save": "save ",
+    "filter.forget": "forget ",
+    "export": "export ",
+}
+
+
+class DeskHands:
+    """Carries out the actions and commands that belong to no screen."""
+
+    def __init__(self, app: ReviewApp) -> None:
+        """Act for ``app``."""
+        self._app = app
+        self._typed: list[str] = []
+        self._arriving = False
+        self.verbs = self._verbs()
+        self._commands = self._command_table()
+
+    def _verbs(self) -> dict[str, Callable[[], None]]:
+        app = self._app
+        verbs: dict[str, Callable[[], None]] = {
+            "screen.queue": partial(self._pane, "queue"),
+            "screen.item": partial(self._pane, "item"),
+            "screen.calibration": partial(app.go, "calibration"),
+            "screen.runs": partial(app.go, "runs"),
+            "leave": partial(app.go, "review"),
+            "help": self._help,
+            "command": self.command,
+            "stop": self._stop,
+            "copy": self._copy,
+            "quit": app.action_close_desk,
+            "quit.anywhere": app.action_close_desk,
+            "palette": app.action_command_palette,
+        }
+        for name, start in _PREFILLED.items():
+            verbs[name] = partial(self.command, start)
+        for name in THEMES:
+            verbs[f"theme.{name}"] = partial(app.use_theme, name)
+        return verbs
+
+    def _command_table(self) -> dict[str, Callable[[str], object]]:
+        app = self._app
+        return {
+            "queue": lambda _: self._pane("queue"),
+            "item": lambda _: self._pane("item"),
+            "cal": lambda _: app.go("calibration"),
+            "runs": lambda _: app.go("runs"),
+            "run": lambda name: app.review_run(app.sitting.desk.run(name)),
+            "open": self.load,
+            "export": self._export,
+            "save": self._save,
+            "forget": self._forget,
+            "theme": app.use_theme,
+            "stop": lambda _: self._stop(),
+            "help": lambda _: self._help(),
+            "quit": lambda _: app.action_close_desk(),
+            "q": lambda _: app.action_close_desk(),
+        }
+
+    def _pane(self, name: str) -> None:
+        self._app.go("review")
+        self._app.review.panes.choose(name)
+        self._app.review.frame()
+
+    def _help(self) -> None:
+        self._app.ask(HelpScreen(live_actions(self._app.top)), self._helped)
+
+    def _helped(self, action: str | None) -> None:
+        if action is not None:
+            self._app.choose(action)
+
+    def _stop(self) -> None:
+        stopped = self._app.jobs.stop()
+        said = f"stopped: {', '.join(stopped)}" if stopped else "nothing runs in the background"
+        self._app.top.say(said, Ink.NOTE)
+        self._app.top.frame()
+
+    def _copy(self) -> None:
+        text = self._app.screen.get_selected_text()
+        if text:
+            self._app.copy_to_clipboard(text)
+            self._app.top.say(f"copied {len(text):,} characters", Ink.NOTE)
+        else:
+            close = self._app.keymap.first("quit") or "ctrl+q"
+            self._app.top.say(f"nothing is selected; press {close} to close", Ink.MUTED)
+
+    # the command line
+
+    def command(self, start: str = "") -> None:
+        """Ask for a command; the arrow up brings back what was typed before, given or left."""
+        arguments = argument_completers(self._app.sitting)
+        prompt = Prompt(
+            "Command",
+            start,
+            check=parse_command,
+            complete=lambda text, cursor: complete_command(text, cursor, arguments),
+            past=self._typed[-50:],
+        )
+        self._app.ask(prompt, self._commanded)
+
+    def _commanded(self, answer: Answer | None) -> None:
+        if answer is None:
+            return
+        if answer.text.strip():
+            self._typed.append(answer.text)
+        if not answer.given:
+            return
+        try:
+            self.run(answer.text)
+        except ReviewDeskError as error:
+            self._app.top.complain(error)
+
+    def run(self, text: str) -> None:
+        """Carry out a command line."""
+        typed = parse_command(text)
+        if typed.name not in COMMANDS:
+            self._app.choose(typed.name)
+        elif (command := self._commands.get(typed.name)) is not None:
+            command(typed.argument)
+        else:
+            self._app.go("review")
+            self._app.review.hands.commands[typed.name](typed.argument)
+
+    def _save(self, name: str) -> None:
+        sitting = self._app.sitting
+        text = sitting.session.view.filter
+        if not text:
+            raise UsageError("there is no filter to save", "Filter first, then save it.")
+        filters.save(sitting.desk, name, text)
+        self._app.top.say(f"saved as @{inline(name)}: {inline(text)}", Ink.NOTE)
+
+    def _forget(self, name: str) -> None:
+        filters.forget(self._app.sitting.desk, name.removeprefix("@"))
+        self._app.top.say(f"forgot @{inline(name.removeprefix('@'))}", Ink.NOTE)
+
+    def _export(self, argument: str) -> None:
+        sitting, path = self._app.sitting, files.named(argument)
+        kind = "csv" if path.suffix == ".csv" else "mcptest"
+        if path.name.endswith("full.jsonl"):
+            kind = "full"
+        text, found = files.export(sitting.desk, sitting.session.run, kind)
+        files.write_new(sitting.desk, path, text)
+        said = f"{len(found.rows)} rows written to {path}"
+        for warning in found.warnings:
+            said += f" · {warning}"
+        self._app.top.say(inline(said), Ink.NOTE)
+
+    # loading
+
+    def load(self, path: str, *, review: bool = True) -> None:
+        """Load a report in the background; ``review`` turns to it when it is there."""
+        share = self._app.settings.audit_share
+        self._app.jobs.load(path, LoadOptions(audit_share=share))
+        # Not before: a load that is refused says nothing of the one that goes on.
+        self._arriving = review
+        self._app.top.say(f"loading {inline(path)}", Ink.NOTE)
+        self._app.top.frame()
+
+    def job_ended(self, message: JobEnded) -> None:
+        """Say what came of a job, and turn to a report that was asked for."""
+        top = self._app.top
+        if message.error is not None:
+            top.complain(message.error)
+        elif message.name == LOAD and isinstance(message.found, Loaded):
+            run = message.found.run
+            known = "" if message.found.new else " (known already)"
+            if self._arriving and not self._app.asking:
+                try:
+                    self._app.review_run(run)
+                except ReviewDeskError as error:
+                    self._app.top.complain(error)
+                    return
+            said = f"loaded {inline(run.name)}: {run.verdicts:,} verdicts{known}"
+            # What the reader noticed follows the panels' answers.
+            blind = self._app.sitting.session.view.blind
+            notes = () if blind else message.found.notes
+            self._app.top.say(" · ".join([said, *map(inline, notes)]), Ink.NOTE)
+            self._app.top.arrived()
+        elif message.name == INDEX:
+            top.arrived()

@@ -1,0 +1,223 @@
+"""What is done to or with one item: notes, tags, marks, its past, its twins, and a copy."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.commands import last_of_list
+from reviewdesk.app.paint import inline
+from reviewdesk.app.screens.dialogs import NoteDialog
+from reviewdesk.app.screens.diff import DiffScreen
+from reviewdesk.app.screens.history import HistoryScreen, Place
+from reviewdesk.app.screens.prompt import Answer, Prompt
+from reviewdesk.app.themes import Ink
+from reviewdesk.desk import chronicle, drafts, marking, shapes
+from reviewdesk.desk import twins as others
+from reviewdesk.desk.copied import keep_copy
+from reviewdesk.domain.completion import condition
+from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.tags import split_tags
+from reviewdesk.errors import ReviewDeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.screens.review import ReviewScreen
+
+
+class ItemHands:
+    """Acts on the current item."""
+
+    def __init__(self, screen: ReviewScreen) -> None:
+        """Act for ``screen``."""
+        self._screen = screen
+        self._tags: dict[int, str] = {}
+        self._unsaved: dict[int, str] = {}
+        """Notes that the desk refused, by verdict: nothing that was typed is lost."""
+
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The actions of the registry that are carried out here."""
+        return {
+            "note": self._note,
+            "tags": self._ask_tags,
+            "mark": self._mark,
+            "reveal": self._reveal,
+            "history": self._history,
+            "diff": self._diff,
+            "copy.json": self._copy,
+        }
+
+    def commands(self) -> dict[str, Callable[[str], None]]:
+        """The commands that are carried out here."""
+        return {"tag": self._tag_now, "note": self._note_now}
+
+    def _item(self, what: str) -> Item | None:
+        item = self._screen.session.item
+        if item is None:
+            self._screen.say(f"No item to {what} here.", Ink.MUTED)
+        return item
+
+    def _saved(self, mark: str, text: str = "") -> None:
+        self._screen.gauge.saved = f"saved ✓ {mark}"
+        self._screen.say(text, Ink.NOTE)
+        self._screen.show(keep=True, rows=True)
+
+    # notes
+
+    def _note(self) -> None:
+        screen, item = self._screen, self._item("write about")
+        if item is None:
+            return
+        key, note, desk = item.row.key, item.note or "", screen.sitting.desk
+        draft = self._unsaved.pop(key, None) or drafts.draft(desk, key)
+        # So that a next start, after whatever end, is at the item that the draft belongs to.
+        with contextlib.suppress(ReviewDeskError):
+            screen.sitting.save()
+
+        def changed(text: str) -> None:
+            try:
+                drafts.keep(desk, key, "" if text == note else text)
+            except ReviewDeskError as error:
+                screen.complain(error)
+
+        dialog = NoteDialog(note if draft is None else draft, changed)
+        screen.desk_app.ask(dialog, partial(self._noted, key))
+
+    def _noted(self, key: int, answer: tuple[bool, str] | None) -> None:
+        screen = self._screen
+        if answer is None:
+            return
+        save, text = answer
+        try:
+            if not save:
+                again = screen.desk_app.keymap.first("note")
+                kept = drafts.draft(screen.sitting.desk, key)
+                screen.say(f"draft kept: {again} goes on with it" if kept else "", Ink.MUTED)
+                return
+            screen.pen.note(key, text)
+        except ReviewDeskError as error:
+            self._unsaved[key] = text
+            screen.complain(error)
+            return
+        self._saved("note")
+
+    def _note_now(self, text: str) -> None:
+        if (item := self._item("write about")) is not None:
+            self._screen.pen.note(item.row.key, text)
+            self._saved("note")
+
+    # tags and marks
+
+    def _ask_tags(self) -> None:
+        screen, item = self._screen, self._item("tag")
+        if item is None:
+            return
+        key = item.row.key
+        desk = screen.sitting.desk
+        start = ", ".join(item.tags) + (", " if item.tags else "")
+        prompt = Prompt(
+            "Tags, with commas",
+            self._tags.pop(key, start),
+            check=split_tags,
+            complete=last_of_list(lambda: marking.known_tags(desk)),
+            hint="what went wrong, in your own words: wrong-policy, invented-fact, tone",
+        )
+        screen.desk_app.ask(prompt, partial(self._tagged, key))
+
+    def _tagged(self, key: int, answer: Answer | None) -> None:
+        if answer is None:
+            return
+        if not answer.given:
+            self._tags[key] = answer.text
+            return
+        try:
+            self._tag(key, answer.text)
+        except ReviewDeskError as error:
+            self._screen.complain(error)
+
+    def _tag(self, key: int, text: str) -> None:
+        tags = split_tags(text)
+        if self._screen.pen.tag(key, tags):
+            self._saved("tags", f"tags: {inline(', '.join(tags)) or 'none'}")
+        else:
+            self._screen.say("the tags are as they were", Ink.MUTED)
+
+    def _tag_now(self, text: str) -> None:
+        if (item := self._item("tag")) is not None:
+            self._tag(item.row.key, text)
+
+    def _mark(self) -> None:
+        on = self._screen.pen.mark()
+        if on is None:
+            self._screen.say("No item to mark here.", Ink.MUTED)
+            return
+        where = self._screen.desk_app.keymap.first("filter")
+        said = f"marked: {where} then mark shows the marked ones" if on else "mark taken away"
+        self._saved("mark" if on else "unmark", said)
+
+    def _reveal(self) -> None:
+        screen = self._screen
+        if not screen.session.hidden:
+            screen.say("Nothing is hidden here.", Ink.MUTED)
+            return
+        screen.pen.reveal()
+        screen.say("revealed: a label on this item is not blind", Ink.NOTE)
+        screen.show(keep=True, rows=True)
+
+    # looking closer
+
+    def _history(self) -> None:
+        screen, session = self._screen, self._screen.session
+        events = chronicle.session_history(screen.sitting.desk, None)
+        dialog = HistoryScreen(
+            session.item, events, session.run, screen.sitting.desk.reviewer, hidden=session.hidden
+        )
+        screen.desk_app.ask(dialog, self._went)
+
+    def _went(self, place: Place | None) -> None:
+        if place is None:
+            return
+        app = self._screen.desk_app
+        try:
+            app.review_run(app.sitting.desk.run(place.run), place.verdict)
+        except ReviewDeskError as error:
+            self._screen.complain(error)
+
+    def _diff(self) -> None:
+        screen, item = self._screen, self._item("compare")
+        if item is None:
+            return
+        if screen.session.hidden:
+            screen.say("hidden until the item is labelled: it tells the panel's answers", Ink.MUTED)
+            return
+        desk = screen.sitting.desk
+        found = others.twins(desk, item.row.key)
+        if not found:
+            screen.say("no other loaded run judged this content", Ink.MUTED)
+            return
+        dialog = DiffScreen(desk, item, found, blind=screen.session.view.blind)
+        screen.desk_app.ask(dialog, self._compared)
+
+    def _compared(self, run: Run | None) -> None:
+        """Show the verdicts that the other run turned over."""
+        if run is None:
+            return
+        asked = condition("flip", run.name) or f"flip:{run.hash}"
+        try:
+            self._screen.hands.commands["filter"](asked)
+        except ReviewDeskError as error:
+            self._screen.complain(error)
+
+    def _copy(self) -> None:
+        screen, item = self._screen, self._item("copy")
+        if item is None:
+            return
+        shape = shapes.content(item) if screen.session.hidden else shapes.verdict(item)
+        text = json.dumps(shape, ensure_ascii=False, indent=2)
+        screen.app.copy_to_clipboard(text)
+        path = keep_copy(text, "copied.json")
+        where = str(path).replace(str(Path.home()), "~", 1)
+        screen.say(f"copied, {len(text):,} characters of JSON; also in {inline(where)}", Ink.NOTE)

@@ -1,0 +1,67 @@
+"""How the texts of an item are read: wrapped or not, formatted or not, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.paint_item import pages
+from reviewdesk.app.themes import Ink
+
+if TYPE_CHECKING:
+    from reviewdesk.app.screens.review import ReviewScreen
+
+_SIDEWAYS = 8
+"""Columns that one press moves lines that are not wrapped."""
+
+
+class ReadingHands:
+    """Changes how texts are drawn, never what they say."""
+
+    def __init__(self, screen: ReviewScreen) -> None:
+        """Act for ``screen``."""
+        self._screen = screen
+
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The actions of the registry that are carried out here."""
+        return {
+            "text.next": partial(self._page, 1),
+            "text.previous": partial(self._page, -1),
+            "wrap": self._wrap,
+            "plain": self._plain,
+            "beside": self._beside,
+            "left": partial(self._screen.panes.sideways, -_SIDEWAYS),
+            "right": partial(self._screen.panes.sideways, _SIDEWAYS),
+        }
+
+    def _page(self, by: int) -> None:
+        screen, item = self._screen, self._screen.session.item
+        last = 0 if item is None else pages(item) - 1
+        if last < 1:
+            screen.say("no text here is longer than a page", Ink.MUTED)
+            return
+        page = max(0, min(screen.reading.page + by, last))
+        screen.read(replace(screen.reading, page=page))
+        screen.say(f"page {page + 1} of {last + 1}", Ink.MUTED)
+
+    def _wrap(self) -> None:
+        reading = self._screen.reading
+        self._screen.read(replace(reading, wrap=not reading.wrap))
+        keys = self._screen.desk_app.keymap
+        sideways = f"{keys.first('left')} {keys.first('right')} move sideways"
+        said = f"lines are not wrapped: {sideways}" if reading.wrap else "lines are wrapped"
+        self._screen.say(said, Ink.MUTED)
+
+    def _plain(self) -> None:
+        reading = self._screen.reading
+        self._screen.read(replace(reading, plain=not reading.plain))
+        said = "texts are formatted" if reading.plain else "texts are shown exactly as they are"
+        self._screen.say(said, Ink.MUTED)
+
+    def _beside(self) -> None:
+        reading = self._screen.reading
+        self._screen.read(replace(reading, beside=not reading.beside))
+        said = "below each other" if reading.beside else "side by side where there is room"
+        self._screen.say(f"two responses stand {said}", Ink.MUTED)

@@ -1,0 +1,120 @@
+"""Long work in the background: indexing a run for search, and loading a report.
+
+Each job has a thread and a connection of its own, tells of itself at most ten times a second, and
+stops where it is asked to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.worker import Worker, get_current_worker
+
+from reviewdesk.app.messages import JobEnded, JobMoved
+from reviewdesk.domain.records import Loaded, Run
+from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.app import ReviewApp
+    from reviewdesk.desk import Desk, LoadOptions
+
+INDEX, LOAD = "indexing", "loading"
+_TELL = 0.1
+"""Seconds between two words about a job."""
+
+
+class Jobs:
+    """What runs in the background of an app, at most one job of a kind."""
+
+    def __init__(self, app: ReviewApp) -> None:
+        """Work for ``app``."""
+        self._app = app
+        self._workers: dict[str, Worker[None]] = {}
+        self._share: dict[str, float] = {}
+
+    @property
+    def text(self) -> str:
+        """What runs and how far it is, for the header."""
+        return " · ".join(f"{name} {share:.0%}" for name, share in self._share.items())
+
+    def index(self, run: Run) -> None:
+        """Make a run's texts searchable; a run that is done costs one look."""
+        self._start(INDEX, partial(_index, run=run))
+
+    def load(self, path: str, options: LoadOptions) -> None:
+        """Load a report."""
+        if LOAD in self._share:
+            raise DeskError("a report is being loaded already", "Wait, or stop it with :stop.")
+        self._share[LOAD] = 0.0
+        self._start(LOAD, partial(_load, path=path, options=options))
+
+    def stop(self) -> list[str]:
+        """Ask every job to stop; the names of those that ran."""
+        stopped = list(self._share)
+        for worker in self._workers.values():
+            worker.cancel()
+        self._share.clear()
+        return stopped
+
+    def moved(self, message: JobMoved) -> None:
+        """Keep how far a job is; one that was stopped says nothing any more."""
+        worker = self._workers.get(message.name)
+        if worker is not None and not worker.is_cancelled:
+            self._share[message.name] = message.share
+
+    def ended(self, message: JobEnded) -> None:
+        """Forget a job."""
+        self._share.pop(message.name, None)
+
+    def _start(self, name: str, work: Callable[[Desk, Callable[[float], bool]], object]) -> None:
+        self._workers[name] = self._app.run_worker(
+            partial(self._work, name, work),
+            name=name,
+            group=name,
+            thread=True,
+            exclusive=True,
+            exit_on_error=False,
+        )
+
+    def _work(self, name: str, work: Callable[[Desk, Callable[[float], bool]], object]) -> None:
+        """The worker's entry: whatever happens, the sitting goes on."""
+        worker, due = get_current_worker(), 0.0
+
+        def go_on(share: float) -> bool:
+            nonlocal due
+            if (now := time.monotonic()) >= due and not worker.is_cancelled:
+                due = now + _TELL
+                self._app.post_message(JobMoved(name, share))
+            return not worker.is_cancelled
+
+        found: object = None
+        error: ReviewDeskError | None = None
+        try:
+            reader = self._app.sitting.desk.reader()
+            try:
+                found = work(reader, go_on)
+            finally:
+                reader.close()
+        except Cancelled:
+            pass
+        except ReviewDeskError as problem:
+            error = problem
+        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a sitting)
+            error = DeskError(f"{name} failed: {type(problem).__name__}: {problem}")
+        if not worker.is_cancelled:
+            self._app.post_message(JobEnded(name, found, error))
+
+
+def _index(desk: Desk, go_on: Callable[[float], bool], *, run: Run) -> object:
+    from reviewdesk.desk import searching
+
+    return searching.index(desk, run, lambda share, _count: go_on(share))
+
+
+def _load(desk: Desk, go_on: Callable[[float], bool], *, path: str, options: LoadOptions) -> Loaded:
+    from reviewdesk.desk.files import open_file
+
+    return open_file(desk, path, options, lambda share, _count: go_on(share))

@@ -1,0 +1,29 @@
+"""The keys as the README shows them."""
+
+from __future__ import annotations
+
+from reviewdesk.app.actions import ACTIONS, EVERYWHERE, Action, by_group
+from reviewdesk.app.keymap import Keymap
+
+
+def keys_table() -> str:
+    """Every action of the registry with its keys, in the order of the help."""
+    keymap = Keymap.of(ACTIONS)
+    rows = ["| key | does | on |", "|---|---|---|"]
+    for members in by_group(ACTIONS.values()).values():
+        rows += [
+            f"| {_cell(keymap.shown(action.id))} | {action.title} | {_screens(action)} |"
+            for action in members
+            if action.keys
+        ]
+    return "\n".join(rows)
+
+
+def _cell(keys: str) -> str:
+    """Each key as code; a bar would end the cell."""
+    return " ".join(f"`{key}`" for key in keys.split()).replace("|", "\\|")
+
+
+def _screens(action: Action) -> str:
+    """Where a key works."""
+    return "every screen" if action.where == EVERYWHERE else ", ".join(sorted(action.where))

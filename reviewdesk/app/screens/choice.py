@@ -1,0 +1,65 @@
+"""A short list to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from reviewdesk.app.paint import Lines, cut, inline, line
+from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.lines import Bar
+
+
+class Choice(Dialog[int | None]):
+    """Closes with the place of what was chosen; ``None`` where nothing was."""
+
+    CSS = """
+    Choice { align: center middle; background: $background 50%; }
+    Choice > Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%;
+        background: $panel; padding: 1 1; }
+    Choice OptionList { height: auto; max-height: 18; border: none; padding: 0;
+        background: $panel; }
+    Choice OptionList > .option-list--option-highlighted { text-style: bold reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q", "close", "Close"),
+        ("j", "move('cursor_down')", "Down"),
+        ("k", "move('cursor_up')", "Up"),
+    ]
+
+    def __init__(self, title: str, options: Sequence[str]) -> None:
+        """Ask under ``title``."""
+        super().__init__()
+        self._title, self._options = title, options
+
+    def compose(self) -> ComposeResult:
+        """Show the title and the list."""
+        with Vertical():
+            yield Bar(self._head)
+            yield OptionList(
+                *(Option(Content(inline(o, 200))) for o in self._options), markup=False
+            )
+
+    def _head(self, width: int) -> Lines:
+        said = line((self._title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
+        return [cut(said, width)]
+
+    def action_move(self, how: str) -> None:
+        """Move with the vim letters too."""
+        getattr(self.query_one(OptionList), f"action_{how}")()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the choice."""
+        self.dismiss(event.option_index)
+
+    def action_close(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)

@@ -1,0 +1,98 @@
+"""An item beside the same content in another run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+
+from reviewdesk.app.paint import Lines, cut, inline, line
+from reviewdesk.app.paint_diff import diff_lines
+from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.desk.twins import Twin, flips
+from reviewdesk.domain.records import Item, Run
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+
+
+class DiffScreen(Dialog[Run | None]):
+    """Compares with one run at a time. Closes with a run whose turned verdicts are to be shown."""
+
+    CSS = """
+    DiffScreen { align: center middle; background: $background 50%; }
+    DiffScreen > Vertical { width: 110; max-width: 100%; height: 100%;
+        background: $panel; padding: 1 1; }
+    DiffScreen Bar { height: 2; }
+    DiffScreen Pane { height: 1fr; background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,d", "close", "Close"),
+        ("n,tab", "turn(1)", "Next run"),
+        ("N,shift+tab", "turn(-1)", "Run before"),
+        ("f", "flips", "Filter the queue to the turned verdicts"),
+        ("j,down", "scroll(1)", "Down"),
+        ("k,up", "scroll(-1)", "Up"),
+        ("ctrl+d,pagedown,space", "scroll(10)", "Page down"),
+        ("ctrl+u,pageup", "scroll(-10)", "Page up"),
+    ]
+
+    def __init__(self, desk: Desk, item: Item, twins: Sequence[Twin], *, blind: bool) -> None:
+        """Compare ``item`` with its twins in other runs, the first one to begin with.
+
+        ``blind`` leaves out how many verdicts differ, for that tells of those without a label.
+        """
+        super().__init__()
+        self._desk, self._item, self._twins, self._blind = desk, item, twins, blind
+        self._place = 0
+
+    def compose(self) -> ComposeResult:
+        """Show what is compared, and the comparison."""
+        with Vertical():
+            yield Bar()
+            yield Pane()
+
+    def on_mount(self) -> None:
+        """Compare with the newest other run."""
+        self._show()
+
+    def _show(self) -> None:
+        twin = self._twins[self._place]
+        other, found = self._desk.item(twin.key), flips(self._desk, self._item.run, twin.run)
+        count = f"{self._place + 1} of {len(self._twins)} other runs"
+
+        def head(width: int) -> Lines:
+            first = (f"Compared with {inline(twin.run.name, 60)}", Ink.STRONG)
+            said = f"{found.shared:,} items in both runs"
+            if not self._blind:
+                said += f", {found.flipped:,} decided otherwise"
+            keys = "f shows those, n next run, j k scroll, esc closes"
+            return [
+                cut(line(first, (f"   {count}", Ink.MUTED)), width),
+                cut(line((f"{said} · ", Ink.TEXT), (keys, Ink.MUTED)), width),
+            ]
+
+        self.query_one(Bar).paint(head)
+        self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
+
+    def action_turn(self, by: int) -> None:
+        """Compare with another run."""
+        self._place = (self._place + by) % len(self._twins)
+        self._show()
+
+    def action_flips(self) -> None:
+        """Close and show the verdicts that the two runs decide differently."""
+        self.dismiss(self._twins[self._place].run)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the comparison."""
+        self.query_one(Pane).move(lines)
+
+    def action_close(self) -> None:
+        """Close the comparison."""
+        self.dismiss(None)

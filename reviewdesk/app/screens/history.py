@@ -1,0 +1,135 @@
+"""What happened: to the item under review, and in the reviewer's own work, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from reviewdesk.app.paint import Lines, cut, inline, line, moment
+from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.lines import Bar
+from reviewdesk.domain.records import Event, Item, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A verdict to go to."""
+
+    run: str
+    verdict: str
+
+
+class HistoryScreen(Dialog[Place | None]):
+    """Two lists of events, of the item and of the reviewer; ``tab`` changes between them."""
+
+    CSS = """
+    HistoryScreen { align: center middle; background: $background 50%; }
+    HistoryScreen > Vertical { width: 90; max-width: 100%; height: 100%; max-height: 40;
+        background: $panel; padding: 1 1; }
+    HistoryScreen OptionList { height: 1fr; border: none; background: $panel; padding: 0; }
+    HistoryScreen OptionList > .option-list--option-highlighted { text-style: bold reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q,at", "close", "Close"),
+        ("tab,shift+tab", "turn", "Item or session"),
+        ("j", "move('cursor_down')", "Down"),
+        ("k", "move('cursor_up')", "Up"),
+        ("ctrl+d,space", "move('page_down')", "Page down"),
+        ("ctrl+u", "move('page_up')", "Page up"),
+        ("g", "move('first')", "First"),
+        ("G", "move('last')", "Last"),
+    ]
+
+    def __init__(
+        self,
+        item: Item | None,
+        mine: Sequence[Event],
+        run: Run,
+        reviewer: str,
+        *,
+        hidden: bool,
+    ) -> None:
+        """Show the events; while the panel is hidden, only the reviewer's own."""
+        super().__init__()
+        past = () if item is None else item.history
+        shown = [event for event in past if not hidden or event.author == reviewer]
+        self._lists = {"item": shown[::-1], "session": list(mine)}
+        self._title = "" if item is None else item.verdict.id
+        self._which = "item" if shown else "session"
+        self._run = run
+
+    def compose(self) -> ComposeResult:
+        """Show the title and the list."""
+        with Vertical():
+            yield Bar(self._head)
+            yield OptionList(markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list that has something to tell."""
+        self._fill()
+
+    def _head(self, width: int) -> Lines:
+        item = self._which == "item"
+        what = f"History of {inline(self._title, 80)}" if item else "My work, newest first"
+        other = "my work" if item else "the item"
+        said = line(
+            (what, Ink.STRONG), (f"   tab {other}, enter goes there, esc closes", Ink.MUTED)
+        )
+        return [cut(said, width)]
+
+    def _fill(self) -> None:
+        options = self.query_one(OptionList)
+        options.clear_options()
+        events = self._lists[self._which]
+        options.add_options([Option(Content(_said(event))) for event in events])
+        if not events:
+            options.add_option(Option(Content("nothing yet"), disabled=True))
+        options.highlighted = 0 if events else None
+        self.query_one(Bar).paint(self._head)
+
+    def action_turn(self) -> None:
+        """Show the other list."""
+        self._which = "session" if self._which == "item" else "item"
+        self._fill()
+
+    def action_move(self, how: str) -> None:
+        """Move with the vim letters too."""
+        getattr(self.query_one(OptionList), f"action_{how}")()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go to the item of the chosen event."""
+        chosen = self._lists[self._which][event.option_index]
+        if chosen.verdict is not None:
+            self.dismiss(Place(chosen.run or self._run.hash, chosen.verdict))
+
+    def action_close(self) -> None:
+        """Close history."""
+        self.dismiss(None)
+
+
+def _said(event: Event) -> str:
+    """One event on one line: when, what, about which verdict, by whom."""
+    what = inline(event.kind, 20)
+    if event.label is not None:
+        what += f" {event.label.value}" + ("?" if event.tentative else "")
+    if event.kind in {"undo", "redo"}:
+        what += f": {inline(event.detail.get('was') or '', 60)}"
+    if "tags" in event.detail:
+        what += f" [{inline(', '.join(map(str, event.detail['tags'])), 80)}]"
+    if "on" in event.detail and not event.detail["on"]:
+        what = f"un{what}"
+    if event.detail.get("note"):
+        what += f": {inline(event.detail['note'], 60)}"
+    if event.undone:
+        what += " (undone)"
+    when = moment(event.at)
+    return f"{when}  {what}  {inline(event.verdict or '', 80)}  {inline(event.reviewer, 40)}"

@@ -1,0 +1,195 @@
+"""One field at the bottom of the screen, with completion and errors that point at the place.
+
+While it is open the screen below gets no key, so that typing never labels; what was typed is given
+back also where it was left with esc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.strip import Strip
+from textual.widgets import Input
+
+from reviewdesk.app.commands import Completer
+from reviewdesk.app.paint import Lines, cut, inline, line, pad, paragraph
+from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.harmless import harmless
+from reviewdesk.app.widgets.lines import Bar
+from reviewdesk.domain.completion import Completion
+from reviewdesk.errors import ReviewDeskError
+
+ROWS = 5
+"""Lines below the field: what could be typed, or what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What stood in the field, and whether it was given or only left behind."""
+
+    text: str
+    given: bool
+
+
+class _Field(Input):
+    """A field whose text passes the second layer too, whatever was pasted into it."""
+
+    def render_line(self, y: int) -> Strip:
+        """Draw without control characters."""
+        return harmless(super().render_line(y))
+
+
+class Prompt(Dialog[Answer]):
+    """Ask for one line. ``check`` raises on what cannot be used; then the field stays open."""
+
+    CSS = """
+    Prompt { align: center bottom; background: $background 30%; }
+    Prompt > Vertical { width: 100%; height: auto; background: $panel; }
+    Prompt Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    Prompt #help { height: 5; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close"),
+        Binding("tab", "complete(1)", "Next completion", priority=True),
+        Binding("shift+tab", "complete(-1)", "Completion before", priority=True),
+        Binding("up", "recall(-1)", "What was typed before"),
+        Binding("down", "recall(1)", "What was typed after"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        value: str = "",
+        *,
+        check: Callable[[str], object] = lambda _text: None,
+        complete: Completer | None = None,
+        hint: str = "",
+        past: Sequence[str] = (),
+        replaces: bool = False,
+    ) -> None:
+        """Open with ``value`` in the field; ``past`` is what was typed before, oldest first.
+
+        Where it ``replaces``, the value is selected, and typing begins anew.
+        """
+        super().__init__()
+        self._title, self._value, self._check = title, value, check
+        self._complete, self._hint_text, self._replaces = complete, hint, replaces
+        self._past = [*past, value]
+        self._place = len(self._past) - 1
+        self._cycle: tuple[str, Completion, int] | None = None
+        self._own = ""
+
+    def compose(self) -> ComposeResult:
+        """Show title, field and help."""
+        with Vertical():
+            yield Bar(self._head)
+            yield _Field(self._value, select_on_focus=self._replaces)
+            yield Bar(self._help, id="help")
+
+    @property
+    def field(self) -> Input:
+        """The field itself."""
+        return self.query_one(Input)
+
+    def _head(self, width: int) -> Lines:
+        keys = "enter applies, esc closes" + (", tab completes" if self._complete else "")
+        keys += ", ↑ brings back" if len(self._past) > 1 else ""
+        return [cut(line((f" {self._title}", Ink.STRONG), (f"    {keys}", Ink.MUTED)), width)]
+
+    # what could be typed
+
+    def _found(self) -> Completion | None:
+        if self._complete is None:
+            return None
+        if self._cycle is not None:
+            return self._cycle[1]
+        try:
+            return self._complete(self.field.value, self.field.cursor_position)
+        except ReviewDeskError:
+            # Drawing must not raise: what can be typed without help is typed without it.
+            return None
+
+    def _help(self, width: int) -> Lines:
+        found = self._found() if self.is_mounted else None
+        chosen = self._cycle[2] if self._cycle is not None else -1
+        if found is None or not found.options:
+            return paragraph(self._hint_text, width, Ink.MUTED, first=[(" ", "")], indent=1)
+        start = max(0, min(chosen - ROWS + 2, len(found.options) - ROWS))
+        shown = found.options[start : start + ROWS]
+        column = min(max((len(option.text) for option in shown), default=0) + 2, width // 2)
+        return [
+            _option(option.text, option.note, column, width, chosen=start + i == chosen)
+            for i, option in enumerate(shown)
+        ]
+
+    def action_complete(self, by: int) -> None:
+        """Put the next completion into the field, going round."""
+        found = self._found()
+        if found is None or not found.options:
+            return
+        text = self._cycle[0] if self._cycle is not None else self.field.value
+        place = self._cycle[2] + by if self._cycle is not None else (0 if by > 0 else -1)
+        place %= len(found.options)
+        self._cycle = (text, found, place)
+        word = found.options[place].text
+        self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
+
+    def action_recall(self, by: int) -> None:
+        """Bring back what was typed before."""
+        self._place = max(0, min(self._place + by, len(self._past) - 1))
+        self._cycle = None
+        self._put(self._past[self._place], len(self._past[self._place]))
+
+    def _put(self, text: str, cursor: int) -> None:
+        self._own = text
+        self.field.value = text
+        self.field.cursor_position = cursor
+        self.query_one("#help", Bar).paint(self._help)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What is typed ends the round of completions, and drops an error."""
+        if event.value != self._own:
+            self._cycle, self._own = None, ""
+        self.query_one("#help", Bar).paint(self._help)
+
+    # the answer
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Close with what can be used; else stay and point at the place."""
+        try:
+            self._check(event.value)
+        except ReviewDeskError as error:
+            self._point(error)
+        else:
+            self.dismiss(Answer(event.value.strip(), given=True))
+
+    def _point(self, error: ReviewDeskError) -> None:
+        at = getattr(error, "column", None)
+
+        def painter(width: int) -> Lines:
+            said = paragraph(inline(error, 1000), width, Ink.FAIL, first=[(" ", "")], indent=1)
+            if at is None:
+                return said
+            column = min(at, max(0, width - 3))
+            return [cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width), *said]
+
+        if at is not None:
+            self.field.cursor_position = at
+        self.query_one("#help", Bar).paint(painter)
+
+    def action_leave(self) -> None:
+        """Close without using what was typed."""
+        self.dismiss(Answer(self.field.value, given=False))
+
+
+def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:
+    mark, ink = ("▸", Ink.STRONG) if chosen else (" ", Ink.KEY)
+    said = (pad(inline(text), column), ink)
+    return cut(line((mark, Ink.KEY), said, (inline(note), Ink.MUTED)), width)

@@ -1,0 +1,227 @@
+"""The loaded runs: which there are, what their readers noticed, and turning to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.geometry import Size
+
+from reviewdesk.app.actions import screen_bindings
+from reviewdesk.app.commands import files
+from reviewdesk.app.paint import Lines, inline
+from reviewdesk.app.paint_frame import page_header
+from reviewdesk.app.paint_runs import details_lines, run_head, run_row
+from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.dialogs import Question
+from reviewdesk.app.screens.prompt import Answer, Prompt
+from reviewdesk.app.themes import Ink
+from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.desk.overview import RunDetails, RunLine, overview, run_details
+from reviewdesk.errors import ReviewDeskError, UsageError
+
+WIDE = 120
+
+
+class RunsScreen(DeskScreen):
+    """A list of runs, and everything known of the one under the cursor."""
+
+    where = "runs"
+    DEFAULT_CSS = """
+    RunsScreen #body { layout: vertical; }
+    RunsScreen #list { height: 40%; }
+    RunsScreen #details { height: 1fr; border-top: solid $desk-rule; }
+    RunsScreen.-wide #body { layout: horizontal; }
+    RunsScreen.-wide #list { width: 45%; height: 1fr; }
+    RunsScreen.-wide #details { height: 1fr; border-top: none; border-left: solid $desk-rule; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("runs")]
+
+    def __init__(self) -> None:
+        """Start on the run under review."""
+        super().__init__()
+        self.verbs |= {
+            "run.open": self._open,
+            "run.load": self._ask_file,
+            "run.remove": self._ask_remove,
+        }
+        self._runs: list[RunLine] = []
+        self._cursor = 0
+        self._details: dict[str, RunDetails] = {}
+        self._path = ""
+
+    def body(self) -> ComposeResult:
+        """The list, and the details of one run."""
+        with Container(id="body"):
+            yield Pane(id="list")
+            yield Pane(id="details")
+
+    def on_mount(self) -> None:
+        """Read the runs."""
+        self.fit(self.app.size)
+        self.set_focus(self._list)
+        self.arrived()
+
+    def fit(self, size: Size) -> None:
+        """List and details side by side where there is room."""
+        super().fit(size)
+        self.set_class(size.width >= WIDE, "-wide")
+
+    @property
+    def _list(self) -> Pane:
+        return self.query_one("#list", Pane)
+
+    @property
+    def _chosen(self) -> RunLine | None:
+        return self._runs[self._cursor] if self._cursor < len(self._runs) else None
+
+    def arrived(self) -> None:
+        """Read the runs anew, and stay on the one under the cursor."""
+        if not self.ready:
+            return
+        app = self.desk_app
+        stay = self._chosen.run.hash if self._chosen else app.sitting.session.run.hash
+        try:
+            self._runs = overview(app.sitting.desk)[::-1]
+        except ReviewDeskError as error:
+            self.complain(error)
+        self._details.clear()
+        hashes = [line.run.hash for line in self._runs]
+        self._cursor = hashes.index(stay) if stay in hashes else 0
+        self._draw()
+
+    def header(self, width: int) -> Content:
+        """Which desk this is."""
+        session, jobs = self.desk_app.sitting.session, self.desk_app.jobs.text
+        return page_header("Runs", session, jobs, width)
+
+    def hints(self) -> Mapping[str, object]:
+        """What can be done with the run under the cursor."""
+        some = self._chosen is not None
+        wanted = ("run.load", "leave", "screen.calibration", "help", "quit", "command")
+        running = bool(self.desk_app.jobs.text)
+        return {"run.open": some, "stop": running and "stop", "run.remove": some} | dict.fromkeys(
+            wanted, True
+        )
+
+    def _draw(self) -> None:
+        self._read()
+        self._list.paint(self._rows, keep=True)
+        self.query_one("#details", Pane).paint(self._about)
+        self._follow()
+        self.frame()
+
+    def _read(self) -> None:
+        """What is known of the run under the cursor, before it is drawn: drawing must not raise."""
+        chosen = self._chosen
+        if chosen is None or chosen.run.hash in self._details:
+            return
+        try:
+            found = run_details(self.desk_app.sitting.desk, chosen.run)
+        except ReviewDeskError as error:
+            self.complain(error)
+        else:
+            self._details[chosen.run.hash] = found
+
+    def _rows(self, width: int) -> Lines:
+        session = self.desk_app.sitting.session
+        blind, reviewed = session.view.blind, session.run.hash
+        rows = [
+            run_row(
+                row,
+                width,
+                current=place == self._cursor,
+                chosen=row.run.hash == reviewed,
+                blind=blind,
+            )
+            for place, row in enumerate(self._runs)
+        ]
+        return [run_head(width, blind=blind), *rows]
+
+    def _about(self, width: int) -> Lines:
+        details = self._details.get(self._chosen.run.hash) if self._chosen else None
+        if details is None:
+            return []
+        return details_lines(details, width, blind=self.desk_app.sitting.session.view.blind)
+
+    def _follow(self) -> None:
+        """Keep the cursor in view."""
+        top, height, line = self._list.scroll_offset.y, self._list.page, self._cursor + 1
+        if line <= top:
+            self._list.go(line - 1)
+        elif line >= top + height:
+            self._list.go(line - height + 1)
+
+    def move(self, by: float, *, pages: bool = False) -> None:
+        """Move through the runs, or scroll the details where they have the keys."""
+        details = self.query_one("#details", Pane)
+        if self.focused is details:
+            details.move(int(by * details.page) if pages else int(by))
+            return
+        lines = int(by * self._list.page) if pages else int(by)
+        self._cursor = max(0, min(self._cursor + lines, len(self._runs) - 1))
+        self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the clicked run."""
+        if event.widget is self._list:
+            self._cursor = max(
+                0, min(event.y + self._list.scroll_offset.y - 1, len(self._runs) - 1)
+            )
+            self._draw()
+
+    # what can be done with a run
+
+    def _open(self) -> None:
+        if self._chosen is not None:
+            self.desk_app.review_run(self._chosen.run)
+
+    def _ask_file(self) -> None:
+        prompt = Prompt(
+            "Load a report", self._path, check=_named, complete=files, hint="a file's name"
+        )
+        self.desk_app.ask(prompt, self._asked_file)
+
+    def _asked_file(self, answer: Answer | None) -> None:
+        if answer is None:
+            return
+        self._path = "" if answer.given else answer.text
+        if answer.given:
+            try:
+                self.desk_app.hands.load(answer.text, review=False)
+            except ReviewDeskError as error:
+                self.complain(error)
+
+    def _ask_remove(self) -> None:
+        chosen, current = self._chosen, self.desk_app.sitting.session.run
+        if chosen is None:
+            return
+        if chosen.run.hash == current.hash:
+            self.say("this run is under review: turn to another one first", Ink.WARN)
+            return
+
+        def answered(answer: bool | None) -> None:
+            if answer:
+                try:
+                    self.desk_app.sitting.desk.remove(chosen.run)
+                except ReviewDeskError as error:
+                    self.complain(error)
+                    return
+                self.say(f"removed {inline(chosen.run.name)}; its labels are kept", Ink.NOTE)
+                self.arrived()
+
+        question = Question(
+            f"Remove {inline(chosen.run.name, 80)} from the list?",
+            "Its labels are kept, and loading its file shows it again.",
+        )
+        self.desk_app.ask(question, answered)
+
+
+def _named(text: str) -> None:
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")

@@ -1,0 +1,266 @@
+"""Long texts in the item pane: pages, folds, columns; the same facts at every width."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.content import Content
+
+from reviewdesk.app.paint import block
+from reviewdesk.app.paint_item import item_lines, pages
+from reviewdesk.app.paint_text import LONGEST_LINE, beside, column, section
+from reviewdesk.app.texts.pages import PAGE
+from reviewdesk.app.texts.reading import Reading
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.records import Event, Item, Truth
+from tests.app.appkit import open_run, report, verdict
+from tests.app.test_paint import HOSTILE, WIDTHS, check
+
+MD = "- one two three four five six\n\n    indented code that is long\nplain prose that is folded"
+READINGS = [
+    Reading(),
+    Reading(plain=True),
+    Reading(beside=False),
+    Reading(page=1, find=("red", "日")),
+]
+
+
+def item_of(path: Path, **more: Any) -> Item:
+    desk, run = open_run(path / "desk.db", report([verdict(1, **more)]))
+    item = desk.item(desk.find(run, "item/001"))
+    desk.close()
+    return item
+
+
+def plain(lines: Sequence[Content]) -> list[str]:
+    return [content.plain for content in lines]
+
+
+def shown(item: Item, width: int = 80, **more: Any) -> list[str]:
+    return plain(item_lines(item, width, hidden=False, reading=Reading(**more)))
+
+
+def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:
+    """The lines below a section's title."""
+    start = next(at for at, text in enumerate(lines) if text.startswith(title)) + 1
+    end = lines.index("", start) if until is None else len(lines)
+    return lines[start:end]
+
+
+HARD = [
+    HOSTILE * 3,
+    json.dumps({"k": [HOSTILE, {"deep": [[[[[["日本" * 30]]]]]]}]}),
+    "--- a\n+++ b\n@@ -1 +1 @@\n-" + "日本" * 40 + "\n+" + "x" * 200,
+    "def f():\n" + " " * 70 + "return " + "'日本' " * 20 + "\n\nclass A:\n  pass",
+    "```py\n" + "x = 1 " * 40 + "\n",
+    "<a>" + "b " * 60 + "</a>",
+]
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=["usual", "plain", "below", "second"])
+def test_every_text_fits_every_width(tmp_path: Path, reading: Reading) -> None:
+    for number, text in enumerate(HARD):
+        clean = text.replace("\ud800", "")
+        path = tmp_path / str(number)
+        path.mkdir()
+        item = item_of(path, output=clean, alternative=clean[::-1], rubric=clean)
+        for width in WIDTHS[:: 3 if number else 1]:
+            check(item_lines(item, width, hidden=False, reading=reading), width)
+
+
+def test_the_same_words_at_every_width(tmp_path: Path) -> None:
+    item = item_of(tmp_path, output=MD)
+    for width in (15, 20, 40, 80):
+        lines = texts(shown(item, width), "RESPONSE", until="end")
+        assert " ".join(" ".join(lines).split()) == " ".join(MD.split())
+
+
+def test_folded_lines_hang_under_their_own_indentation(tmp_path: Path) -> None:
+    output = "1. one two three\n    four five six seven"
+    lines = texts(shown(item_of(tmp_path, output=output), 12), "RESPONSE", until="end")
+    assert lines == ["1. one two", "   three", "    four", "    five six", "    seven"]
+
+
+def test_an_indentation_takes_a_third_of_the_width_at_most(tmp_path: Path) -> None:
+    output = " " * 20 + "one two three"
+    lines = texts(shown(item_of(tmp_path, output=output), 15), "RESPONSE", until="end")
+    # Twenty columns of fifteen: the line starts at the fifth instead.
+    assert lines == ["     one two", "     three"]
+
+
+def test_plain_is_the_text_as_it_stands(tmp_path: Path) -> None:
+    output = '{"a":1,"' + "b" * 50 + '":[1,{"c":"  d"}]}'
+    item = item_of(tmp_path, output=output)
+    assert len(texts(shown(item), "RESPONSE", until="end")) > 3
+    assert texts(shown(item, plain=True), "RESPONSE", until="end") == [output]
+    lines = item_lines(item, 80, hidden=False, reading=Reading(plain=True))
+    assert lines[-1].spans == []
+    # What was indented here says so, and what was not says nothing.
+    assert "RESPONSE  JSON, indented here" in "\n".join(shown(item))
+    assert "JSON" not in "\n".join(shown(item, plain=True))
+
+
+def test_json_that_was_laid_out_stays_so(tmp_path: Path) -> None:
+    output = '{\n      "a":   1,\n"b": 2}'
+    lines = shown(item_of(tmp_path, output=output))
+    assert texts(lines, "RESPONSE", until="end") == output.split("\n")
+    assert "JSON" not in "\n".join(lines)
+
+
+def test_a_field_that_is_no_text_is_shown_as_json(tmp_path: Path) -> None:
+    item = item_of(tmp_path, reference=["first", "second"])
+    assert texts(shown(item), "REFERENCE", until="end") == ["- first", "- second"]
+
+
+def test_lines_that_are_not_folded_stay_whole(tmp_path: Path) -> None:
+    long = "word " * 100 + "end"
+    item = item_of(tmp_path, output=long + "\n" + "日" * 3000, alternative="b")
+    lines = shown(item, 100, wrap=False)
+    assert long in lines
+    # 2,000 ideographs are 4,000 cells.
+    cut = next(text for text in lines if text.startswith("日"))
+    assert cut == "日" * (LONGEST_LINE // 2) + "… 1,000 more"
+    # Two columns have no room for whole lines: the responses are below each other.
+    assert lines.index("b") > lines.index(long)
+
+
+LONG = "".join(f"line {number} of many\n" for number in range(3000))
+
+
+def test_pages_of_a_long_text(tmp_path: Path) -> None:
+    item = item_of(tmp_path, output=LONG, reference="short")
+    # 10 lines of 15 characters, 90 of 16, 900 of 17 and 2,000 of 18: 52,890 in all.
+    assert len(LONG) == 52_890
+    assert pages(item) == 3
+    heads, body = [], ""
+    for page in range(4):
+        lines = shown(item, page=page)
+        heads.append(next(text for text in lines if text.startswith("RESPONSE")))
+        start = lines.index(next(text for text in lines if text.startswith("line ")))
+        end = lines.index(next(text for text in lines if text.startswith("REFERENCE"))) - 1
+        body += "\n".join(lines[start:end]) if page < 3 else ""
+        assert "short" in lines
+    assert body == LONG
+    # 20,000 less 16,740 (the first 1,000 lines: 150 + 1,440 + 15,300 = 16,890) leaves 3,110
+    # characters: 172 lines of 18, so the first page ends after 16,890 + 3,096 = 19,986.
+    assert heads[0].startswith("RESPONSE  page 1 of 3 · characters 1-19,986 of 52,890")
+    assert heads[1].startswith("RESPONSE  page 2 of 3 · characters 19,987-")
+    assert heads[2] == heads[3]
+
+
+def test_where_the_title_has_no_room_the_page_is_told_below(tmp_path: Path) -> None:
+    lines = shown(item_of(tmp_path, output=LONG), 30)
+    assert texts(lines, "RESPONSE")[:2] == ["page 1 of 3 · characters", "1-19,986 of 52,890"]
+
+
+def test_an_item_without_long_texts_has_one_page(tmp_path: Path) -> None:
+    assert pages(item_of(tmp_path, output="x" * PAGE)) == 1
+
+
+def test_a_hidden_character_is_shown_on_every_page() -> None:
+    text = "a" * PAGE + "\x1b[31m\u202e" + "b" * 100
+    lines = plain(section("T", text, 200, Reading(page=1)))
+    assert "".join(lines[1:]) == "␛[31m<U+202E>" + "b" * 100
+
+
+def test_a_pair_stands_side_by_side(tmp_path: Path) -> None:
+    item = item_of(tmp_path, output="same\nfirst\nthird", alternative="same\nsecond")
+    lines = shown(item, 63)
+    # (63 - 3) // 2 = 30 columns each.
+    assert "same" + " " * 26 + " │ same" in lines
+    assert "first" + " " * 25 + " │ second" in lines
+    assert "third" + " " * 25 + " │ " in lines
+    titles = next(text for text in lines if text.startswith("RESPONSE"))
+    assert titles.index("RESPONSE B") == 33
+    assert "pass = the rubric's claim holds for the first response" in lines
+
+
+@pytest.mark.parametrize(("width", "more"), [(59, {}), (100, {"beside": False})])
+def test_a_pair_below_each_other(tmp_path: Path, width: int, more: dict[str, bool]) -> None:
+    item = item_of(tmp_path, output="first", alternative="second")
+    lines = shown(item, width, **more)
+    assert lines.index("first") < lines.index("second")
+    assert "pass = the rubric's claim holds for the first response" in lines
+
+
+def test_the_columns_of_wide_characters_stand(tmp_path: Path) -> None:
+    item = item_of(tmp_path, output="日本語の文章。" * 20, alternative="e\u0301" * 90)
+    rows = [text for text in shown(item, 70) if " │ " in text]
+    assert len(rows) > 4
+    assert {cell_len(text.split(" │ ")[0]) for text in rows} == {column(70)}
+
+
+def test_equal_texts_stay_on_equal_rows() -> None:
+    left = section("A", MD, column(61), Reading())
+    for content in beside(left, section("A", MD, column(61), Reading()), 61):
+        one, _, two = content.plain.partition(" │ ")
+        assert one.rstrip() == two.rstrip()
+
+
+@given(st.text(max_size=300), st.integers(1, 60), st.booleans(), st.booleans())
+def test_any_text_is_drawn(text: str, width: int, whole: bool, bare: bool) -> None:
+    lines = section("T", text, width, Reading(wrap=not whole, plain=bare))
+    if not whole:
+        assert all(line.cell_length <= width for line in lines)
+    if whole and bare and text:
+        assert plain(lines[-block(text).count("\n") - 1 :]) == block(text).split("\n")
+
+
+def test_found_words_are_marked(tmp_path: Path) -> None:
+    item = item_of(tmp_path, output="a refund", rubric="Refunds are right")
+    lines = item_lines(item, 80, hidden=False, reading=Reading(find=("refund",)))
+    found = [
+        line.plain[span.start : span.end]
+        for line in lines
+        for span in line.spans
+        if span.style == Ink.FOUND
+    ]
+    assert found == ["Refund", "refund"]
+
+
+def tagged(tmp_path: Path) -> Item:
+    item = item_of(tmp_path)
+    body: dict[str, Any] = dict.fromkeys(
+        ("run", "verdict", "item_hash", "label", "target"), None
+    ) | {"key": 1, "seq": 1, "at": "2026-01-02T03:04:05Z", "action": 1, "author": "bob"}
+    events = (
+        Event(**body | {"kind": "label", "reviewer": "bob", "label": Truth.FAIL, "detail": {}}),
+        Event(**body | {"kind": "tags", "reviewer": "bob", "detail": {"tags": ["x\x1by"]}}),
+        Event(**body | {"kind": "mark", "reviewer": "ann", "detail": {"on": True}}),
+        Event(**body | {"kind": "mark", "reviewer": "ann", "detail": {"on": False}}),
+        Event(**body | {"kind": "tags", "reviewer": "ann", "detail": {"tags": []}}),
+    )
+    return replace(
+        item, tags=("wrong-policy", "tone"), other_tags=("x\x1by",), marked=True, history=events
+    )
+
+
+def test_tags_and_marks(tmp_path: Path) -> None:
+    text = "\n".join(plain(item_lines(tagged(tmp_path), 100, hidden=False)))
+    assert "* marked  tags: wrong-policy, tone  tags of others: x␛y" in text
+    log = [line for line in text.split("\n") if line.startswith("2026")]
+    assert [line[18:] for line in log] == [
+        "label fail  bob", "tags x␛y  bob", "mark  ann", "unmark  ann", "tags cleared  ann",
+    ]  # fmt: skip
+
+
+def test_a_blind_session_does_not_tell_what_others_thought(tmp_path: Path) -> None:
+    item = tagged(tmp_path)
+    twin = replace(item, other_tags=(), history=item.history[2:4])
+    lines = plain(item_lines(item, 100, hidden=True))
+    assert lines == plain(item_lines(twin, 100, hidden=True))
+    assert "* marked  tags: wrong-policy, tone" in "\n".join(lines)
+
+
+def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> None:
+    text = "\n".join(shown(item_of(tmp_path)))
+    assert "marked" not in text
+    assert "tags" not in text

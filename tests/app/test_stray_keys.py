@@ -1,0 +1,186 @@
+"""No key labels but a label key, pressed at an item that is in view."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.dialogs import NoteDialog
+from reviewdesk.app.screens.prompt import Prompt
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+
+LABELS = {
+    "p": ("pass", 0), "1": ("pass", 0), "P": ("pass", 1),
+    "f": ("fail", 0), "2": ("fail", 0), "F": ("fail", 1),
+    "i": ("unsure", 0), "3": ("unsure", 0), "I": ("unsure", 1),
+}  # fmt: skip
+OPENERS = (
+    "c", "t", "backslash", "slash", "colon", "o", "at", "question_mark", "ctrl+p",
+)  # fmt: skip
+KEYS = [
+    *LABELS, *OPENERS, "escape", "enter", "tab", "shift+tab", "space", "backspace", "up", "down",
+    "left", "right", "j", "k", "J", "K", "g", "G", "s", "u", "U", "z", "w", "x", "b", "r", "d", "m",
+    "n", "N", "a", "y", "f2", "f3", "f4", "f5", "ctrl+d", "ctrl+u", "ctrl+x", "ctrl+r", "pagedown",
+    "left_square_bracket", "right_square_bracket", "vertical_line", "at",
+]  # fmt: skip
+
+
+def given(path: Path) -> list[tuple[str, int]]:
+    conn = sqlite3.connect(path)
+    try:
+        return [
+            tuple(row)
+            for row in conn.execute(
+                "SELECT label, tentative FROM label_events WHERE kind = 'label' ORDER BY key"
+            )
+        ]
+    finally:
+        conn.close()
+
+
+def remove(folder: Path) -> None:
+    for file in folder.glob("d.db*"):
+        file.unlink()
+
+
+async def burst(stage: Stage, *keys: str) -> None:
+    """Keys that are on their way before the first of them has been handled."""
+    for key in keys:
+        character = key if len(key) == 1 else None
+        stage.app.post_message(events.Key(key, character))
+    await stage.settle()
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("opener", [*OPENERS, "d", "f4", "f5"])
+async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
+    tmp_path: Path, size: tuple[int, int], opener: str
+) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run, size=size) as stage:
+        stage.clock.wait(1.0)
+        if opener != "d":
+            await burst(stage, opener, "p", "f", "i")
+        await stage.press(opener) if isinstance(stage.app.screen, DeskScreen) else None
+        if isinstance(stage.app.screen, DeskScreen) and stage.app.top is stage.review:
+            # Nothing to compare with, so no dialog opened.
+            assert opener == "d"
+        else:
+            await stage.press(*LABELS)
+        assert given(path) == []
+
+
+async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        await stage.press("c", *LABELS)
+        assert isinstance(stage.app.screen, NoteDialog)
+        assert stage.app.screen.text == "".join(LABELS)
+        await stage.press("escape", "t", *LABELS)
+        assert isinstance(stage.app.screen, Prompt)
+        assert stage.app.screen.field.value == "".join(LABELS)
+        await stage.press("escape")
+        assert given(path) == []
+
+
+async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        for opener in OPENERS:
+            await stage.press("f5", opener)
+            await burst(stage, "escape", "escape", "escape", "enter")
+            while not isinstance(stage.app.screen, DeskScreen):
+                await stage.press("escape")
+            assert stage.app.screen_stack[0] is stage.review
+            assert stage.app.is_running
+            await stage.press("f2")
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(i) for i in range(1, 20)]))
+    dice, pressed = random.Random(seed), []  # noqa: S311 - dice, not secrets
+    async with staged(desk, run, size=dice.choice([WIDE, SMALL])) as stage:
+        for _ in range(150):
+            if not stage.app.is_running:
+                # Closed by its name, from the palette or the help; a fault would be raised here.
+                break
+            if dice.random() < 0.04:
+                size = dice.choice([WIDE, SMALL, (40, 10), (20, 5), (1, 1)])
+                await stage.pilot.resize_terminal(*size)
+            elif dice.random() < 0.04:
+                stage.app.post_message(events.Paste(dice.choice(["pfi", "esc\npp", ":zz"])))
+            else:
+                key = dice.choice(KEYS)
+                pressed += [LABELS[key]] if key in LABELS else []
+                stage.clock.wait(dice.choice([0.01, 0.2]))
+                await stage.pilot.press(key)
+    # Every label, in order, is one of the keys, in order.
+    keys = iter(pressed)
+    assert all(any(key == label for key in keys) for label in given(path))
+    fresh = desk.open(path)
+    assert fresh.verify().ok
+    fresh.close()
+
+
+def test_a_fault_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    from reviewdesk.app.app import ReviewApp
+    from reviewdesk.domain.records import View
+
+    app = ReviewApp(desk, run, view=View())
+    left: list[int] = []
+    monkeypatch.setattr(type(app), "is_headless", property(lambda _: False))
+    monkeypatch.setattr(app, "exit", lambda return_code=0: left.append(return_code))
+    app._handle_exception(ValueError("unforeseen"))
+    assert left == [1]
+    assert isinstance(app.fault, ValueError)
+    desk.close()
+
+
+async def test_a_label_waits_until_the_item_itself_is_in_view(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run, size=SMALL) as stage:
+        for opener in ("enter", "f3"):
+            await stage.press("f2")
+            stage.clock.wait(1.0)
+            await burst(stage, opener, "p")
+            assert given(path) == []
+        stage.clock.wait(1.0)
+        await stage.press("p")
+        assert given(path) == [("pass", 0)]
+
+
+async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run) as stage:
+        await stage.press("c")
+        await burst(stage, *"hello", "enter")
+        item = stage.review.session.item
+        assert item is not None
+        assert item.note == "hello"
+
+
+async def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk, run = open_run(path, report([verdict(1), verdict(2)]))
+    async with staged(desk, run) as stage:
+        remove(tmp_path)
+        first = stage.current
+        await stage.press("p")
+        assert "deleted or replaced" in stage.drawn()
+        assert "saved ✓" not in stage.drawn()
+        assert stage.current == first
+        await stage.press("c", *"kept", "enter", "c")
+        assert isinstance(stage.app.screen, NoteDialog)
+        assert stage.app.screen.text == "kept"
+        assert not path.exists()
