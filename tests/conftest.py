@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="a file of test vectors to run instead of the project's own",
     )
+
+
+@pytest.fixture(autouse=True)
+def nobodys_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads the settings of whoever runs it."""
+    monkeypatch.setenv("REVIEWDESK_CONFIG", os.devnull)
+    monkeypatch.delenv("REVIEWDESK_THEME", raising=False)
 
 
 @pytest.fixture(autouse=True)

@@ -71,7 +71,9 @@ def test_opening(call: Call) -> None:
 
 def test_lists(call: Call) -> None:
     call("ingest", HOSTILE)
-    for command in ("queue", "runs", "calibrate", "desk info", "desk verify"):
+    for name in IDS:
+        call("label", name, "pass")
+    for command in ("queue", "runs", "calibrate", "calibrate --jurors", "desk info", "desk verify"):
         call(*command.split())
         json.loads(call(*command.split(), "--json")[0])
     assert len(call("queue")[0].splitlines()) == len(IDS)

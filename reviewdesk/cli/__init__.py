@@ -12,7 +12,7 @@ import sys
 import click
 
 from reviewdesk import __version__
-from reviewdesk.cli import deskfile, figures, labels, review
+from reviewdesk.cli import config, deskfile, figures, filters, labels, review
 from reviewdesk.cli.common import say, shared_options
 from reviewdesk.errors import ExitCode, ReviewDeskError
 
@@ -45,8 +45,10 @@ for command in (
     labels.redo,
     labels.defer,
     labels.labels,
+    filters.filters,
     figures.calibrate,
     deskfile.desk,
+    config.config,
 ):
     cli.add_command(command)
 

@@ -16,6 +16,7 @@ from reviewdesk.errors import AmbiguousError, NotFoundError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Run
+    from reviewdesk.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,8 +29,8 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 def shared_options(command: F) -> F:
     """``--desk`` and ``--reviewer``, before or after the command's name."""
     for name, text in (
-        ("--reviewer", "Who labels; else REVIEWDESK_REVIEWER, else the login name."),
-        ("--desk", "The desk file; else REVIEWDESK_DESK, else the user's data folder."),
+        ("--reviewer", "Who labels; else REVIEWDESK_REVIEWER, the settings, the login name."),
+        ("--desk", "The desk file; else REVIEWDESK_DESK, the settings, your data folder."),
     ):
         option = click.option(
             name, metavar="NAME" if name == "--reviewer" else "PATH",
@@ -45,14 +46,27 @@ run_option = click.option(
 )
 
 
-@contextmanager
-def open_desk() -> Iterator[Desk]:
-    """The desk that the options name, closed at the end."""
-    from reviewdesk.desk import Desk
+def current_settings() -> Settings:
+    """What is in force for this command: its options over the environment over the file."""
+    from reviewdesk.settings import load_settings
 
     meta = click.get_current_context().meta
-    path = meta.get("reviewdesk.desk")
-    desk = Desk.open(Path(path) if path else None, reviewer=meta.get("reviewdesk.reviewer"))
+    if "reviewdesk.settings" not in meta:
+        # Once: the file may be a pipe.
+        options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
+        meta["reviewdesk.settings"] = load_settings(options)
+    found: Settings = meta["reviewdesk.settings"]
+    return found
+
+
+@contextmanager
+def open_desk() -> Iterator[Desk]:
+    """The desk that the options or the settings name, closed at the end."""
+    from reviewdesk.desk import Desk
+
+    settings = current_settings()
+    path = Path(settings.desk) if settings.desk else None
+    desk = Desk.open(path, reviewer=settings.reviewer or None)
     try:
         yield desk
     finally:

@@ -31,20 +31,21 @@ _SOURCES = ("support", "score", "reported", "vote_share")
 @click.argument("verdict")
 @click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
 @click.option("--note", help="Keep a note with the label.")
+@click.option("--tag", "tags", multiple=True, help="Add a tag to the item; may be repeated.")
 @click.option("--tentative", is_flag=True, help="Mark the label as one to come back to.")
 @run_option
 @json_option
 @shared_options
 def label(
-    *, verdict: str, truth: str, note: str | None, tentative: bool, run_name: str | None,
-    as_json: bool,
+    *, verdict: str, truth: str, note: str | None, tags: tuple[str, ...], tentative: bool,
+    run_name: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Record what the response of VERDICT deserved."""
     from reviewdesk.domain.records import Truth
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        made = desk.label(key, Truth(truth), tentative=tentative, note=note)
+        made = desk.label(key, Truth(truth), tentative=tentative, note=note, tags=tags)
         _report(desk, made, as_json=as_json)
 
 
@@ -64,7 +65,7 @@ def defer(*, verdict: str, run_name: str | None, as_json: bool) -> None:
 @json_option
 @shared_options
 def undo(*, as_json: bool) -> None:
-    """Take back your newest label, note or deferral; unlimited, across restarts."""
+    """Take back your newest label, note, tags, mark or deferral; unlimited, across restarts."""
     with open_desk() as desk:
         _report(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
 
@@ -80,7 +81,7 @@ def redo(*, as_json: bool) -> None:
 
 def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print the event and the label that holds after it."""
-    from reviewdesk.cli import shapes
+    from reviewdesk.desk import shapes
     from reviewdesk.domain.safetext import show_line
 
     if made is None:
@@ -116,33 +117,18 @@ def labels() -> None:
 @shared_options
 def export(*, kind: str, confidence: str | None, output: Path | None, run_name: str | None) -> None:
     """Write a run's labels for a calibration gate, an archive or another desk."""
-    from reviewdesk.desk import transfer
-    from reviewdesk.reports.labelswrite import as_csv, as_jsonl
+    from reviewdesk.desk import files
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        make = transfer.score_rows if kind == "mcptest" else transfer.full_rows
-        found = make(desk, run, confidence)
-        text = as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows)
+        text, found = files.export(desk, run, kind, confidence)
         if output is None:
             click.echo(text, nl=False)
         else:
-            _write(output, text, desk.path)
+            files.write(desk, output, text)
         for warning in found.warnings:
             say(f"warning: {warning}")
         say(f"{len(found.rows)} rows; log head {desk.head()}")
-
-
-def _write(output: Path, text: str, desk: Path) -> None:
-    from reviewdesk.errors import UsageError
-
-    if output.exists() and output.samefile(desk):
-        raise UsageError(f"{output}: is the desk itself", "Name another file with -o.")
-    try:
-        output.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{output}: {reason}", "Name another file with -o.") from error
 
 
 @labels.command("import", epilog="One import is one undo.")
@@ -173,6 +159,8 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
             lines = ", ".join(map(str, done.places[:5]))
             say(f"{file}: no verdict of {run.name} fits line {lines}"
                 + (" and others" if len(done.places) > 5 else ""))  # fmt: skip
+        if done.unusable_tags:
+            say(f"{done.unusable_tags} tags left out: too long, or with characters no tag may hold")
         if done.conflicts:
             say(f"{done.conflicts} rows differ from a label the desk holds; the desk's stand")
 
@@ -194,4 +182,25 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
         for row in found:
             mark = row["label"] + ("?" if row["tentative"] else "")
             who = show_line(f"{row['id']}  {row['reviewer']}  {row['at']}")
-            put(f"{mark:8} {row['decision'] or '-':13} {who}")
+            tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
+            put(f"{mark:8} {row['decision'] or '-':13} {who}{tags}")
+
+
+@labels.command("tags")
+@run_option
+@json_option
+@shared_options
+def tags_(*, run_name: str | None, as_json: bool) -> None:
+    """Count the items of a run that carry each tag, the most used first."""
+    from dataclasses import asdict
+
+    from reviewdesk.desk.marking import tag_counts
+    from reviewdesk.domain.safetext import show_line
+
+    with open_desk() as desk:
+        found = tag_counts(desk, chosen_run(desk, run_name))
+        if as_json:
+            put_json([asdict(line) for line in found])
+            return
+        for line in found:
+            put(f"{line.count:6}  {show_line(line.tag)}")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.records import Calibration, Item, Metrics, QueueRow
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.gates import Check
+    from reviewdesk.domain.judgement import CalibrationPage
+    from reviewdesk.domain.jurors import JurorCounts
+    from reviewdesk.domain.strata import Audit, Stratum
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -45,14 +52,21 @@ def run_line(line: dict[str, Any]) -> str:
     """One loaded run."""
     text = (
         f"{show_line(line['run'])}  {line['hash'][:8]}  {line['verdicts']} verdicts, "
-        f"{line['flagged']} flagged, {line['audit']} to audit, {line['labelled']} labelled  "
+        f"{line['flagged']} flagged, {line['audit']} to audit, {line['labelled']} labelled, "
+        f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped  "
         f"({line['format']}, {show_line(line['file'])})"
     )
+    text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
     return "\n".join([text, *(f"  note: {show_line(note)}" for note in line["notes"])])
 
 
-def calibration(found: Calibration) -> str:
-    """Both lines of the strip and the confusion."""
+def _tally(name: str, counts: Mapping[str, int]) -> str:
+    found = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"{name}: {found or 'none'}"
+
+
+def calibration(found: Calibration, gates: Sequence[Check]) -> str:
+    """Both lines of the strip, the confusion and the gates."""
     population = "-" if found.population is None else _metrics(found.population)
     line = found.headline
     return "\n".join(
@@ -69,7 +83,65 @@ def calibration(found: Calibration) -> str:
                 f"left out    {found.unsure} unsure, {found.disputed} disputed, "
                 f"{found.no_verdict} without a decision"
             ),
+            *(f"gate        {_gate(check)}" for check in gates),
         ]
+    )
+
+
+def _gate(check: Check) -> str:
+    margin = "" if check.margin is None else f"  margin {check.margin:+.3f}"
+    note = f"  ({check.note})" if check.note else ""
+    held = f"{check.target} {number(check.value)} {check.op} {number(check.limit)}"
+    return f"{check.status.upper():4}  {held}{margin}{note}"
+
+
+def judged(page: CalibrationPage) -> str:
+    """The figures of a run with its draw, and with its jurors where they were asked for."""
+    lines = [calibration(page.calibration, page.gates)]
+    lines += [f"stratum     {_stratum(one)}" for one in page.strata]
+    lines.append(f"audit       {_audit(page.audit)}")
+    lines += [f"missing     {text}" for text in page.missing]
+    lines.append(f"blind       {_metrics(page.split.blind)}")
+    unsaid = f"  ({page.split.unsaid} do not say)" if page.split.unsaid else ""
+    lines.append(f"open        {_metrics(page.split.open)}{unsaid}")
+    if page.tags:
+        tags = ", ".join(f"{show_line(one.tag, 80)} {one.count}" for one in page.tags)
+        lines.append(f"tags        {tags}")
+    if page.jurors is not None:
+        lines += ["", _jurors(page.jurors)]
+    return "\n".join(lines)
+
+
+def _stratum(one: Stratum) -> str:
+    return (
+        f"{one.name:13} {one.size} verdicts, {one.labelled} labelled, prefix {one.prefix}, "
+        f"{one.counted} pass or fail in it, weight {number(one.weight)}, "
+        f"audit {one.audit_done}/{one.audit}"
+    )
+
+
+def _audit(found: Audit) -> str:
+    text = f"{found.done} of {found.planned} done, {found.counted} count, {found.errors} errors"
+    if found.bound is None:
+        return text
+    return f"{text}; unstable, at most {number(found.bound)} (one-sided 95%)"
+
+
+_JUROR = (
+    "votes", "right", "wrong", "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents",
+    "dissents_right",
+)  # fmt: skip
+
+
+def _jurors(found: Sequence[JurorCounts]) -> str:
+    """A table of counts, the names last, so that columns stand whatever they hold."""
+    rows = [[str(getattr(one, name)) for name in _JUROR] for one in found]
+    head = [name.replace("_", " ") for name in _JUROR]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    names = ["juror", *(show_line(one.name, 200) for one in found)]
+    return "\n".join(
+        "  ".join([*map(str.rjust, cells, widths), name])
+        for cells, name in zip([head, *rows], names, strict=True)
     )
 
 
@@ -78,6 +150,9 @@ def _count(value: int | None) -> str:
 
 
 def _metrics(line: Metrics) -> str:
+    if not line.n:
+        # ECE of nothing is 0 by definition, which must not read as merit.
+        return "n 0"
     corrected = ""
     if line.corrected_rate is not None:
         corrected = (
@@ -102,6 +177,7 @@ def verdict(item: Item) -> str:
             f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
         ),
+        f"agreement {number(item.row.agreement)}  band {found.band or '-'}",
     ]
     lines += [f"  note: {remark}" for remark in remarks(stated, found)]
     if stated.set_by_you:
@@ -115,12 +191,34 @@ def verdict(item: Item) -> str:
         f"{getattr(found.decisions, name) or '-'}"
         for name in found.decisions.__slots__
     ]
-    for name in ("rubric", "input", "output", "alternative"):
+    for name, title in _TEXTS.items():
         if text := stated.text(name):
-            lines += ["", name.upper(), text]
-    if item.row.label:
-        lines += ["", f"label {item.row.label}{'?' if item.row.tentative else ''}"]
-    return "\n".join(show(line) for line in lines)
+            lines += ["", title, text]
+    lines += [_check(check) for check in stated.body.get("checks") or ()]
+    return "\n".join(show(line) for line in [*lines, "", *_reviewed(item)])
+
+
+_TEXTS = {"rubric": "RUBRIC", "input": "INPUT", "output": "RESPONSE", "alternative": "RESPONSE B"}
+
+
+def _check(check: dict[str, Any]) -> str:
+    """One deterministic check."""
+    word = {True: "pass", False: "fail", None: "none"}[check.get("pass")]
+    return (
+        f"check {word}  {show_line(check.get('name', ''))}  {show_line(check.get('reason') or '')}"
+    )
+
+
+def _reviewed(item: Item) -> list[str]:
+    """What people said of it."""
+    row = item.row
+    facts = {
+        "label": f"{row.label}{'?' if row.tentative else ''}" if row.label else "",
+        "tags": ", ".join([*item.tags, *item.other_tags]),
+        "note": item.note or "",
+        "mark": "marked" if item.marked else "",
+    }
+    return [f"{name:5} {show_line(text, 2000)}" for name, text in facts.items() if text]
 
 
 def _juror(seat: Any) -> str:

@@ -12,6 +12,7 @@ import click
 from reviewdesk.cli.common import (
     Bar,
     chosen_run,
+    current_settings,
     json_option,
     named_verdict,
     open_desk,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
     from reviewdesk.domain.records import Loaded, Run, View
     from reviewdesk.reports.source import Source
+    from reviewdesk.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,6 +105,7 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
         quorum=_quorum(given["quorum"]),
         strategy=given["strategy"],
         import_labels=given["import_labels"],
+        audit_share=current_settings().audit_share,
     )
 
 
@@ -116,7 +119,7 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 
 @click.command("open", epilog="Example: reviewdesk open sample_runs/support-bot.jsonl")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--filter", "filter_", help="Which verdicts: esc label:none score<.6 test~word.")
+@click.option("--filter", "filter_", help="Which verdicts: esc label:none text~word @saved.")
 @click.option("--order", help="draw, file, score, agreement, margin, pivotal or id; - descends.")
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @run_option
@@ -130,6 +133,12 @@ def open_(
 
     Off a terminal it prints the queue and ends, so that it can be piped.
     """
+    from reviewdesk.domain.records import View
+
+    settings = current_settings()
+    on_screen = bool(sys.stdout and sys.stdout.isatty())
+    # Before a long load: whoever mistyped a key should not wait for the news.
+    key = _blind_key(settings) if on_screen else ""
     with open_desk() as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
@@ -137,49 +146,83 @@ def open_(
                 say(f"{made.run.name}: {note}")
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         desk.opened(run)
-        view, notice = _view(desk, run, filter_, order, blind=blind)
-        if not (sys.stdout and sys.stdout.isatty()):
+        kept = desk.view(run)
+        view = kept or View(blind=settings.blind)
+        view = _view(desk, run, view, filter_, order, blind=blind)
+        if not on_screen:
             _print_queue(desk, run, view)
             return
-        _review(desk, run, view, notice)
+        notice = _notice(kept, view, settings, key, asked=blind is not None)
+        _review(desk, run, view, settings, notice)
 
 
 def _view(
-    desk: Desk, run: Run, filter_: str | None, order: str | None, *, blind: bool | None
-) -> tuple[View, str | None]:
-    """Where the reviewer left off, with what the options override, and what to say of it."""
+    desk: Desk, run: Run, view: View, filter_: str | None, order: str | None, *, blind: bool | None
+) -> View:
+    """Where the reviewer starts, with what the options override."""
     from dataclasses import replace
 
-    from reviewdesk.domain.queue import parse_filter, parse_order
-    from reviewdesk.domain.records import View
+    from reviewdesk.cli.filters import ready
+    from reviewdesk.domain.queue import parse_order
 
-    kept = desk.view(run)
-    view = kept or View()
-    if filter_ is not None:
-        parse_filter(filter_)
-        view = replace(view, filter=filter_)
+    view = replace(
+        view,
+        filter=_kept(desk, run, view.filter) if filter_ is None else ready(desk, run, filter_),
+    )
     if order is not None:
         parse_order(order)
         view = replace(view, order=order)
     if blind is not None:
         view = replace(view, blind=blind)
-    if kept is None:
-        return view, None if view.blind else (
-            "b reviews blind: people lean towards an answer they have seen"
-        )
-    if blind is None and kept.blind:
-        return view, "resumed blind, as you left it; b opens the panel's answers"
-    return view, None
+    return view
 
 
-def _review(desk: Desk, run: Run, view: View, notice: str | None) -> None:
+def _blind_key(settings: Settings) -> str:
+    """The key that people are told of; settings that the app cannot use are refused here."""
+    from reviewdesk.app.keymap import checked
+
+    return checked(settings).first("blind") or "the palette"
+
+
+def _notice(
+    kept: View | None, view: View, settings: Settings, key: str, *, asked: bool
+) -> str | None:
+    """What to say of how the session starts, where the options did not ask for it."""
+    if not view.blind and kept is None:
+        return f"{key} reviews blind: people lean towards an answer they have seen"
+    if asked:
+        return None
+    if view.blind:
+        why = "blind, as your settings say" if kept is None else "resumed blind, as you left it"
+        return f"{why}; {key} opens the panel's answers"
+    if settings.blind:
+        return f"resumed open, as you left it; {key} reviews blind"
+    return None
+
+
+def _kept(desk: Desk, run: Run, text: str) -> str:
+    """The filter of the last time, dropped where it names a run that is there no more."""
+    from reviewdesk.cli.filters import ready
+
+    try:
+        desk.queue(run, ready(desk, run, text))
+    except UsageError as error:
+        say(f"the filter you left is dropped: {error}")
+        return ""
+    return text
+
+
+def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
     """The app, and the head of the log for whoever wants to check it later."""
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.cli.terminal import terminal
 
     with terminal():
-        ReviewApp(desk, run, view=view, notice=notice).run()
+        app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
+        app.run()
     say(f"log head {desk.head()}")
+    if app.fault is not None:
+        raise app.fault
 
 
 @click.command(epilog="Example: reviewdesk ingest runs/*.json --json")
@@ -189,7 +232,8 @@ def _review(desk: Desk, run: Run, view: View, notice: str | None) -> None:
 @shared_options
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them; bad ones are named, the good ones stay loaded."""
-    from reviewdesk.cli import plain, shapes
+    from reviewdesk.cli import plain
+    from reviewdesk.desk import shapes
 
     lines, bad = [], False
     with open_desk() as desk:
@@ -219,10 +263,13 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.cli import plain, shapes
+    from reviewdesk.cli import plain
+    from reviewdesk.desk import shapes
+    from reviewdesk.desk.overview import overview, tallies
 
     with open_desk() as desk:
-        lines = [shapes.run_line(run, desk.progress(run).labelled) for run in desk.runs()]
+        counted = tallies(desk)
+        lines = [shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
         if as_json:
             put_json(lines)
             return
@@ -243,22 +290,24 @@ def remove(*, run: str) -> None:
 
 
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order -score")
-@click.option("--filter", "filter_", default="", help="Which verdicts: esc score<.6 test~word.")
+@click.option("--filter", "filter_", default="", help="Which verdicts: esc text~word @saved.")
 @click.option("--order", default="draw", show_default=True, help="- in front descends.")
 @run_option
 @json_option
 @shared_options
 def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
     """List a run's verdicts in the order of the queue."""
-    from reviewdesk.cli import shapes
+    from reviewdesk.cli.filters import ready
+    from reviewdesk.desk import shapes
     from reviewdesk.domain.records import View
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
+        view = View(filter=ready(desk, run, filter_), order=order)
         if not as_json:
-            _print_queue(desk, run, View(filter=filter_, order=order))
+            _print_queue(desk, run, view)
             return
-        rows = desk.rows(desk.queue(run, filter_, order))
+        rows = desk.rows(desk.queue(run, view.filter, order))
         put_json([shapes.queue_row(run, row) for row in rows])
 
 
@@ -280,7 +329,8 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
-    from reviewdesk.cli import plain, shapes
+    from reviewdesk.cli import plain
+    from reviewdesk.desk import shapes
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)

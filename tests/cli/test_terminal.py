@@ -29,11 +29,10 @@ def read_until(terminal: int, wanted: bytes) -> bytes:
     return seen
 
 
-def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
-    """Open the desk with stderr in a file, close it with q; the screen, and what stderr holds."""
+def start(tmp_path: Path, file: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Open the desk on a terminal of its own, with stderr in a file."""
     ours, theirs = pty.openpty()
-    told = tmp_path / "stderr"
-    with told.open("wb") as stderr:
+    with (tmp_path / "stderr").open("wb") as stderr:
         app = subprocess.Popen(
             [sys.executable, "-m", "reviewdesk", "open", str(file)],
             env=environment(tmp_path / "desk.db", "ann")
@@ -44,12 +43,18 @@ def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
             start_new_session=True,
         )
     os.close(theirs)
+    return app, ours
+
+
+def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
+    """Open the desk and close it with q; the screen, and what stderr holds."""
+    app, ours = start(tmp_path, file)
     screen = read_until(ours, b"population")
     os.write(ours, b"q")
     read_until(ours, b"\x1b[?1049l")
     assert app.wait(PATIENCE) == 0
     os.close(ours)
-    return screen, told.read_text(encoding="utf-8")
+    return screen, (tmp_path / "stderr").read_text(encoding="utf-8")
 
 
 def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> None:
@@ -57,3 +62,15 @@ def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> N
     assert b"support-bot" in screen
     assert "\x1b" not in told
     assert told.startswith("log head 0:")
+
+
+def test_the_app_ends_with_its_terminal(tmp_path: Path) -> None:
+    app, ours = start(tmp_path, SAMPLE)
+    read_until(ours, b"population")
+    os.close(ours)
+    try:
+        app.wait(PATIENCE)
+    finally:
+        app.kill()
+        app.wait()
+    assert app.returncode != -9

@@ -1,0 +1,136 @@
+"""The settings in force, where each comes from, and a file to start from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewdesk.cli.common import (
+    current_settings,
+    json_option,
+    put,
+    put_json,
+    shared_options,
+)
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.settings import Settings
+
+
+@click.command(epilog="Example: reviewdesk config --example > config.toml")
+@click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
+@json_option
+@shared_options
+def config(*, as_example: bool, as_json: bool) -> None:
+    """Show the settings in force and where each comes from; check the file and its keys."""
+    if as_example:
+        if as_json:
+            raise UsageError("--example prints TOML", "Leave out --json.")
+        put(_example())
+        return
+    facts = _facts(current_settings())
+    if as_json:
+        put_json(facts)
+        return
+    for line in _lines(facts):
+        put(line)
+
+
+def _facts(settings: Settings) -> dict[str, Any]:
+    from reviewdesk.app.keymap import checked
+    from reviewdesk.app.keynames import shown_key
+    from reviewdesk.desk.core import default_path, default_reviewer
+    from reviewdesk.settings import SETTINGS, settings_path
+
+    path, keymap = settings_path(), checked(settings)
+    stand_ins = {"desk": default_path, "reviewer": default_reviewer}
+    values = {setting.name: getattr(settings, setting.name) for setting in SETTINGS}
+    return {
+        "file": str(path),
+        "exists": path.exists(),
+        "settings": {
+            name: {
+                "value": str(stand_ins[name]()) if value == "" else value,
+                "source": settings.source(name),
+            }
+            for name, value in values.items()
+        },
+        "keys": {
+            name: {
+                "keys": [shown_key(key) for key in keymap.keys(name)],
+                "default": [shown_key(key) for key in keymap.defaults[name]],
+                "source": settings.source(f"keys.{name}"),
+            }
+            for name in keymap.changed()
+        },
+    }
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    """The facts for a person, a line each."""
+    yield f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}"
+    settings = {name: (_written(f["value"]), f["source"]) for name, f in facts["settings"].items()}
+    wide = max(len(value) for value, _ in settings.values())
+    for name, (value, source) in settings.items():
+        yield f"{name:12}  {value:{wide}}  {source}"
+    yield "keys that differ from the defaults:" if facts["keys"] else "keys: the defaults"
+    for name, found in facts["keys"].items():
+        keys, default = (" ".join(found[what]) or "none" for what in ("keys", "default"))
+        yield f"  {name}  {keys}  (default {default})  {found['source']}"
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_HEAD = """\
+# The settings of reviewdesk, each at its default. Kept here they hold for every command:
+# {path}
+# REVIEWDESK_CONFIG names another file. The environment overrides the file, and the options of a
+# command override both.
+"""
+_KEYS = """\
+# Which keys do what: "action" = "key", or a list of keys. A key is the character that it types, or
+# a name as below. An empty list takes an action's keys away; the palette still has it. These are
+# the defaults; take the # off a line to change it.
+[keys]"""
+
+
+def _example() -> str:
+    """A settings file that says everything and changes nothing."""
+    from reviewdesk.settings import settings_path
+
+    head = _HEAD.format(path=settings_path({}))
+    return "\n".join([head, *_example_settings(), _KEYS, *_example_keys()])
+
+
+def _example_settings() -> Iterator[str]:
+    from reviewdesk.app.themes import THEMES
+    from reviewdesk.settings import SETTINGS, Settings
+
+    for setting in SETTINGS:
+        yield f"# {setting.about}"
+        names = f": {', '.join(THEMES)}" if setting.name == "theme" else ""
+        yield f"# {setting.wanted[:1].upper()}{setting.wanted[1:]}{names}."
+        if setting.variable:
+            yield f"# {setting.variable} overrides it."
+        yield f"{setting.name} = {_written(getattr(Settings(), setting.name))}\n"
+
+
+def _example_keys() -> Iterator[str]:
+    from reviewdesk.app.actions import ACTIONS
+    from reviewdesk.app.keymap import Keymap
+    from reviewdesk.app.keynames import shown_key
+
+    own, group = Keymap.of(ACTIONS), ""
+    for name, action in ACTIONS.items():
+        if action.group != group:
+            group = action.group
+            yield f"\n# {group}"
+        keys = [shown_key(key) for key in own.keys(name)]
+        value = _written(keys[0] if len(keys) == 1 else keys)
+        yield f"#{_written(name)} = {value}  # {action.title}"

@@ -1,0 +1,74 @@
+"""Saved filters, and what a filter needs before it can be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli.common import Bar, json_option, open_desk, put, put_json, say, shared_options
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Run
+
+
+def ready(desk: Desk, run: Run, text: str) -> str:
+    """A filter with its saved ones written out, the run indexed to the end if it needs that."""
+    from reviewdesk.desk.filters import expand
+    from reviewdesk.desk.searching import index
+    from reviewdesk.domain.queue import parse_filter
+
+    text = expand(desk, text)
+    if parse_filter(text).searches:
+        bar = Bar(f"indexing {run.name}")
+        try:
+            index(desk, run, bar)
+        finally:
+            bar.done()
+    return text
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@shared_options
+@click.pass_context
+def filters(ctx: click.Context, *, as_json: bool) -> None:
+    """List your saved filters; --filter @NAME uses one."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reviewdesk.desk.filters import saved
+    from reviewdesk.domain.safetext import show_line
+
+    with open_desk() as desk:
+        found = saved(desk)
+    if as_json:
+        put_json(found)
+        return
+    for name, text in found.items():
+        put(f"@{show_line(name):20} {show_line(text)}")
+
+
+@filters.command(epilog="Example: reviewdesk filters save todo 'esc label:none'")
+@click.argument("name")
+@click.argument("filter_", metavar="FILTER")
+@shared_options
+def save(*, name: str, filter_: str) -> None:
+    """Keep FILTER under NAME, in the place of an older one of that name."""
+    from reviewdesk.desk.filters import save as keep
+
+    with open_desk() as desk:
+        keep(desk, name, filter_)
+        say(f"@{name.removeprefix('@')}: saved")
+
+
+@filters.command()
+@click.argument("name")
+@shared_options
+def remove(*, name: str) -> None:
+    """Drop the saved filter NAME."""
+    from reviewdesk.desk.filters import forget
+
+    with open_desk() as desk:
+        forget(desk, name)
+        say(f"@{name.removeprefix('@')}: removed")

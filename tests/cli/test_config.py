@@ -1,0 +1,305 @@
+"""`reviewdesk config`, and the settings at work in the other commands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.app.keymap import Keymap
+from reviewdesk.app.themes import THEMES
+from reviewdesk.cli import review
+from reviewdesk.domain.records import View
+from reviewdesk.settings import SETTINGS, Settings, load_settings
+from tests.cli.conftest import Cli
+from tests.helpers import ROOT, SAMPLES, numbered, open_desk
+
+SAMPLE = SAMPLES / "support-bot.jsonl"
+
+
+class File:
+    """The settings file of a test."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, text: str) -> None:
+        self.path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> File:
+    path = tmp_path / "config.toml"
+    path.touch()
+    monkeypatch.setenv("REVIEWDESK_CONFIG", str(path))
+    return File(path)
+
+
+def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
+    file(
+        'blind = true\n[keys]\n"label.pass" = ["X", "pgdn"]\nredo = []\nundo = "u"\n"page.down"=[]'
+    )
+    found = cli("config", "--json", "--reviewer", "ben").json
+    assert (found["file"], found["exists"]) == (str(file.path), True)
+    assert found["settings"] == {
+        "theme": {"value": "desk", "source": "default"},
+        "blind": {"value": True, "source": f"{file.path}: line 1"},
+        "feedback": {"value": "after", "source": "default"},
+        "audit_share": {"value": 0.1, "source": "default"},
+        "repeat_guard": {"value": 150, "source": "default"},
+        "reviewer": {"value": "ben", "source": "--reviewer"},
+        "desk": {"value": str(desk_path), "source": "REVIEWDESK_DESK"},
+    }
+    # undo was given the key that it has.
+    line = f"{file.path}: line"
+    assert found["keys"] == {
+        "label.pass": {"keys": ["X", "pgdn"], "default": ["p", "1"], "source": f"{line} 3"},
+        "redo": {"keys": [], "default": ["U", "ctrl+r"], "source": f"{line} 4"},
+        "page.down": {"keys": [], "default": ["pgdn"], "source": f"{line} 6"},
+    }
+    assert not desk_path.exists()
+
+
+def test_the_settings_for_a_person(cli: Cli, file: File) -> None:
+    file('[keys]\nredo = []\n"filter" = "X"')
+    done = cli("config")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == f"file  {file.path}"
+    assert re.fullmatch(r'reviewer {6}"ann" +REVIEWDESK_REVIEWER', lines[6])
+    assert lines[8:] == [
+        "keys that differ from the defaults:",
+        f"  redo  none  (default U ctrl+r)  {file.path}: line 2",
+        f"  filter  X  (default \\)  {file.path}: line 3",
+    ]
+
+
+def test_what_holds_without_a_file(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("REVIEWDESK_CONFIG", "REVIEWDESK_DESK", "REVIEWDESK_REVIEWER"):
+        monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("LOGNAME", "carla")
+    done = cli("config")
+    assert done.out.splitlines()[0].endswith("config.toml  (not there)")
+    assert done.out.splitlines()[-1] == "keys: the defaults"
+    found = cli("config", "--json").json
+    assert (found["exists"], found["keys"]) == (False, {})
+    assert {value["source"] for value in found["settings"].values()} == {"default"}
+    assert found["settings"]["reviewer"]["value"] == "carla"
+    assert found["settings"]["desk"]["value"].startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('theme = "dsk"', 'line 1: there is no theme "dsk". Did you mean desk?'),
+        ("blind = 1", "line 1: blind must be true or false, found 1. "),
+        ('[keys]\ndefer = "p"', "line 2: defer cannot have p: label.pass has it on the "),
+        ("[keys", "line 1: is not valid TOML: "),
+        ('[keys]\n"\\u001b]0;owned\\u0007" = "p"', "line 2: there is no action "),
+    ],
+)
+def test_a_file_that_is_wrong(cli: Cli, file: File, text: str, said: str) -> None:
+    file(text)
+    done = cli("config")
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
+    assert done.err.startswith(f"{file.path}: {said}")
+    assert "\x1b" not in done.err
+
+
+def test_a_file_that_was_named_must_be_there(cli: Cli, file: File) -> None:
+    file.path.unlink()
+    for command in ("config", "runs", "open"):
+        done = cli(command)
+        assert (done.code, done.out) == (2, "")
+        assert done.lines == [
+            f"{file.path}: there is no such settings file. REVIEWDESK_CONFIG names it."
+        ]
+
+
+def test_a_theme_of_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVIEWDESK_THEME", "dusk")
+    done = cli("config")
+    assert (done.code, done.lines) == (
+        2,
+        ['REVIEWDESK_THEME: there is no theme "dusk". Did you mean desk?'],
+    )
+
+
+# The example
+
+
+def example(cli: Cli) -> str:
+    done = cli("config", "--example")
+    assert (done.code, done.err) == (0, "")
+    return done.out
+
+
+def plain(found: Settings) -> Settings:
+    return replace(found, keys={}, sources={})
+
+
+def read(text: str, path: Path) -> Settings:
+    path.write_text(text, encoding="utf-8")
+    return load_settings(environ={"REVIEWDESK_CONFIG": str(path)})
+
+
+def test_the_example_holds_what_holds_without_it(cli: Cli, tmp_path: Path) -> None:
+    found = read(example(cli), tmp_path / "config.toml")
+    assert (plain(found), found.keys) == (Settings(), {})
+    assert found.sources.keys() == {setting.name for setting in SETTINGS}
+
+
+def test_the_example_with_every_key_taken_in_changes_nothing(cli: Cli, tmp_path: Path) -> None:
+    text, taken_in = re.subn("^#(?! )", "", example(cli), flags=re.MULTILINE)
+    assert taken_in == len(ACTIONS)
+    found = read(text, tmp_path / "config.toml")
+    assert plain(found) == Settings()
+    assert found.keys.keys() == ACTIONS.keys()
+    assert Keymap.of(ACTIONS, found.keys, found.sources) == Keymap.of(ACTIONS)
+
+
+def test_the_example_names_every_theme_and_says_what_each_setting_is(cli: Cli) -> None:
+    text = example(cli)
+    assert f"# The name of a theme: {', '.join(THEMES)}.\n" in text
+    for setting in SETTINGS:
+        assert f"# {setting.about}\n" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_example_helps_where_the_file_is_wrong(cli: Cli, file: File) -> None:
+    file("[")
+    assert "[keys]" in example(cli)
+    assert cli("config", "--example", "--json").code == 2
+
+
+def test_the_readme_has_the_settings() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Settings\n")[1]
+    rows = section.split("\n## ")[0].splitlines()
+    told = [re.findall(r"`([^`]+)`", row) for row in rows if row.startswith("| `")]
+    assert [row[0] for row in told] == [*(setting.name for setting in SETTINGS), "[keys]"]
+    for row, setting in zip(told, SETTINGS, strict=False):
+        if setting.variable:
+            assert setting.variable in row
+        if default := getattr(Settings(), setting.name):
+            assert row[-1] == str(default).lower()
+
+
+# At work
+
+
+def test_desk_and_reviewer_of_the_file(
+    cli: Cli, file: File, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file('desk = "its/own.db"\nreviewer = "dee"\n')
+    report = tmp_path / "report.json"
+    report.write_bytes(numbered(3))
+    # The environment of the tests is over the file; the options are over both.
+    cli("ingest", report)
+    assert cli("label", "v1", "pass", "--json").json["reviewer"] == "ann"
+    monkeypatch.delenv("REVIEWDESK_DESK")
+    monkeypatch.delenv("REVIEWDESK_REVIEWER")
+    assert cli("runs", "--json").json == []
+    assert (tmp_path / "its" / "own.db").exists()
+    cli("ingest", report)
+    assert cli("label", "v1", "pass", "--json").json["reviewer"] == "dee"
+    other = ("--desk", tmp_path / "third.db", "--reviewer", "eve")
+    cli("ingest", report, *other)
+    assert cli("label", "v1", "pass", "--json", *other).json["reviewer"] == "eve"
+    monkeypatch.setenv("REVIEWDESK_REVIEWER", "ann")
+    assert cli("label", "v2", "pass", "--json").json["reviewer"] == "ann"
+
+
+def test_blind_of_the_file_is_for_a_run_never_opened_before(
+    cli: Cli, file: File, desk_path: Path
+) -> None:
+    file("blind = true")
+    blind, shown = cli("open", SAMPLE, "--blind").out, cli("open", SAMPLE, "--open").out
+    assert blind != shown
+    assert cli("open").out == blind
+    with_view = open_desk(desk_path)
+    with_view.save_view(with_view.run(), View(blind=False))
+    with_view.close()
+    assert cli("open").out == shown
+    assert cli("open", "--blind").out == blind
+    # Another reviewer has not opened it.
+    assert cli("open", "--reviewer", "ben").out == blind
+    file("blind = false")
+    assert cli("open", "--reviewer", "ben").out == shown
+
+
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[View, str | None]]:
+    """How the app is opened from here on: stdout is a terminal, and the app is not drawn."""
+    found: list[tuple[View, str | None]] = []
+
+    def note(_desk: Any, _run: Any, view: View, _settings: Any, notice: str | None) -> None:
+        found.append((view, notice))
+
+    monkeypatch.setattr(review, "_review", note)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    return found
+
+
+def test_what_is_said_of_blindness(
+    cli: Cli, file: File, desk_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = opened(monkeypatch)
+
+    def start(text: str, *options: str) -> tuple[bool, str | None]:
+        file(text)
+        assert cli("open", *options).code == 0
+        view, notice = starts.pop()
+        return view.blind, notice
+
+    def keep(*, blind: bool) -> None:
+        desk = open_desk(desk_path)
+        desk.save_view(desk.run(), View(blind=blind))
+        desk.close()
+
+    assert cli("ingest", SAMPLE).code == 0
+    other = '[keys]\nblind = "B"'
+    anchoring = "reviews blind: people lean towards an answer they have seen"
+    assert start("") == (False, f"b {anchoring}")
+    assert start(other) == (False, f"B {anchoring}")
+    assert start("[keys]\nblind = []") == (False, f"the palette {anchoring}")
+    assert start("blind = true", "--open") == (False, f"b {anchoring}")
+    assert start("", "--blind") == (True, None)
+    assert start(f"blind = true\n{other}") == (
+        True, "blind, as your settings say; B opens the panel's answers",
+    )  # fmt: skip
+    keep(blind=True)
+    for text in ("", "blind = true"):
+        assert start(text) == (
+            True, "resumed blind, as you left it; b opens the panel's answers",
+        )  # fmt: skip
+        assert start(text, "--open") == (False, None)
+    keep(blind=False)
+    assert start("") == (False, None)
+    assert start("blind = true") == (False, "resumed open, as you left it; b reviews blind")
+    assert start("blind = true", "--open") == (False, None)
+    assert start("blind = true", "--blind") == (True, None)
+
+
+@pytest.mark.parametrize("text", ['theme = "dusk"', '[keys]\ndefer = "p"'])
+def test_the_desk_does_not_open_with_settings_that_cannot_be_used(
+    cli: Cli, file: File, desk_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file(text)
+    starts = opened(monkeypatch)
+    done = cli("open", SAMPLE)
+    assert (done.code, done.out, len(done.lines), starts) == (2, "", 1, [])
+    # It is told before anything is loaded.
+    assert not desk_path.exists()
+
+
+def test_keys_do_not_matter_without_a_screen(cli: Cli, file: File) -> None:
+    file('[keys]\ndefer = "p"')
+    assert len(cli("open", SAMPLE).out.splitlines()) == 30

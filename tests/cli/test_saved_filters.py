@@ -1,0 +1,106 @@
+"""Filters from the shell: kept by name, used by name, and searches that index first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.helpers import report, verdict
+
+Write = Callable[[str, bytes], Path]
+
+REPORT = report(
+    verdict("a", 0.9, flagged=True, input="The wheel"),
+    verdict("b", 0.1, flagged=True),
+    verdict("c", 0.9, case={"test": "t", "tags": ["late fee"]}, output="wheels"),
+)
+
+
+@pytest.fixture
+def loaded(cli: Cli, write: Write) -> Cli:
+    assert cli("ingest", write("report.json", REPORT)).code == 0
+    return cli
+
+
+def ids(cli: Cli, text: str) -> list[str]:
+    return sorted(row["id"] for row in cli("queue", "--filter", text, "--json").json)
+
+
+def test_filters_are_saved_listed_used_and_removed(loaded: Cli) -> None:
+    assert loaded("filters", "--json").json == {}
+    done = loaded("filters", "save", "todo", "esc label:none")
+    assert (done.code, done.out, done.err) == (0, "", "@todo: saved\n")
+    loaded("filters", "save", "@late", 'tag:"late fee"')
+    assert loaded("filters", "--json").json == {"late": 'tag:"late fee"', "todo": "esc label:none"}
+    assert [line.split(maxsplit=1) for line in loaded("filters").out.splitlines()] == [
+        ["@late", 'tag:"late fee"'],
+        ["@todo", "esc label:none"],
+    ]
+    assert ids(loaded, "@todo") == ["a", "b"]
+    assert ids(loaded, "@todo decision:fail") == ["b"]
+    assert ids(loaded, "@late") == ["c"]
+    assert loaded("filters", "remove", "todo").err == "@todo: removed\n"
+    done = loaded("queue", "--filter", "esc @todo", "--json")
+    assert done.code == 2
+    assert done.lines[-1] == ("filter, column 5: no saved filter 'todo'. Saved filters: late.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("save", "to do", "esc"), "is no name for a filter"),
+        (("save", "todo", "esc nope"), "filter, column 5: no flag 'nope'"),
+        (("save", "todo", ""), "keeps everything"),
+        (("remove", "todo"), "no saved filter 'todo'"),
+    ],
+)
+def test_what_cannot_be_kept_is_one_line(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
+    done = cli("filters", *arguments)
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
+    assert words in done.err
+
+
+def test_a_search_in_a_filter_indexes_the_run_first(loaded: Cli) -> None:
+    assert ids(loaded, "text~wheel") == ["a", "c"]
+    assert ids(loaded, 'text~"the wheel"') == ["a"]
+    assert ids(loaded, "!text~wheel|esc") == ["a", "b"]
+
+
+def test_open_takes_saved_filters_and_searches(loaded: Cli) -> None:
+    loaded("filters", "save", "wheels", "text~wheel")
+    done = loaded("open", "--filter", "@wheels esc")
+    assert done.code == 0
+    (line,) = done.out.splitlines()
+    assert "a" in line.split()
+
+
+def test_a_kept_filter_that_cannot_be_asked_is_dropped(loaded: Cli, desk_path: Path) -> None:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import View
+
+    desk = Desk.open(desk_path, reviewer="ann")
+    desk.save_view(desk.run(), View(filter="run:gone", order="file"))
+    desk.close()
+    done = loaded("open")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 3
+    assert done.lines == [
+        "the filter you left is dropped: filter, column 5: no run 'gone'. Loaded runs: run."
+    ]
+    # One that is asked for must hold.
+    assert loaded("open", "--filter", "run:gone").code == 2
+
+
+def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import View
+
+    desk = Desk.open(desk_path, reviewer="ann")
+    desk.save_view(desk.run(), View(filter="text~wheel", order="file"))
+    desk.close()
+    done = loaded("open")
+    assert (done.code, done.err) == (0, "")
+    assert len(done.out.splitlines()) == 2
