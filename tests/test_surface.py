@@ -9,10 +9,14 @@ from pathlib import Path
 import click
 import pytest
 
-from reviewdesk.app.actions import ACTIONS, keys_table
+from reviewdesk.app.actions import ACTIONS
+from reviewdesk.app.keymap import Keymap, checked
+from reviewdesk.app.keytable import keys_table
 from reviewdesk.cli import cli
+from reviewdesk.domain import facts
 from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.queue import ORDERS, parse_filter
+from reviewdesk.settings import load_settings
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -35,7 +39,7 @@ def test_every_command_is_documented(name: str, command: click.Command) -> None:
 
 def test_no_command_is_documented_that_is_not_there() -> None:
     known = {name for name, _ in commands(cli)} | {f"reviewdesk {name}" for name in cli.commands}
-    told = re.findall(r"reviewdesk (?:labels |desk |runs )?[a-z]+(?= |`|\n|,)", README)
+    told = re.findall(r"reviewdesk (?:labels |desk |runs |filters )?[a-z]+(?= |`|\n|,)", README)
     # Prose such as "reviewdesk opens" is not in backquotes and not a command.
     commanded = {text for text in told if f"`{text}" in README}
     assert commanded
@@ -49,10 +53,11 @@ def test_the_keys_table_is_the_registry() -> None:
 
 
 def test_every_key_is_in_the_table() -> None:
-    table = keys_table()
+    table, keymap = keys_table(), Keymap.of(ACTIONS)
     for action in ACTIONS.values():
-        for key in action.shown.split():
-            assert f"`{key}`" in table, f"{key} of {action.id}"
+        for key in keymap.shown(action.id).split():
+            written = "\\|" if key == "|" else key
+            assert f"`{written}`" in table, f"{key} of {action.id}"
 
 
 def test_every_flag_and_order_is_documented() -> None:
@@ -62,10 +67,31 @@ def test_every_flag_and_order_is_documented() -> None:
         assert f"`{order}`" in README
 
 
-def test_every_documented_filter_is_understood() -> None:
+def documented_filters() -> list[str]:
     section = README.split("| write | keeps |", 1)[1].split("`o` orders by", 1)[0]
-    for row in section.splitlines():
-        if row.startswith("| `"):
-            for text in re.findall(r"`([^`]+)`", row.split("|")[1]):
-                if text not in {"<", "<=", "=", ">=", ">"}:
-                    assert parse_filter(text).groups
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    return [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+
+
+def test_every_documented_filter_is_understood() -> None:
+    found = documented_filters()
+    assert len(found) > 30
+    for text in found:
+        assert parse_filter(text).groups
+
+
+def test_every_word_of_the_filter_language_is_documented() -> None:
+    parsed = [parse_filter(text) for text in documented_filters()]
+    known = {term.name for found in parsed for group in found.groups for term in group}
+    for words in (facts.STATES, facts.CHOICES, facts.NAMED, facts.NUMBERS, facts.TEXTS):
+        assert words.keys() <= known
+    assert all(f"`{sign}`" in README for sign in facts.OPERATORS)
+
+
+def test_the_settings_of_the_readme_can_be_used(tmp_path: Path) -> None:
+    example = README.split("```toml\n", 1)[1].split("```", 1)[0]
+    file = tmp_path / "config.toml"
+    file.write_text(example, encoding="utf-8")
+    found = load_settings(environ={"REVIEWDESK_CONFIG": str(file)})
+    assert found.blind
+    assert checked(found).keys("defer") == ("S",)
