@@ -143,7 +143,9 @@ class Hands:
             return
         if not is_of(event, screen.session.run):
             self._follow(event)
-        screen.say(f"{word}: {_named(event)}", Ink.NOTE)
+        # Where its run was removed we stay here, and an item of the same name is not meant.
+        away = "" if is_of(event, screen.session.run) else ", in a run that was removed"
+        screen.say(f"{word}: {_named(event)}{away}", Ink.NOTE)
         screen.gauge.mark(f"saved ✓ {word}")
         screen.show(rows=True)
         screen.recalibrate()

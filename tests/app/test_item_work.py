@@ -177,6 +177,17 @@ async def test_undo_goes_to_the_other_run(opened: Opened) -> None:
         assert "undo: label fail" in stage.drawn()
 
 
+async def test_undo_in_a_removed_run_says_so_and_stays(opened: Opened) -> None:
+    desk, run = opened
+    other = second_run(desk)
+    desk.label(desk.queue(other)[0], Truth.FAIL)
+    desk.remove(other)
+    async with staged(desk, run) as stage:
+        await stage.press("u")
+        assert stage.review.session.run.hash == run.hash
+        assert "in a run that was removed" in stage.drawn()
+
+
 async def test_zoom_shows_one_pane_and_keeps_the_place(opened: Opened) -> None:
     async with staged(*opened) as stage:
         await stage.press("tab", "z")
