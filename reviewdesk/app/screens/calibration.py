@@ -135,5 +135,5 @@ class CalibrationScreen(DeskScreen):
             if place is not None:
                 self.desk_app.hands.run(f"filter {drills[place].filter}")
 
-        titles = [f"{entry.title}   {entry.filter}" for entry in drills]
+        titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
         self.desk_app.ask(Choice("The verdicts behind a figure", titles), chosen)

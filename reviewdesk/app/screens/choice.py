@@ -13,12 +13,12 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.paint import Lines, cut, inline, line
-from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.screens.dialog import ListDialog
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar
 
 
-class Choice(Dialog[int | None]):
+class Choice(ListDialog[int | None]):
     """Closes with the place of what was chosen; ``None`` where nothing was."""
 
     CSS = """
@@ -27,7 +27,6 @@ class Choice(Dialog[int | None]):
         background: $panel; padding: 1 1; }
     Choice OptionList { height: auto; max-height: 18; border: none; padding: 0;
         background: $panel; }
-    Choice OptionList > .option-list--option-highlighted { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q", "close", "Close"),
@@ -51,10 +50,6 @@ class Choice(Dialog[int | None]):
     def _head(self, width: int) -> Lines:
         said = line((self._title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
         return [cut(said, width)]
-
-    def action_move(self, how: str) -> None:
-        """Move with the vim letters too."""
-        getattr(self.query_one(OptionList), f"action_{how}")()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the choice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widgets import OptionList
 
 
 class Dialog(ModalScreen[ScreenResultType]):
@@ -14,6 +15,19 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Close with a result; a second key that was already on its way changes nothing."""
         # Textual pops whatever is on top, which would then be the screen below.
         return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+class ListDialog(Dialog[ScreenResultType]):
+    """A dialog around one list, through which the vim letters move as well as the arrows."""
+
+    DEFAULT_CSS = """
+    ListDialog OptionList { border: none; background: $panel; padding: 0; }
+    ListDialog OptionList > .option-list--option-highlighted { text-style: bold reverse; }
+    """
+
+    def action_move(self, how: str) -> None:
+        """Move as the list itself names it: ``cursor_down``, ``page_up``, ``first``."""
+        getattr(self.query_one(OptionList), f"action_{how}")()
 
 
 class Palette(CommandPalette):

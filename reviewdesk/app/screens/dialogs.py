@@ -18,7 +18,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.paint import Lines, Painter, cut, line, paragraph
-from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.screens.dialog import Dialog, ListDialog
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
@@ -84,7 +84,7 @@ class Question(Dialog[bool]):
         self.dismiss(answer)
 
 
-class OrderDialog(Dialog[str | None]):
+class OrderDialog(ListDialog[str | None]):
     """Choose the order of the queue."""
 
     CSS = """
@@ -92,7 +92,6 @@ class OrderDialog(Dialog[str | None]):
     OrderDialog > Vertical { width: 64; max-width: 100%; height: auto; max-height: 100%;
         background: $panel; padding: 1 1; }
     OrderDialog OptionList { height: auto; max-height: 18; border: none; background: $panel; }
-    OrderDialog OptionList > .option-list--option-highlighted { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "cancel", "Cancel"),
@@ -131,10 +130,6 @@ class OrderDialog(Dialog[str | None]):
         """Turn the direction round."""
         self._descending = not self._descending
         self.query(Bar).last().paint(self._keys)
-
-    def action_move(self, how: str) -> None:
-        """Move with the vim letters too."""
-        getattr(self.query_one(OptionList), f"action_{how}")()
 
     def action_cancel(self) -> None:
         """Keep the order in force."""

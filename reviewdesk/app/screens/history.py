@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.paint import Lines, cut, inline, line, moment
-from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.screens.dialog import ListDialog
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.domain.records import Event, Item, Run
@@ -28,7 +28,7 @@ class Place:
     verdict: str
 
 
-class HistoryScreen(Dialog[Place | None]):
+class HistoryScreen(ListDialog[Place | None]):
     """Two lists of events, of the item and of the reviewer; ``tab`` changes between them."""
 
     CSS = """
@@ -36,7 +36,6 @@ class HistoryScreen(Dialog[Place | None]):
     HistoryScreen > Vertical { width: 90; max-width: 100%; height: 100%; max-height: 40;
         background: $panel; padding: 1 1; }
     HistoryScreen OptionList { height: 1fr; border: none; background: $panel; padding: 0; }
-    HistoryScreen OptionList > .option-list--option-highlighted { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q,at", "close", "Close"),
@@ -100,10 +99,6 @@ class HistoryScreen(Dialog[Place | None]):
         """Show the other list."""
         self._which = "session" if self._which == "item" else "item"
         self._fill()
-
-    def action_move(self, how: str) -> None:
-        """Move with the vim letters too."""
-        getattr(self.query_one(OptionList), f"action_{how}")()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go to the item of the chosen event."""
