@@ -6,7 +6,9 @@ ReviewDeskError
 │   └── AmbiguousError    a name that fits several things
 ├── InputFileError        a file from outside is not what it must be: file, place, found, mend
 │   ├── ReportError
-│   └── LabelsFileError
+│   ├── LabelsFileError
+│   └── SuiteError        names file and line
+├── NoJurorsError         a panel of which nobody answered has nothing to decide by
 ├── SettingsError         a setting or a key that cannot be used, and where it was set
 ├── DeskError             the desk file cannot be used: locked, read-only, corrupt, newer
 └── Cancelled             a person stopped long work
@@ -51,6 +53,10 @@ class AmbiguousError(UsageError):
     """A name fits more than one thing; the message lists them."""
 
 
+class NoJurorsError(ReviewDeskError):
+    """Nobody on the panel answered: there is no score, and certainly not one of 0."""
+
+
 class SettingsError(ReviewDeskError):
     """A setting that cannot be used; ``place`` is ``FILE: line 7``, a variable or an option."""
 
@@ -91,3 +97,12 @@ class ReportError(InputFileError):
 
 class LabelsFileError(InputFileError):
     """A labels file that cannot be read."""
+
+
+class SuiteError(InputFileError):
+    """A suite of gates that cannot be run; ``line`` counts from 1, 0 is the whole file."""
+
+    def __init__(self, file: str, line: int, problem: str, hint: str = "") -> None:
+        """Build the one-line form ``file:line: problem. hint``."""
+        super().__init__(f"{file}:{line}" if line else file, "", problem, hint)
+        self.line = line

@@ -1,41 +1,36 @@
-"""How ballots become a decision: votes against a quorum, and scores against a threshold."""
+"""How ballots become a decision: every rule's value and decision, and the rule that applies."""
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
-from functools import lru_cache
+from dataclasses import dataclass, fields
+from typing import TypeAlias
 
-from reviewdesk.domain.trim import trimmed_mean
-from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Rounding, Status, Strategy
+from reviewdesk.domain.averages import weighted_average
+from reviewdesk.domain.strategies import STRATEGIES, Sheet
+from reviewdesk.domain.trim import trim
+from reviewdesk.domain.verdict import (
+    BY_REGIME,
+    Ballot,
+    Decision,
+    Policy,
+    Regime,
+    Rounding,
+    Status,
+    Strategy,
+)
+from reviewdesk.domain.votes import Votes, quorum_met, quorum_met_strictly, tally
 
-
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """Votes of a panel: how many passed, how many were cast, how many jurors sat."""
-
-    passes: int
-    answered: int
-    seated: int
-
-    @property
-    def fails(self) -> int:
-        """Votes cast against."""
-        return self.answered - self.passes
-
-    @property
-    def split(self) -> bool:
-        """Whether both votes are present."""
-        return 0 < self.passes < self.answered
+__all__ = [
+    "Decisions", "Rule", "Values", "Votes", "decide", "decision_by", "quorum_met",
+    "quorum_met_strictly", "rule_for", "score_by", "tally", "values", "values_on",
+    "weighted_average",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What each rule makes of the scores; ``None`` without a score."""
+    """What each rule makes of a panel; ``None`` without a score, or without what it reads."""
 
     mean: float | None
     trimmed_mean: float | None
@@ -43,6 +38,10 @@ class Values:
     weighted_average: float | None
     highest: float | None
     lowest: float | None
+    majority: float | None = None
+    """1.0 or 0.0; ``None`` on a tie."""
+    unanimous: float | None = None
+    """The mean where all votes agree, else ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,52 +61,12 @@ class Decisions:
     lowest: Decision | None
 
 
-def tally(ballots: Sequence[Ballot]) -> Votes:
-    """Count the votes; a juror that failed or withheld its vote stays seated."""
-    cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
-    return Votes(sum(cast), len(cast), len(ballots))
+_VALUED = tuple(STRATEGIES[Strategy(field.name)].value for field in fields(Values))
 
 
-@lru_cache(maxsize=4096)
-def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
-    """Whether ``passes`` of ``n`` reach the quorum, the share rounded half up.
-
-    The share is rounded to as many decimals as the quorum is written with, at least two: two of
-    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror.
-    """
-    if isinstance(quorum, str):
-        return Fraction(passes, n) >= Fraction(quorum)
-    written = Decimal(repr(float(quorum))).normalize()
-    if written == 1:
-        return passes == n
-    decimals = max(2, -int(written.as_tuple().exponent))
-    scale = 10**decimals
-    rounded = Fraction(math.floor(Fraction(passes, n) * scale + Fraction(1, 2)), scale)
-    return rounded >= Fraction(written)
-
-
-def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
-    """The bare ``passes / n >= quorum`` with 1e-9 slack: what the rounded rule is compared with."""
-    if isinstance(quorum, str):
-        return Fraction(passes, n) >= Fraction(quorum)
-    return passes / n >= quorum - SLACK
-
-
-def weighted_average(
-    scores: Sequence[float | None], weights: Sequence[float | None]
-) -> float | None:
-    """``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0."""
-    pairs = [
-        (score, 1.0 if weight is None else weight)
-        for score, weight in zip(scores, weights, strict=True)
-        if score is not None
-    ]
-    if not pairs:
-        return None
-    # Taken relative to the heaviest, so that no sum of finite weights overflows.
-    heaviest = max(weight for _, weight in pairs)
-    total = math.fsum(weight / heaviest for _, weight in pairs)
-    return math.fsum(score * (weight / heaviest) for score, weight in pairs) / total
+def values_on(sheet: Sheet) -> Values:
+    """Every rule's value side by side, in one pass over the registry."""
+    return Values(*[value(sheet) for value in _VALUED])
 
 
 def values(
@@ -115,98 +74,100 @@ def values(
     weights: Sequence[float | None],
     fraction: float,
     rounding: Rounding = Rounding.DOWN,
+    votes: Votes | None = None,
 ) -> Values:
-    """Every score rule side by side, over the jurors that returned a score."""
-    given = [score for score in scores if score is not None]
-    if not given:
-        return Values(None, None, None, None, None, None)
-    return Values(
-        mean=math.fsum(given) / len(given),
-        trimmed_mean=trimmed_mean(scores, fraction, rounding),
-        median=statistics.median(given),
-        weighted_average=weighted_average(scores, weights),
-        highest=max(given),
-        lowest=min(given),
-    )
+    """Every rule's value, from the scores that were returned and the votes where they are given."""
+    counted = votes or Votes(0, 0, len(scores))
+    return values_on(Sheet(scores, weights, counted, trim(scores, fraction, rounding)))
+
+
+_Reading: TypeAlias = Callable[[Votes, Values, Policy], Decision | None]
+
+
+def _quorum_strict(votes: Votes, _found: Values, policy: Policy) -> Decision | None:
+    if policy.quorum is None or not votes.known:
+        return None
+    met = quorum_met_strictly(votes.passes, votes.seated, policy.quorum)
+    return Decision.PASS if met else Decision.FAIL
+
+
+def _quorum_answered(votes: Votes, found: Values, policy: Policy) -> Decision | None:
+    """The quorum of those who answered, as producers count it that seat nobody else."""
+    answered = Votes(votes.passes, votes.answered, votes.answered, votes.unknown)
+    return STRATEGIES[Strategy.QUORUM].decide(answered, found.mean, policy)
+
+
+_OTHER_READINGS: dict[str, _Reading] = {
+    "quorum_strict": _quorum_strict,
+    "quorum_answered": _quorum_answered,
+}
+
+
+def _reading(name: str) -> _Reading:
+    if name in _OTHER_READINGS:
+        return _OTHER_READINGS[name]
+    decide_ = STRATEGIES[Strategy(name)].decide
+    return lambda votes, found, policy: decide_(votes, getattr(found, name, None), policy)
+
+
+_READINGS = tuple(_reading(field.name) for field in fields(Decisions))
+_DECIDED = frozenset(field.name for field in fields(Decisions))
 
 
 def decide(votes: Votes, found: Values, policy: Policy) -> Decisions:
     """Every rule's decision side by side."""
-
-    def by_score(value: float | None) -> Decision | None:
-        if value is None or policy.threshold is None:
-            return None
-        return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
-
-    def by_quorum(met: Callable[[int, int, float | str], bool], of: int) -> Decision | None:
-        if policy.quorum is None or votes.answered == 0:
-            return None
-        return Decision.PASS if met(votes.passes, of, policy.quorum) else Decision.FAIL
-
-    return Decisions(
-        quorum=by_quorum(quorum_met, votes.seated),
-        quorum_strict=by_quorum(quorum_met_strictly, votes.seated),
-        quorum_answered=by_quorum(quorum_met, votes.answered),
-        trimmed_mean=by_score(found.trimmed_mean),
-        median=by_score(found.median),
-        mean=by_score(found.mean),
-        majority=_majority(votes),
-        unanimous=_unanimous(votes),
-        weighted_average=by_score(found.weighted_average),
-        highest=by_score(found.highest),
-        lowest=by_score(found.lowest),
-    )
-
-
-def _majority(votes: Votes) -> Decision | None:
-    """A side wins with more than half of the seats; a tie, or seats left empty, decides nothing."""
-    if votes.answered == 0:
-        return None
-    if 2 * votes.passes > votes.seated:
-        return Decision.PASS
-    return Decision.FAIL if 2 * votes.fails > votes.seated else Decision.INCONCLUSIVE
-
-
-def _unanimous(votes: Votes) -> Decision | None:
-    if votes.answered == 0:
-        return None
-    if votes.split:
-        return Decision.INCONCLUSIVE
-    return Decision.PASS if votes.passes else Decision.FAIL
+    return Decisions(*[reading(votes, found, policy) for reading in _READINGS])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The strategy a verdict is held to: asked for, used, and why they differ."""
+    """The strategy a verdict is held to: asked for, used, and why they differ or there is none."""
 
     strategy: Strategy | None
     used: Strategy | None
     reason: str | None
 
 
-def rule_for(policy: Policy, ballots: Sequence[Ballot]) -> Rule:
-    """The rule that decides: the policy's strategy, else the quorum where one is known.
+def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = None) -> Rule:
+    """The rule that decides: the policy's strategy, else the regime's, else a known quorum.
 
-    The median takes the place of ``weighted_average`` when a juror failed, not when one abstained.
+    The policy of a verdict with a regime of its own holds no strategy of the whole file's.
+    A dispute without a strategy is decided by a person alone. When a juror failed, the median takes
+    the place of ``weighted_average``, and of every strategy under ``failed_jurors`` where there is
+    a score to take it of; abstaining is not failing.
     """
-    strategy = policy.strategy or (Strategy.QUORUM if policy.quorum is not None else None)
+    if policy.strategy is None and regime == Regime.DISPUTE:
+        return Rule(None, None, "regime dispute: a person decides")
+    strategy = policy.strategy or _unstated(policy, regime)
+    stand_in = policy.failed_jurors
+    if strategy is Strategy.WEIGHTED_AVERAGE:
+        stand_in = stand_in or Strategy.MEDIAN
+    if stand_in is None or strategy in {None, Strategy.EXTERNAL, stand_in}:
+        return Rule(strategy, strategy, None)
     failed = [b.id for b in ballots if b.status not in {Status.OK, Status.ABSTAINED}]
-    if strategy is Strategy.WEIGHTED_AVERAGE and failed:
-        return Rule(strategy, Strategy.MEDIAN, f"failed: {', '.join(failed)}")
+    scored = strategy is Strategy.WEIGHTED_AVERAGE or any(b.score is not None for b in ballots)
+    if failed and scored:
+        return Rule(strategy, stand_in, f"failed: {', '.join(failed)}")
     return Rule(strategy, strategy, None)
+
+
+def _unstated(policy: Policy, regime: str | None) -> Strategy | None:
+    if regime is not None:
+        return BY_REGIME.get(regime)
+    return Strategy.QUORUM if policy.quorum is not None else None
 
 
 def decision_by(strategy: Strategy | None, made: Decisions, votes: Votes) -> Decision | None:
     """What one strategy decides; ``None`` for a rule whose outcome only its producer knows."""
-    if strategy is Strategy.SINGLE:
-        if votes.answered != 1:
-            return None
-        return Decision.PASS if votes.passes else Decision.FAIL
-    decision: Decision | None = getattr(made, strategy, None) if strategy else None
-    return decision
+    if strategy is None:
+        return None
+    if strategy.value in _DECIDED:
+        decision: Decision | None = getattr(made, strategy.value)
+        return decision
+    return STRATEGIES[strategy].decide(votes, None, Policy())
 
 
 def score_by(strategy: Strategy | None, found: Values) -> float | None:
-    """The panel score under one strategy; rules that count votes take the mean of the scores."""
+    """The panel score under one strategy; the mean where a strategy has no value of its own."""
     value: float | None = getattr(found, strategy, found.mean) if strategy else found.mean
     return value

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
+
+from reviewdesk.domain import limits
 
 SLACK = 1e-9
 """What every comparison with a documented threshold forgives."""
@@ -67,6 +69,21 @@ class Strategy(StrEnum):
     EXTERNAL = "external"
 
 
+class Regime(StrEnum):
+    """What hangs on a verdict, and so how it is to be decided."""
+
+    ROUTINE = "routine"
+    IRREVERSIBLE = "irreversible"
+    DISPUTE = "dispute"
+
+
+BY_REGIME: Mapping[str, Strategy] = {
+    Regime.ROUTINE: Strategy.TRIMMED_MEAN,
+    Regime.IRREVERSIBLE: Strategy.MEDIAN,
+}
+"""The rule of a regime where a verdict states no strategy of its own; a dispute has none."""
+
+
 class Rounding(StrEnum):
     """How a trim fraction becomes a whole number of jurors."""
 
@@ -92,6 +109,15 @@ class Policy:
     strategy: Strategy | None = None
     trim_fraction: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
+    failed_jurors: Strategy | None = None
+    """What stands in for any strategy when a juror failed; no report states it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a pass line outside 0..1, and a quorum that no share can be held against."""
+        if self.threshold is not None:
+            limits.unit("threshold", self.threshold)
+        if self.quorum is not None:
+            limits.quorum("quorum", self.quorum)
 
     @staticmethod
     def from_body(body: Body | None) -> Policy:
@@ -112,10 +138,9 @@ class Policy:
             threshold=self.threshold if self.threshold is not None else other.threshold,
             quorum=self.quorum if self.quorum is not None else other.quorum,
             strategy=self.strategy or other.strategy,
-            trim_fraction=(
-                self.trim_fraction if self.trim_fraction is not None else other.trim_fraction
-            ),
+            trim_fraction=(other if self.trim_fraction is None else self).trim_fraction,
             weights={**other.weights, **self.weights},
+            failed_jurors=self.failed_jurors or other.failed_jurors,
         )
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
@@ -147,11 +172,27 @@ class Ballot:
     error: str | None
     label: str | None
     stated_trim: str | None
+    withheld: bool = False
+    """The juror says outright that it casts no vote, whatever its score."""
 
     @property
     def usable(self) -> bool:
-        """Whether the juror returned a score or a vote."""
-        return self.score is not None or self.vote is not None
+        """Whether the juror returned a score, a vote or a label."""
+        return self.status is Status.OK
+
+    @property
+    def undetermined(self) -> bool:
+        """Whether a score waits for a threshold."""
+        return self.vote is None and self.score is not None and not self.withheld
+
+
+FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
+"""Labels that stand for a failed call, folded, with the status that each one means."""
+
+
+def folded(label: str | None) -> str:
+    """A label as labels are compared: without case and surrounding blanks."""
+    return (label or "").strip().casefold()
 
 
 class Answer(NamedTuple):
@@ -228,14 +269,13 @@ def verdict_from_body(
     """Read a canonical verdict body.
 
     The policy is the verdict's own, then the report's ``defaults``, then what the person
-    ``filled`` in for a file that leaves it unknown.
+    ``filled`` in for a file that leaves it unknown. A strategy of the verdict's own comes first,
+    then the rule of its own ``regime`` (routine, irreversible), then a strategy of ``defaults``.
     """
-    stated_policy = Policy.from_body(body).over(defaults)
-    policy = stated_policy.over(filled or Policy())
+    stated_policy = _stated_policy(body, defaults)
+    policy = stated_policy if filled is None else stated_policy.over(filled)
     stated = body.get("generator") or {}
-    trim = stated_trim(body)
-    decision, band = body.get("decision"), body.get("band")
-    agreement = body.get("agreement")
+    decision, band, agreement = map(body.get, ("decision", "band", "agreement"))
     return Verdict(
         id=body["id"],
         test=body["case"]["test"],
@@ -245,7 +285,7 @@ def verdict_from_body(
             stated.get("model") or generator.model, stated.get("vendor") or generator.vendor
         ),
         ballots=tuple(
-            _ballot(seat, juror, policy) for seat, juror in enumerate(body.get("jurors") or ())
+            read_ballot(seat, juror, policy) for seat, juror in enumerate(body.get("jurors") or ())
         ),
         decision=Decision(decision) if decision else None,
         score=_number(body.get("score")),
@@ -256,10 +296,18 @@ def verdict_from_body(
         escalate=body.get("escalate_for_review"),
         same_family=body.get("same_family"),
         bias_warning=body.get("bias_warning") or None,
-        trim=trim,
+        trim=stated_trim(body),
         regime=body.get("regime"),
         set_by_you=policy.beyond(stated_policy),
     )
+
+
+def _stated_policy(body: Body, defaults: Policy) -> Policy:
+    stated = Policy.from_body(body).over(defaults)
+    by_regime = BY_REGIME.get(body.get("regime") or "")
+    if by_regime is None or body.get("strategy") or stated.strategy in {None, by_regime}:
+        return stated
+    return replace(stated, strategy=None)
 
 
 def _number(value: object) -> float | None:
@@ -275,7 +323,11 @@ def _status(juror: Body, has_answer: bool) -> Status:
         return Status(stated)
     if juror.get("error"):
         return Status.ERROR
-    return Status.OK if has_answer else Status.ABSTAINED
+    if has_answer:
+        return Status.OK
+    label = juror.get("label")
+    word = folded(label) if isinstance(label, str) else ""
+    return FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
 
 
 def answer(juror: Body, threshold: float | None) -> Answer:
@@ -291,7 +343,8 @@ def answer(juror: Body, threshold: float | None) -> Answer:
     return Answer(status, score, stated if "pass" in juror else derived, derived)
 
 
-def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+    """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
     status, score, vote, derived = answer(juror, policy.threshold)
     stated = juror.get("pass")
     error = juror.get("error") or {}
@@ -308,11 +361,12 @@ def _ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
         stated_pass=stated,
         contradicts=stated is not None and derived is not None and stated != derived,
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
-        weight=weight if weight is not None else policy.weights.get(juror["id"]),
+        weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),
         error=error.get("message") if isinstance(error, Mapping) else str(error),
         label=juror.get("label"),
         stated_trim=juror.get("trimmed"),
+        withheld=stated is None and "pass" in juror,
     )
 
 

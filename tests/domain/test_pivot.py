@@ -104,3 +104,8 @@ def test_turning_each_vote_by_hand(
         if decided([vote != (place == seat) for place, vote in enumerate(votes)]) != base
     )
     assert _pivotal(_votes(*votes), quorum=quorum, strategy=strategy.value) == by_hand
+
+
+def test_a_turned_score_is_trimmed_anew() -> None:
+    # Of .71 .72 .73 the middle counts; at .699999 it is the lowest and cut, and .71 still passes.
+    assert _pivotal(panel(0.71, 0.72, 0.73), threshold=0.7, strategy="trimmed_mean") == ()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.trim import trim, trim_count, trimmed_mean
+from reviewdesk.domain.trim import breakdown, trim, trim_count, trimmed_mean
 from reviewdesk.domain.verdict import Rounding
+from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, maybe
 
 SCORES = st.lists(maybe(GRID), max_size=12)
@@ -172,3 +173,85 @@ def test_equal_scores_are_tied_at_both_ends() -> None:
     cut = trim([0.4, 0.4, 0.4], 0.2)
     assert (cut.low, cut.high) == ((0,), (2,))
     assert cut.tied == {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("n", "fraction", "rounding", "tolerates"),
+    [
+        # As many as are cut at one end: 20% of 5 is 1, of 10 is 2; of 3 and 4 one; of 1 none.
+        (5, 0.2, Rounding.DOWN, 1),
+        (10, 0.2, Rounding.DOWN, 2),
+        (4, 0.2, Rounding.DOWN, 1),
+        (3, 0.2, Rounding.DOWN, 1),
+        (2, 0.2, Rounding.DOWN, 0),
+        (1, 0.2, Rounding.DOWN, 0),
+        (5, 0.1, Rounding.DOWN, 0),
+        (9, 0.2, Rounding.NEAREST, 2),
+    ],
+)
+def test_the_breakdown_of_a_trim(
+    n: int, fraction: float, rounding: Rounding, tolerates: int
+) -> None:
+    found = breakdown(n, fraction, rounding, price=2.5)
+    assert (found.tolerates, found.breaks_at) == (tolerates, tolerates + 1)
+    assert str(found) == f"tolerates {tolerates} of {n}, breaks at {tolerates + 1}"
+    # As many as break it, at 2.50 each.
+    assert found.bribe == pytest.approx((tolerates + 1) * 2.5)
+    assert breakdown(n, fraction, rounding).bribe is None
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.2, 0.3, 0.49])
+@pytest.mark.parametrize("n", range(1, 12))
+def test_a_trim_bears_as_many_bought_jurors_as_it_says(n: int, fraction: float) -> None:
+    borne = breakdown(n, fraction).tolerates
+    # Honest jurors give .6; a bought one gives 0. What is borne leaves .6, one more does not.
+    assert trimmed_mean([0.0] * borne + [0.6] * (n - borne), fraction) == pytest.approx(0.6)
+    broken = trimmed_mean([0.0] * (borne + 1) + [0.6] * (n - borne - 1), fraction)
+    assert broken is not None
+    assert broken < 0.6
+
+
+@pytest.mark.parametrize(("n", "price"), [(0, None), (-1, 1.0), (5, -1.0), (5, float("nan"))])
+def test_a_breakdown_of_nobody_or_at_no_amount(n: int, price: float | None) -> None:
+    with pytest.raises(UsageError):
+        breakdown(n, price=price)
+
+
+def test_a_rounding_may_be_given_as_text() -> None:
+    # x = .25 * 10 = 2.5: down 2, nearest 2 (half to even), up 3. The words come first, so that
+    # whatever a word leaves behind would be found under the member that equals it.
+    for word, count in (("down", 2), ("nearest", 2), ("up", 3)):
+        assert trim_count(10, 0.25, word) == count
+        assert trim_count(10, 0.25, Rounding(word)) == count
+        assert breakdown(10, 0.25, word).tolerates == count
+    # Of ten squares 0, 1, 4, ... 81, two at each end leave 4 + 9 + 16 + 25 + 36 + 49 = 139 of six.
+    squares = [float(n * n) for n in range(10)]
+    assert trimmed_mean(squares, 0.25, "down") == pytest.approx(139 / 6, abs=1e-12)
+    assert trim(squares, 0.25, "down") == trim(squares, 0.25, Rounding.DOWN)
+    assert trim(squares, 0.25, "down").rounding is Rounding.DOWN
+
+
+@pytest.mark.parametrize("n", [0, 2, 10])
+def test_an_unknown_rounding_is_an_error(n: int) -> None:
+    scores = [0.5] * n
+    for call in (
+        lambda: trim_count(n, 0.2, "bogus"),
+        lambda: trim(scores, 0.2, "bogus"),
+        lambda: trimmed_mean(scores, 0.2, "bogus"),
+    ):
+        with pytest.raises(UsageError, match="no rounding 'bogus'") as caught:
+            call()
+        assert "down, nearest, up" in str(caught.value)
+
+
+def test_a_fifth_is_trimmed_where_nothing_is_said() -> None:
+    # A fifth of five is one at each end: 78 + 81 + 84 = 243 of three.
+    assert trimmed_mean([72, 78, 81, 84, 89]) == pytest.approx(81, abs=1e-12)
+    assert trim([72, 78, 81, 84, 89]).per_side == trim_count(5) == breakdown(5).tolerates == 1
+
+
+@pytest.mark.parametrize("fraction", [0.5, -0.1, float("nan"), float("inf")])
+def test_a_fraction_that_leaves_nobody_is_an_error(fraction: float) -> None:
+    for n in (0, 5):
+        with pytest.raises(UsageError, match=f"fraction is {fraction}"):
+            trim_count(n, fraction)

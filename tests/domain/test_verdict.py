@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.assess import assess
 from reviewdesk.domain.panel import Votes, rule_for, tally
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy
 from tests.domain.bodies import STATUSES, ballot, body, juror, maybe, panel, read
@@ -222,3 +223,26 @@ def test_only_an_ok_ballot_is_ever_usable(
     assert read_.usable == (read_.status is Status.OK)
     assert (read_.vote is not None) <= read_.usable
     assert (read_.status is Status.OK) <= (score is not None or passed is not None)
+
+
+@pytest.mark.parametrize(
+    ("regime", "own", "defaults", "rule"),
+    [
+        ("irreversible", None, "quorum", "median"),
+        ("routine", None, "quorum", "trimmed_mean"),
+        ("routine", None, "trimmed_mean", "trimmed_mean"),
+        ("irreversible", "quorum", "mean", "quorum"),
+        ("irreversible", None, None, "median"),
+        # A dispute has no rule of its own to put in the place of the file's.
+        ("dispute", None, "quorum", "quorum"),
+        (None, None, "quorum", "quorum"),
+    ],
+)
+def test_a_regime_of_its_own_comes_before_the_files_strategy(
+    regime: str | None, own: str | None, defaults: str | None, rule: str
+) -> None:
+    # .9 .9 .2 .1: two of four meet the half; the median and the mean without the ends are .55.
+    value = panel(0.9, 0.2, 0.1, 0.9, regime=regime, strategy=own)
+    found = read(value, threshold=0.6, quorum=0.5, strategy=defaults)
+    assert rule_for(found.policy, found.ballots, found.regime).strategy == rule
+    assert assess(found).decision == ("pass" if rule == "quorum" else "fail")

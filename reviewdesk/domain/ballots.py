@@ -1,0 +1,85 @@
+"""Ballots by hand: for panels whose jurors were asked elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.domain import limits
+from reviewdesk.domain.verdict import Ballot, Policy, Status, read_ballot
+from reviewdesk.errors import UsageError
+
+
+def ballot(
+    juror: str,
+    score: float | None = None,
+    *,
+    passed: bool | None = None,
+    label: str | None = None,
+    confidence: float | None = None,
+    weight: float | None = None,
+    model: str | None = None,
+    vendor: str | None = None,
+    reason: str | None = None,
+    error: str | None = None,
+    status: Status | str | None = None,
+    withheld: bool = False,
+) -> Ballot:
+    """One juror's answer: a score, a vote, a label, or the error that kept it from answering.
+
+    Scores and confidences lie on 0..1. Without ``passed`` a score votes by the panel's threshold,
+    unless the vote is ``withheld``. Anything else is an error that names the juror and the value.
+    """
+    place = f"ballot of {juror!r}"
+    if not isinstance(juror, str) or not juror:
+        raise UsageError(f"a juror is named {juror!r}", "Give a name that is not empty")
+    if not isinstance(label, str | None):
+        raise UsageError(f"{place}: label is {label!r}", "Give a word")
+    found = _status(place, status)
+    if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
+        raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
+    said: dict[str, Any] = {
+        "score": _unit(f"{place}: score", score),
+        "confidence": _unit(f"{place}: confidence", confidence),
+        "weight": None if weight is None else limits.weight(f"{place}: weight", weight),
+        "error": None if error is None else {"message": error},
+    }
+    texts = {"label": label, "model": model, "vendor": vendor, "reason": reason, "status": found}
+    vote = _vote(place, passed, withheld=withheld)
+    return read_ballot(0, {"id": juror, **said, **texts, **vote}, Policy())
+
+
+def as_juror(cast: Ballot) -> dict[str, Any]:
+    """A ballot as a juror of a canonical report; reading it in again gives the same ballot."""
+    said: dict[str, Any] = {
+        "id": cast.id,
+        "model": cast.model,
+        "vendor": cast.vendor,
+        "score": cast.score,
+        "label": cast.label,
+        "confidence": cast.confidence,
+        "weight": cast.weight,
+        "reason": cast.reason,
+        "error": None if cast.error is None else {"message": cast.error},
+        "status": cast.status.value,
+    }
+    known = {key: value for key, value in said.items() if value is not None}
+    voted = cast.withheld or cast.stated_pass is not None
+    return known | ({"pass": cast.stated_pass} if voted else {})
+
+
+def _vote(place: str, passed: bool | None, *, withheld: bool) -> dict[str, bool | None]:
+    if not isinstance(passed, bool | None) or (withheld and passed is not None):
+        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
+    return {"pass": passed} if withheld or passed is not None else {}
+
+
+def _unit(place: str, value: float | None) -> float | None:
+    return None if value is None else limits.unit(place, value)
+
+
+def _status(place: str, status: Status | str | None) -> Status | None:
+    try:
+        return None if status is None else Status(status)
+    except ValueError:
+        known = ", ".join(one.value for one in Status)
+        raise UsageError(f"{place}: status is {status!r}", f"Known: {known}") from None

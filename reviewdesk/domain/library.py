@@ -1,0 +1,154 @@
+"""A panel as a library sees it: a rule by configuration, and ballots that are already there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from reviewdesk.domain import limits
+from reviewdesk.domain.assess import Assessment, assess
+from reviewdesk.domain.ballots import as_juror
+from reviewdesk.domain.labelrules import Aggregate, LabelRules
+from reviewdesk.domain.strategies import strategy_named
+from reviewdesk.domain.verdict import (
+    DEFAULT_TRIM_FRACTION,
+    Ballot,
+    Generator,
+    Policy,
+    Regime,
+    Rounding,
+    Strategy,
+    Verdict,
+    verdict_from_body,
+)
+from reviewdesk.errors import NoJurorsError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How a panel decides. Every field is checked when the panel is built.
+
+    Without a ``strategy`` it is the regime's, or the weighted average where there is no regime. A
+    case with a tag of ``routes`` takes that tag's strategy, the first that fits in their order.
+    """
+
+    strategy: Strategy | str | None = None
+    threshold: float = 0.7
+    quorum: float | str = 0.5
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """By juror; one without a weight counts as 1."""
+    trim: float = DEFAULT_TRIM_FRACTION
+    rounding: Rounding | str = Rounding.DOWN
+    failed_jurors: Strategy | str | None = None
+    """``median`` lets it stand in for any strategy when a juror failed."""
+    regime: Regime | str | None = None
+    routes: Mapping[str, Strategy | str] = field(default_factory=dict)
+    aggregate: Aggregate | None = None
+    """A label rule of one's own in the place of a strategy: ``(ballots) -> (label, bool)``."""
+    priority: tuple[str, ...] = ()
+    """Labels that win a tie of labels, the first one first."""
+    use_confidence: bool = True
+    """Whether a weighted vote of labels multiplies weight by confidence."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no panel can decide by, and keep words as what they name."""
+        if self.aggregate is not None and self.strategy is not None:
+            raise UsageError("a panel with both a strategy and an aggregate", "Give one of them")
+        if self.aggregate is not None and not callable(self.aggregate):
+            raise UsageError(f"aggregate is {self.aggregate!r}", "Give (ballots) -> (label, bool)")
+        if self.failed_jurors not in {None, Strategy.MEDIAN}:
+            raise UsageError(f"failed_jurors is {self.failed_jurors!r}", "Give median, or None")
+        limits.unit("threshold", self.threshold)
+        limits.trim_fraction("trim", self.trim)
+        limits.quorum("quorum", self.quorum)
+        weights = {
+            name: limits.weight(f"weights: {name}", value) for name, value in self.weights.items()
+        }
+        kept = {
+            "strategy": None if self.strategy is None else strategy_named(self.strategy),
+            "weights": weights,
+            "rounding": _word(Rounding, "rounding", self.rounding),
+            "regime": None if self.regime is None else _word(Regime, "regime", self.regime),
+            "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
+            "priority": tuple(self.priority),
+        }
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+
+    def route(self, tags: Iterable[str]) -> Strategy | None:
+        """The strategy that the tags of a case ask for, if one does."""
+        worn = set(tags)
+        routes = (strategy for tag, strategy in self.routes.items() if tag in worn)
+        found = next(routes, None)
+        return None if found is None else Strategy(found)
+
+    def _unrouted(self) -> Strategy | None:
+        if self.aggregate is not None:
+            return Strategy.EXTERNAL
+        if self.strategy is not None:
+            return Strategy(self.strategy)
+        return Strategy.WEIGHTED_AVERAGE if self.regime is None else None
+
+    def decide(
+        self,
+        ballots: Iterable[Ballot],
+        *,
+        tags: Iterable[str] = (),
+        generator: Generator | str | None = None,
+        case: str = "case",
+    ) -> Assessment:
+        """Decide one case by ballots in seat order: what a desk computes from the same panel.
+
+        A panel of which nobody answered is a ``NoJurorsError``, never a score of 0.
+        """
+        worn = tuple(tags)
+        verdict = self.verdict(ballots, tags=worn, generator=generator, case=case)
+        if not any(cast.usable for cast in verdict.ballots):
+            missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
+            raise NoJurorsError(
+                f"{case}: no juror answered: {missing or 'the panel is empty'}",
+                "Ask them again; a panel without an answer has no score",
+            )
+        routed = self.route(worn) is not None
+        counting = LabelRules(
+            priority=self.priority,
+            use_confidence=self.use_confidence,
+            aggregate=None if routed else self.aggregate,
+        )
+        return assess(verdict, escalation_stated=False, counting=counting)
+
+    def verdict(
+        self,
+        ballots: Iterable[Ballot],
+        *,
+        tags: Iterable[str] = (),
+        generator: Generator | str | None = None,
+        case: str = "case",
+    ) -> Verdict:
+        """The verdict that the ballots make under this panel, before anything is worked out."""
+        worn = list(tags)
+        writer = generator if isinstance(generator, Generator) else Generator(generator)
+        body = {
+            "id": case,
+            "case": {"test": case, "tags": worn},
+            "jurors": [as_juror(cast) for cast in ballots],
+            "regime": self.regime,
+            "strategy": self.route(worn) or self._unrouted(),
+        }
+        policy = Policy(
+            threshold=self.threshold,
+            quorum=self.quorum,
+            trim_fraction=self.trim,
+            weights=self.weights,
+            failed_jurors=Strategy(self.failed_jurors) if self.failed_jurors else None,
+        )
+        made = verdict_from_body(body, policy, writer)
+        return replace(made, trim=replace(made.trim, rounding=Rounding(self.rounding)))
+
+
+def _word(kind: type[Rounding | Regime], place: str, word: str) -> Rounding | Regime:
+    try:
+        return kind(word)
+    except ValueError:
+        known = ", ".join(one.value for one in kind)
+        raise UsageError(f"{place} is {word!r}", f"Known: {known}") from None

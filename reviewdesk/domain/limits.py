@@ -1,0 +1,64 @@
+"""What a person may hand to a panel or a ballot, with errors that name the place and the value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from reviewdesk.errors import UsageError
+
+
+def _finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def total(place: str, values: Sequence[float]) -> float:
+    """The sum of finite numbers, rounded once; NaN, infinity and what is no number are errors.
+
+    The first of them is named.
+    """
+    try:
+        found = math.fsum(values)
+    except (OverflowError, TypeError, ValueError):
+        found = math.nan
+    # The sum of doubtful numbers is doubtful, and costs less than to look at each.
+    if math.isfinite(found):
+        return found
+    for value in values:
+        if not _finite(value):
+            raise UsageError(f"{place} is {value!r}", "Give finite numbers")
+    raise UsageError(f"the numbers are too large to add: {place} is {max(values, key=abs)!r}")
+
+
+def unit(place: str, value: object) -> float:
+    """A finite number from 0 to 1."""
+    if not _finite(value) or not 0 <= value <= 1:
+        raise UsageError(f"{place} is {value!r}", "Give a number from 0 to 1")
+    return float(value)
+
+
+def weight(place: str, value: object) -> float:
+    """A finite number above 0."""
+    if not _finite(value) or value <= 0:
+        raise UsageError(f"{place} is {value!r}", "Give a finite number above 0")
+    return float(value)
+
+
+def trim_fraction(place: str, value: object) -> float:
+    """From 0 up to, and without, one half."""
+    if not _finite(value) or not 0 <= value < 0.5:
+        raise UsageError(f"{place} is {value!r}", "Give a number from 0 and under 0.5")
+    return float(value)
+
+
+def quorum(place: str, value: object) -> float | str:
+    """A share above 0 and up to 1, or "k/n" with k from 1 to n."""
+    if isinstance(value, str):
+        k, _, n = value.partition("/")
+        if re.fullmatch("[0-9]+/[0-9]+", value, re.ASCII) and 0 < int(k) <= int(n):
+            return value
+    elif _finite(value) and 0 < value <= 1:
+        return float(value)
+    raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')

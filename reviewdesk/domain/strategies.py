@@ -1,0 +1,195 @@
+"""The registry of strategies: what each one reads, what it is worth and what it decides.
+
+Everything that goes over strategies (values, decisions, pivotal votes, the rules that are compared)
+takes them from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from reviewdesk.domain.averages import mean, median, weighted_average
+from reviewdesk.domain.trim import Trim, kept_mean
+from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
+from reviewdesk.domain.votes import Votes, quorum_met
+from reviewdesk.errors import UsageError
+
+
+class Reads(StrEnum):
+    """What a strategy decides by."""
+
+    SCORES = "scores"
+    VOTES = "votes"
+    LABELS = "labels"
+    NOTHING = "nothing"
+
+
+class Sheet(NamedTuple):
+    """What came back from a panel, seat by seat: a score or weight that is missing is ``None``."""
+
+    scores: Sequence[float | None]
+    weights: Sequence[float | None]
+    votes: Votes
+    cut: Trim
+
+
+Valued: TypeAlias = Callable[[Sheet], float | None]
+Decides: TypeAlias = Callable[[Votes, float | None, Policy], Decision | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One strategy: its panel score from what came back, and its decision from votes and score."""
+
+    strategy: Strategy
+    reads: Reads
+    value: Valued
+    """Undefined, and ``None``, where what it reads is missing."""
+    decide: Decides
+    """``None`` where the threshold, the quorum, a vote that hangs on the threshold, or everything
+    that it reads is missing."""
+    about: str
+
+    @property
+    def title(self) -> str:
+        """The name as a person reads it."""
+        return self.strategy.value.replace("_", " ")
+
+
+def _mean(sheet: Sheet) -> float | None:
+    return mean(sheet.scores)
+
+
+def _extreme(pick: Callable[[list[float]], float]) -> Valued:
+    def value(sheet: Sheet) -> float | None:
+        given = [score for score in sheet.scores if score is not None]
+        return pick(given) if given else None
+
+    return value
+
+
+def _majority_value(sheet: Sheet) -> float | None:
+    return {Decision.PASS: 1.0, Decision.FAIL: 0.0}.get(
+        _majority(sheet.votes, None, Policy()) or Decision.INCONCLUSIVE
+    )
+
+
+def _unanimous_value(sheet: Sheet) -> float | None:
+    votes = sheet.votes
+    return mean(sheet.scores) if votes.known and not votes.split else None
+
+
+def _by_score(_votes: Votes, value: float | None, policy: Policy) -> Decision | None:
+    if value is None or policy.threshold is None:
+        return None
+    return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
+
+
+def _quorum(votes: Votes, _value: float | None, policy: Policy) -> Decision | None:
+    if policy.quorum is None or not votes.known:
+        return None
+    met = quorum_met(votes.passes, votes.seated, policy.quorum)
+    return Decision.PASS if met else Decision.FAIL
+
+
+def _majority(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+    """A side wins with more than half of the seats; a tie, or seats left empty, decides nothing."""
+    if not votes.known:
+        return None
+    if 2 * votes.passes > votes.seated:
+        return Decision.PASS
+    return Decision.FAIL if 2 * votes.fails > votes.seated else Decision.INCONCLUSIVE
+
+
+def _unanimous(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+    if not votes.known:
+        return None
+    if votes.split:
+        return Decision.INCONCLUSIVE
+    return Decision.PASS if votes.passes else Decision.FAIL
+
+
+def _single(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+    if votes.answered != 1 or votes.unknown:
+        return None
+    return Decision.PASS if votes.passes else Decision.FAIL
+
+
+def _undecided(_votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+    return None
+
+
+def _on_scores(strategy: Strategy, value: Valued, about: str) -> Method:
+    return Method(strategy, Reads.SCORES, value, _by_score, about)
+
+
+def _on_votes(strategy: Strategy, value: Valued, decide: Decides, about: str) -> Method:
+    return Method(strategy, Reads.VOTES, value, decide, about)
+
+
+def _elsewhere(strategy: Strategy, reads: Reads, about: str) -> Method:
+    return Method(strategy, reads, _mean, _undecided, about)
+
+
+_METHODS = (
+    _on_votes(
+        Strategy.QUORUM, _mean, _quorum, "passes when the share of seats that passed meets a quorum"
+    ),
+    _on_votes(
+        Strategy.MAJORITY, _majority_value, _majority, "1 or 0: more than half of the seats agree"
+    ),
+    _on_votes(
+        Strategy.UNANIMOUS,
+        _unanimous_value,
+        _unanimous,
+        "the mean where every vote agrees; a split decides nothing and goes to a person",
+    ),
+    _on_scores(
+        Strategy.WEIGHTED_AVERAGE,
+        lambda sheet: weighted_average(sheet.scores, sheet.weights),
+        "the mean by the weights of the jurors that answered",
+    ),
+    _on_scores(Strategy.MEAN, _mean, "the mean of the scores"),
+    _on_scores(
+        Strategy.MEDIAN,
+        lambda sheet: median(sheet.scores),
+        "the middle score, which near half of the panel cannot move",
+    ),
+    _on_scores(
+        Strategy.HIGHEST, _extreme(max), "the highest score: passes if one juror is content"
+    ),
+    _on_scores(
+        Strategy.LOWEST, _extreme(min), "the lowest score: passes only if all jurors are content"
+    ),
+    _on_scores(
+        Strategy.TRIMMED_MEAN,
+        lambda sheet: kept_mean(sheet.scores, sheet.cut),
+        "the mean of what is left when both ends are cut",
+    ),
+    _elsewhere(
+        Strategy.WEIGHTED_VOTE, Reads.LABELS, "the label with the most weight times confidence"
+    ),
+    _elsewhere(
+        Strategy.FIRST_DISAGREEMENT, Reads.LABELS, "the common label, or DISAGREE on any difference"
+    ),
+    _on_votes(Strategy.SINGLE, _mean, _single, "the vote of the only juror that cast one"),
+    _elsewhere(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
+)
+
+STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}
+"""Every strategy by its name. Majority and unanimity count labels where no juror voted."""
+
+COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.MEAN)
+"""The rules whose decisions a verdict must agree on, or its regime decides it."""
+
+
+def strategy_named(word: str) -> Strategy:
+    """The strategy of that name; an unknown one is an error that lists those there are."""
+    try:
+        return Strategy(word)
+    except ValueError:
+        known = ", ".join(strategy.value for strategy in STRATEGIES)
+        raise UsageError(f"no strategy {word!r}", f"Known: {known}") from None

@@ -1,0 +1,84 @@
+"""Votes counted over the seats of a panel, and a share of them held against a quorum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from reviewdesk.domain import limits
+from reviewdesk.domain.verdict import SLACK, Ballot
+from reviewdesk.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Votes of a panel: how many passed, how many were cast, how many jurors sat."""
+
+    passes: int
+    answered: int
+    seated: int
+    unknown: int = 0
+    """Jurors whose score would vote by a threshold that nobody knows; no rule on votes decides."""
+
+    @property
+    def fails(self) -> int:
+        """Votes cast against."""
+        return self.answered - self.passes
+
+    @property
+    def split(self) -> bool:
+        """Whether both votes are present."""
+        return 0 < self.passes < self.answered
+
+    @property
+    def known(self) -> bool:
+        """Whether there are votes, and every juror that answered cast or withheld its own."""
+        return self.answered > 0 and not self.unknown
+
+
+def tally(ballots: Sequence[Ballot]) -> Votes:
+    """Count the votes; a juror that failed or withheld its vote stays seated."""
+    cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
+    unknown = 0
+    if len(cast) < len(ballots):
+        unknown = sum(ballot.undetermined for ballot in ballots)
+    return Votes(sum(cast), len(cast), len(ballots), unknown)
+
+
+@lru_cache(maxsize=4096)
+def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
+    """Whether ``passes`` of ``n`` reach the quorum, the share rounded half up.
+
+    The share is rounded to as many decimals as the quorum is written with, at least two: two of
+    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror. A quorum outside
+    0..1, or more passes than jurors, is an error.
+    """
+    _check(passes, n, quorum)
+    if isinstance(quorum, str):
+        return Fraction(passes, n) >= Fraction(quorum)
+    written = Decimal(repr(float(quorum))).normalize()
+    if written == 1:
+        return passes == n
+    decimals = max(2, -int(written.as_tuple().exponent))
+    scale = 10**decimals
+    rounded = Fraction(math.floor(Fraction(passes, n) * scale + Fraction(1, 2)), scale)
+    return rounded >= Fraction(written)
+
+
+@lru_cache(maxsize=4096)
+def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
+    """The bare ``passes / n >= quorum`` with 1e-9 slack: what the rounded rule is compared with."""
+    _check(passes, n, quorum)
+    if isinstance(quorum, str):
+        return Fraction(passes, n) >= Fraction(quorum)
+    return passes / n >= quorum - SLACK
+
+
+def _check(passes: int, n: int, quorum: float | str) -> None:
+    limits.quorum("quorum", quorum)
+    if not 0 <= passes <= n or n < 1:
+        raise UsageError(f"{passes} of {n} jurors passed", "Give 0 to n passes of n jurors, n > 0")

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.ballots import ballot
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.library import Panel
+from reviewdesk.domain.verdict import Ballot, Decision, Generator, Regime, Strategy
+from reviewdesk.errors import NoJurorsError, UsageError
+from tests.domain.bodies import GRID, panel, read
+
+PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
+WEIGHTS = {"sonnet": 0.5, "haiku": 0.2, "gpt": 0.3}
+THREE = (ballot("sonnet", score=0.9), ballot("haiku", score=0.6), ballot("gpt", score=0.4))
+
+
+def test_the_default_is_the_weighted_average_at_seven_tenths() -> None:
+    found = Panel(weights=WEIGHTS).decide(THREE)
+    # .45 + .12 + .12 = .69.
+    assert found.score == pytest.approx(0.69)
+    assert (found.rule.used, found.decision) == (Strategy.WEIGHTED_AVERAGE, FAIL)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "score", "decision"),
+    [
+        # .9 .6 .4 at .7: one vote for, two against, of three.
+        ("mean", 1.9 / 3, FAIL),
+        ("median", 0.6, FAIL),
+        ("trimmed_mean", 0.6, FAIL),
+        ("highest", 0.9, PASS),
+        ("lowest", 0.4, FAIL),
+        ("majority", 0.0, FAIL),
+        ("unanimous", None, OPEN),
+        ("quorum", 1.9 / 3, FAIL),
+    ],
+)
+def test_one_word_swaps_the_strategy(
+    strategy: str, score: float | None, decision: Decision
+) -> None:
+    found = Panel(strategy).decide(THREE)
+    assert found.score == (None if score is None else pytest.approx(score))
+    assert (found.rule.used, found.decision) == (Strategy(strategy), decision)
+
+
+def test_the_first_route_that_fits_picks_the_strategy_of_a_case() -> None:
+    one = Panel("highest", routes={"red-team": "unanimous", "cheap": "median"})
+    assert one.decide(THREE).decision is PASS
+    assert one.decide(THREE, tags=["cheap"]).rule.used is Strategy.MEDIAN
+    both = one.decide(THREE, tags=["cheap", "red-team"])
+    assert (both.rule.used, both.decision) == (Strategy.UNANIMOUS, OPEN)
+    assert one.decide(THREE, tags=iter(["red-team"])).rule.used is Strategy.UNANIMOUS
+
+
+def test_a_regime_chooses_where_no_strategy_is_given() -> None:
+    assert Panel(regime="routine").decide(THREE).rule.used is Strategy.TRIMMED_MEAN
+    assert Panel(regime="irreversible").decide(THREE).rule.used is Strategy.MEDIAN
+    assert Panel("lowest", regime="routine").decide(THREE).rule.used is Strategy.LOWEST
+    dispute = Panel(regime=Regime.DISPUTE).decide(THREE)
+    assert (dispute.decision, Flag.DISPUTE in dispute.flags) == (None, True)
+    # A panel is a value: another regime is a copy away.
+    assert replace(Panel(regime="routine"), regime="irreversible") == Panel(regime="irreversible")
+
+
+def test_a_failed_juror_and_one_that_abstained() -> None:
+    down = (*THREE[:2], ballot("gpt", error="rate limit"))
+    fallen = Panel(weights=WEIGHTS).decide(down)
+    # The median of .9 and .6.
+    assert (fallen.rule.used, fallen.score) == (Strategy.MEDIAN, 0.75)
+    assert (fallen.rule.strategy, fallen.rule.reason) == (
+        Strategy.WEIGHTED_AVERAGE,
+        "failed: gpt",
+    )
+    assert fallen.degraded == ("2 of 3 jurors answered",)
+    quiet = Panel(weights=WEIGHTS).decide((*THREE[:2], ballot("gpt")))
+    # (.45 + .12) / .7.
+    assert quiet.score == pytest.approx(0.57 / 0.7)
+    assert Panel("highest").decide(down).score == 0.9
+    assert Panel("highest", failed_jurors="median").decide(down).score == 0.75
+
+
+def test_nobody_answered() -> None:
+    down = [ballot("a", error="503"), ballot("b", status="timeout"), ballot("c")]
+    with pytest.raises(NoJurorsError) as caught:
+        Panel().decide(down, case="case 7")
+    assert caught.value.message == (
+        "case 7: no juror answered: a (error), b (timeout), c (abstained)"
+    )
+    with pytest.raises(NoJurorsError, match="the panel is empty"):
+        Panel().decide([])
+
+
+def test_a_missing_weight_is_one_and_named() -> None:
+    found = Panel(weights={"sonnet": 2.0, "haiku": 1.0}).decide(THREE)
+    # 2*.9 + 1*.6 + 1*.4 = 2.8, of a weight of 4.
+    assert found.score == pytest.approx(0.7)
+    assert found.assumed_weights == ("gpt",)
+
+
+def test_a_quorum_and_a_trim_by_configuration() -> None:
+    two = [ballot("a", score=0.9), ballot("b", passed=True), ballot("c", score=0.1)]
+    assert Panel("quorum", quorum=0.67).decide(two).decision is PASS
+    assert Panel("quorum", quorum="3/3").decide(two).decision is FAIL
+    scores = (0.0, 0.1, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9, 1.0)
+    nine = [ballot(f"j{seat}", score=score) for seat, score in enumerate(scores)]
+    # 20% of 9 is 1.8: one at each end, .1 to .9 is 4.5/7; by the nearest two, .5 to .9: 3.5/5.
+    assert Panel("trimmed_mean").decide(nine).score == pytest.approx(4.5 / 7)
+    assert Panel("trimmed_mean", rounding="nearest").decide(nine).score == pytest.approx(0.7)
+    assert Panel("trimmed_mean", trim=0.0).decide(nine).score == pytest.approx(5.5 / 9)
+
+
+def test_labels_and_a_rule_of_ones_own() -> None:
+    words = [ballot("a", label="REJECT"), ballot("b", label="KEEP")]
+    tied = Panel("majority", priority=("KEEP",)).decide(words)
+    assert tied.label_vote is not None
+    assert (tied.label_vote.label, tied.decision) == ("KEEP", PASS)
+
+    def strict(ballots: Sequence[Ballot]) -> tuple[str, bool]:
+        return ("REJECT" if any(one.label == "REJECT" for one in ballots) else "KEEP", False)
+
+    own = Panel(aggregate=strict, routes={"red-team": "unanimous"})
+    found = own.decide(words)
+    assert found.label_vote is not None
+    assert (found.label_vote.rule, found.decision) == ("strict", FAIL)
+    assert found.rule.used is Strategy.EXTERNAL
+    routed = own.decide(words, tags=["red-team"]).label_vote
+    assert routed is not None
+    assert (routed.rule, routed.label) == ("unanimous", "UNCLEAR")
+    sure = [ballot("a", label="KEEP", confidence=0.1), ballot("b", label="NO", weight=0.9)]
+    for use, label in ((True, "KEEP"), (False, "KEEP")):
+        weighed = Panel("weighted_vote", use_confidence=use).decide(sure).label_vote
+        assert weighed is not None
+        assert weighed.label == label
+
+
+def test_kinship_with_the_generator() -> None:
+    seats = [ballot("a", score=0.9, model="claude-opus-4-7"), ballot("b", score=0.8, model="gpt-5")]
+    assert Panel().decide(seats, generator="claude-haiku-4").same_family is True
+    assert Panel().decide(seats, generator=Generator(vendor="google")).same_family is False
+    assert Panel().decide(seats).same_family is None
+
+
+def test_ballots_of_a_report_can_be_decided_anew() -> None:
+    stated = panel(0.9, 0.8, 0.1, threshold=0.5, decision="pass")
+    stated["jurors"][1]["pass"] = None
+    verdict = read(stated)
+    # A vote that was withheld stays so: one of three seats passes at .85.
+    again = Panel("majority", threshold=0.85).decide(verdict.ballots)
+    assert (again.votes.passes, again.votes.answered, again.decision) == (1, 2, OPEN)
+
+
+@given(st.lists(GRID, min_size=1, max_size=6), GRID, st.sampled_from(Strategy))
+def test_a_panel_computes_what_the_desk_does(
+    scores: list[float], threshold: float, strategy: Strategy
+) -> None:
+    seats = [ballot(f"j{seat}", score=score) for seat, score in enumerate(scores)]
+    ours = Panel(strategy, threshold=threshold, quorum="2/3", trim=0.3).decide(seats)
+    reported = panel(*scores, threshold=threshold, quorum="2/3", trim_fraction=0.3)
+    desk = assess(read({**reported, "strategy": strategy.value}), escalation_stated=False)
+    for name in ("votes", "values", "decisions", "trim", "rule", "decision", "score", "band",
+                 "flags", "escalation", "pivotal", "degraded"):  # fmt: skip
+        assert getattr(ours, name) == getattr(desk, name), name
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ({"strategy": "mode"}, "no strategy 'mode'. Known: quorum, majority, unanimous"),
+        ({"routes": {"x": "mode"}}, "no strategy 'mode'. Known: quorum"),
+        ({"threshold": 1.01}, "threshold is 1.01. Give a number from 0 to 1"),
+        ({"threshold": float("nan")}, "threshold is nan. Give a number from 0 to 1"),
+        ({"quorum": 0}, "quorum is 0. Give a number above 0 and up to 1"),
+        ({"quorum": 1.5}, "quorum is 1.5. Give"),
+        ({"quorum": "0/3"}, "quorum is '0/3'. Give"),
+        ({"quorum": "4/3"}, "quorum is '4/3'. Give"),
+        ({"quorum": "half"}, "quorum is 'half'. Give"),
+        ({"quorum": None}, "quorum is None. Give"),
+        ({"trim": 0.5}, "trim is 0.5. Give a number from 0 and under 0.5"),
+        ({"trim": -0.1}, "trim is -0.1. Give"),
+        ({"weights": {"a": 0.0}}, "weights: a is 0.0. Give a finite number above 0"),
+        ({"weights": {"a": float("inf")}}, "weights: a is inf. Give"),
+        ({"rounding": "even"}, "rounding is 'even'. Known: down, nearest, up"),
+        ({"regime": "war"}, "regime is 'war'. Known: routine, irreversible, dispute"),
+        ({"failed_jurors": "mean"}, "failed_jurors is 'mean'. Give median, or None"),
+        ({"aggregate": "majority"}, "aggregate is 'majority'. Give (ballots) -> (label, bool)"),
+        ({"aggregate": max, "strategy": "mean"}, "a panel with both a strategy and an aggregate"),
+    ],
+)
+def test_a_panel_is_checked_when_it_is_built(field: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Panel(**field)
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"threshold": 0}, {"threshold": 1}, {"quorum": 1}, {"quorum": "1/3"}, {"quorum": "3/3"},
+        {"quorum": 0.001}, {"trim": 0}, {"trim": 0.499}, {"weights": {"a": 5e-324}},
+        {"strategy": Strategy.MEDIAN}, {"failed_jurors": Strategy.MEDIAN}, {"rounding": "up"},
+    ],
+)  # fmt: skip
+def test_the_edges_of_what_a_panel_may_be(field: dict[str, Any]) -> None:
+    assert Panel(**field).decide(THREE).decision in {PASS, FAIL}
+
+
+def test_jurors_of_one_name_keep_their_seats() -> None:
+    twins = [ballot("twin", score=0.9), ballot("twin", score=0.1)]
+    assert [seat.ballot.seat for seat in Panel().decide(twins).seats] == [0, 1]
+
+
+@pytest.mark.parametrize("regime", ["routine", "irreversible"])
+def test_a_panels_strategy_comes_before_its_regime(regime: str) -> None:
+    # The lowest of .9, .8 and .1 fails; the median and the mean without the ends, .8, pass.
+    cast = [ballot("a", 0.9), ballot("b", 0.8), ballot("c", 0.1)]
+    found = Panel("lowest", threshold=0.5, regime=regime).decide(cast)
+    assert (found.decision, found.score) == ("fail", 0.1)
+    found = Panel(threshold=0.5, regime=regime).decide(cast)
+    assert (found.decision, found.score) == ("pass", 0.8)
