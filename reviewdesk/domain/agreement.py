@@ -6,10 +6,19 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from reviewdesk.domain import limits
 from reviewdesk.domain.verdict import SLACK, Band
+from reviewdesk.errors import UsageError
 
 UNIFORM_NULL = 1 / 12
 """Variance of a uniform distribution on 0..1: what jurors who answer at random would show."""
+ADR_NULL = 1 / 16
+"""The variance that the multi-judge decision record takes for no agreement at all."""
+
+
+def levels_null(levels: int) -> float:
+    """Variance of a uniform draw among ``L`` equal steps of 0..1: ``(L + 1) / (12 (L - 1))``."""
+    return (levels + 1) / (12 * (levels - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,8 @@ def band(value: float | None) -> Band | None:
     """Band of a raw agreement: high from 0.8, medium from 0.667, else low; ``None`` stays so."""
     if value is None:
         return None
+    if not math.isfinite(value):
+        raise UsageError(f"agreement is {value!r}", "Give a finite number, or None")
     if value >= 0.8 - SLACK:
         return Band.HIGH
     return Band.MEDIUM if value >= 0.667 - SLACK else Band.LOW
@@ -34,33 +45,35 @@ def band(value: float | None) -> Band | None:
 
 def sample_variance(scores: Sequence[float]) -> float | None:
     """Variance with n - 1 in the denominator; ``None`` under two scores."""
-    n = len(scores)
+    n, total = len(scores), limits.total("a score", scores)
     if n < 2:
         return None
-    mean = math.fsum(scores) / n
+    mean = total / n
     return math.fsum((score - mean) ** 2 for score in scores) / (n - 1)
 
 
-def r_wg(scores: Sequence[float]) -> Spread:
-    """Within-group agreement ``1 - s² / V0`` of scores on 0..1, with the uniform null V0 = 1/12.
+def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
+    """Within-group agreement ``1 - s² / V0`` of scores on 0..1, ``V0`` the variance of the null.
 
     ``s²`` is the sample variance (n - 1); undefined under two scores (``single_juror``).
     Source: James, Demaree and Wolf 1984.
     """
+    if not 0 < null < math.inf:
+        raise UsageError(f"null is {null!r}", "Give a variance above 0")
     variance = sample_variance(scores)
     if variance is None:
         return Spread(None, None, None, len(scores), "single_juror")
-    raw = 1 - variance / UNIFORM_NULL
+    raw = 1 - variance / null
     return Spread(raw, max(0.0, raw), band(raw), len(scores))
 
 
 def votes_agreement(votes: Sequence[bool]) -> float | None:
     """``2P - 1``, P the share of juror pairs that vote alike; ``None`` under two votes."""
-    n, passes = len(votes), sum(votes)
-    if n < 2:
-        return None
-    alike = math.comb(passes, 2) + math.comb(n - passes, 2)
-    return 2 * alike / math.comb(n, 2) - 1
+    for vote in votes:
+        if vote not in {True, False}:
+            raise UsageError(f"a vote is {vote!r}", "Give True or False")
+    share = share_of_pairs(votes)
+    return None if share is None else 2 * share - 1
 
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
@@ -69,6 +82,14 @@ def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
         return r_wg(scores)
     raw = votes_agreement(votes)
     return Spread(raw, None if raw is None else max(0.0, raw), band(raw), len(votes))
+
+
+def share_of_pairs(votes: Sequence[bool]) -> float | None:
+    """The share of juror pairs that vote alike; ``None`` under two votes."""
+    n, passes = len(votes), sum(votes)
+    if n < 2:
+        return None
+    return (math.comb(passes, 2) + math.comb(n - passes, 2)) / math.comb(n, 2)
 
 
 def unit_alpha(values: Sequence[Hashable]) -> float | None:
@@ -89,4 +110,4 @@ def closeness(scores: Sequence[float]) -> float | None:
     single judge.
     """
     variance = sample_variance(scores)
-    return None if variance is None else max(0.0, 1 - min(variance * 16, 1.0))
+    return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))

@@ -16,7 +16,10 @@ from reviewdesk.domain.agreement import (
     verdict_agreement,
 )
 from reviewdesk.domain.bias import Family
+from reviewdesk.domain.breaches import Breach, Mismatch
 from reviewdesk.domain.flags import Flag, FlagNote
+from reviewdesk.domain.labelrules import LabelRules
+from reviewdesk.domain.labelvotes import LabelVote, labelled, recount
 from reviewdesk.domain.panel import (
     Decisions,
     Rule,
@@ -27,19 +30,26 @@ from reviewdesk.domain.panel import (
     rule_for,
     score_by,
     tally,
-    values,
+    values_on,
 )
 from reviewdesk.domain.pivot import pivotal_seats
 from reviewdesk.domain.reasons import flag_notes
+from reviewdesk.domain.strategies import Sheet
 from reviewdesk.domain.trim import Trim, trim
 from reviewdesk.domain.verdict import (
     Ballot,
     Band,
     Decision,
     Rounding,
+    Status,
     Strategy,
     Verdict,
+    folded,
 )
+
+_PLAIN = LabelRules()
+_ANSWERED = frozenset({Status.OK, Status.ABSTAINED})
+_WEIGHING = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
 
 
 class State(StrEnum):
@@ -99,9 +109,13 @@ class Assessment:
     degraded: tuple[str, ...]
     escalation: tuple[str, ...]
     """Why the verdict would be escalated, recomputed; empty if it would not."""
-    mismatches: tuple[str, ...]
+    breaches: tuple[Mismatch, ...]
     derived: tuple[str, ...]
     notes: tuple[FlagNote, ...] = ()
+    label_vote: LabelVote | None = None
+    """The consensus of the labels, where they are what the rule reads."""
+    assumed_weights: tuple[str, ...] = ()
+    """The jurors that counted with weight 1 for want of one, under a rule that weighs."""
 
     @property
     def flags(self) -> Flag:
@@ -111,26 +125,45 @@ class Assessment:
             found |= note.flag
         return found
 
+    @property
+    def ruled(self) -> Decision | None:
+        """The decision as other rules are compared with it: an error that is ours is none."""
+        ours = self.decision is Decision.ERROR and "decision" in self.derived
+        return None if ours else self.decision
 
-def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
+    @property
+    def mismatches(self) -> tuple[str, ...]:
+        """The breaches in words."""
+        return tuple(breach.text for breach in self.breaches)
+
+    @property
+    def marks(self) -> Breach:
+        """All breaches as one value, with the mark of a quorum that rounding decides."""
+        found = Breach(0)
+        for breach in self.breaches:
+            found |= breach.kind
+        if self.decisions.quorum is not self.decisions.quorum_strict:
+            found |= Breach.ROUNDING
+        return found
+
+
+def assess(
+    verdict: Verdict, *, escalation_stated: bool = True, counting: LabelRules = _PLAIN
+) -> Assessment:
     """Recompute a verdict from its ballots; what the report states stands, ours beside it.
 
-    ``escalation_stated`` says whether the report uses ``escalate_for_review`` at all; where it does
-    not, the recomputed escalation takes its place.
+    Where it never uses ``escalate_for_review`` (``escalation_stated``), ours takes its place.
     """
-    cut, votes, found = _count(verdict)
-    made = decide(votes, found, verdict.policy)
-    rule = rule_for(verdict.policy, verdict.ballots)
-    decision = verdict.decision or decision_by(rule.used, made, votes)
+    cut, votes, found, made = _count(verdict)
+    rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
+    words = recount(verdict, rule.used, counting)
+    decision = verdict.decision or decision_by(rule.used, made, votes) or _unruled(verdict, words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
-    close = _closeness(verdict, score)
+    close, shared = _closeness(verdict, score), _shared(verdict)
     seats = _seats(verdict, cut, decision)
     band = verdict.band or close.spread.band
-    shared = _shared(verdict)
-    warning = _bias_warning(verdict, close, band, shared)
-    pivotal = pivotal_seats(
-        verdict.ballots, _counted(seats, rule), votes, cut, rule.used, made, verdict.policy
-    )
+    warning = _bias_warning(verdict, close, shared)
+    pivotal = _pivotal(verdict, seats, cut, votes, made, rule)
     assessment = Assessment(
         seats=seats,
         votes=votes,
@@ -146,20 +179,33 @@ def assess(verdict: Verdict, *, escalation_stated: bool = True) -> Assessment:
         bias_warning=warning,
         pivotal=pivotal,
         degraded=_degraded(verdict, rule),
-        escalation=_escalation(close.spread.band, votes, pivotal),
-        mismatches=provenance.mismatches(verdict, votes, made, cut),
+        escalation=_escalation(close.spread.band, votes, pivotal, rule, words),
+        breaches=provenance.mismatches(verdict, votes, made),
         derived=_derived(verdict, rule, decision, score, band, shared, warning),
+        label_vote=words,
+        assumed_weights=_assumed_weights(verdict, rule),
     )
     notes = flag_notes(verdict, assessment, escalation_stated=escalation_stated)
     return replace(assessment, notes=notes)
 
 
-def _count(verdict: Verdict) -> tuple[Trim, Votes, Values]:
+def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
     scores = [ballot.score for ballot in verdict.ballots]
     weights = [ballot.weight for ballot in verdict.ballots]
     fraction = verdict.trim.fraction_under(verdict.policy)
     cut = trim(scores, fraction, verdict.trim.rounding or Rounding.DOWN)
-    return cut, tally(verdict.ballots), values(scores, weights, cut.fraction, cut.rounding)
+    votes = tally(verdict.ballots)
+    found = values_on(Sheet(scores, weights, votes, cut))
+    return cut, votes, found, decide(votes, found, verdict.policy)
+
+
+def _unruled(verdict: Verdict, words: LabelVote | None) -> Decision | None:
+    """What the labels come to, else an error where every juror failed and none abstained."""
+    if words and words.decision:
+        return words.decision
+    ballots = verdict.ballots
+    failed = bool(ballots) and not any(ballot.status in _ANSWERED for ballot in ballots)
+    return Decision.ERROR if failed else None
 
 
 def _shared(verdict: Verdict) -> bool | None:
@@ -174,20 +220,18 @@ def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
     return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
 
 
-def _bias_warning(
-    verdict: Verdict, close: Closeness, band: Band | None, shared: bool | None
-) -> str | None:
-    """The report's own, else ours: a producer may write "low" beside an undefined agreement."""
-    stated = verdict.agreement.value if verdict.agreement else None
-    if verdict.bias_warning or (stated is None and close.spread.raw is None):
-        return verdict.bias_warning
-    return bias.bias_warning(verdict.ballots, verdict.generator, band, shared)
+def _bias_warning(verdict: Verdict, close: Closeness, shared: bool | None) -> str | None:
+    """The report's own, else ours where an agreement is defined."""
+    agreed = bias.defined_band(verdict, close.spread)
+    return verdict.bias_warning or bias.bias_warning(
+        verdict.ballots, verdict.generator, agreed, shared
+    )
 
 
 def _closeness(verdict: Verdict, score: float | None) -> Closeness:
     scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
     votes = [ballot.vote for ballot in verdict.ballots if ballot.vote is not None]
-    labels = [ballot.label for ballot in verdict.ballots if ballot.label and ballot.usable]
+    labels = [folded(ballot.label) for ballot in labelled(verdict.ballots)]
     variance = sample_variance(scores)
     threshold = verdict.policy.threshold
     return Closeness(
@@ -217,6 +261,8 @@ def _seats(verdict: Verdict, cut: Trim, decision: Decision | None) -> tuple[Seat
 def _state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
     if not ballot.usable:
         return State.FAILED
+    if ballot.score is None and ballot.vote is None:
+        return State.COUNTED  # a label alone has no ends to cut
     if verdict.trim.low is not None:
         low, high = ballot.id in verdict.trim.low, ballot.id in (verdict.trim.high or ())
     else:
@@ -224,6 +270,19 @@ def _state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
     if low:
         return State.TRIMMED_LOW
     return State.TRIMMED_HIGH if high else State.COUNTED
+
+
+def _pivotal(
+    verdict: Verdict, seats: Sequence[Seat], cut: Trim, votes: Votes, made: Decisions, rule: Rule
+) -> tuple[int, ...]:
+    counted = _counted(seats, rule)
+    return pivotal_seats(verdict.ballots, counted, votes, cut, rule.used, made, verdict.policy)
+
+
+def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
+    if rule.used not in _WEIGHING:
+        return ()
+    return tuple(ballot.id for ballot in verdict.ballots if ballot.usable and ballot.weight is None)
 
 
 def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
@@ -239,12 +298,21 @@ def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _escalation(band: Band | None, votes: Votes, pivotal: Sequence[int]) -> tuple[str, ...]:
+def _escalation(
+    band: Band | None,
+    votes: Votes,
+    pivotal: Sequence[int],
+    rule: Rule,
+    words: LabelVote | None,
+) -> tuple[str, ...]:
     reasons = []
     if band is Band.LOW:
         reasons.append("low agreement")
     if votes.split and pivotal:
         reasons.append("a split that one vote would turn")
+    differ = words.disagreement if words else votes.split
+    if rule.used is Strategy.UNANIMOUS and differ:
+        reasons.append("the rule asks for unanimity, and the jurors differ")
     return tuple(reasons)
 
 

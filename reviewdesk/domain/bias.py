@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reviewdesk.domain.verdict import Ballot, Band, Generator
+from reviewdesk.domain.agreement import Spread
+from reviewdesk.domain.verdict import Ballot, Band, Generator, Verdict
 
 _CORE = (
     ("anthropic", r"claude"),
@@ -114,6 +115,27 @@ def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, .
         for juror in jurors
         if (found := family(juror.model, juror.vendor)) and found.name == own.name
     )
+
+
+def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
+    """Whether a juror and the generator are both of one of the four families by plain names."""
+    own = family(generator.model, generator.vendor)
+    if own is None or own.extended:
+        return False
+    return any(family(juror.model, juror.vendor) == own for juror in jurors)
+
+
+def defined_band(verdict: Verdict, ours: Spread) -> Band | None:
+    """The band of an agreement that is defined: the report's own, else ours.
+
+    A producer may write "low" beside an agreement that it could not compute, as of one juror.
+    """
+    stated = verdict.agreement
+    if stated is not None and stated.value is not None:
+        return verdict.band or ours.band
+    if ours.raw is None:
+        return None
+    return ours.band if stated is not None else verdict.band or ours.band
 
 
 def bias_warning(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.flags import Flag, FlagNote
-from reviewdesk.domain.verdict import Band, Decision, Verdict
+from reviewdesk.domain.strategies import COMPARED, STRATEGIES
+from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict
 
 if TYPE_CHECKING:
     from reviewdesk.domain.assess import Assessment
-
-_RULES = ("quorum", "trimmed_mean", "median", "mean")
 
 
 def flag_notes(
@@ -24,10 +23,10 @@ def flag_notes(
         if verdict.regime == "dispute"
         else None,
         Flag.NO_VERDICT: _no_verdict(found),
-        Flag.TRIMMED_DISSENT: _trimmed_dissent(found),
+        Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found),
         Flag.REGIME_SENSITIVE: _regimes(found),
         Flag.MISMATCH: "; ".join(found.mismatches) or None,
-        Flag.DEGRADED: "; ".join(found.degraded) or None,
+        Flag.DEGRADED: _degraded(found),
         Flag.PIVOTAL: _pivotal(found),
         Flag.SPLIT: f"{found.votes.passes} pass, {found.votes.fails} fail"
         if found.votes.split
@@ -35,10 +34,14 @@ def flag_notes(
         Flag.DERIVED_LOW: _derived_low(found),
         Flag.SAME_FAMILY: _same_family(verdict) if found.same_family else None,
         Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
-        if sum(seat.ballot.usable for seat in found.seats) == 1
+        if _answered(found) == 1
         else None,
     }
     return tuple(FlagNote(flag, reason) for flag, reason in reasons.items() if reason)
+
+
+def _answered(found: Assessment) -> int:
+    return sum(seat.ballot.usable for seat in found.seats)
 
 
 def _escalated(verdict: Verdict, found: Assessment, *, escalation_stated: bool) -> str | None:
@@ -54,31 +57,48 @@ def _no_verdict(found: Assessment) -> str | None:
     if found.decision in {Decision.PASS, Decision.FAIL}:
         return None
     if found.decision is Decision.ERROR:
-        return "no juror answered" if not found.votes.answered else "the producer reports an error"
+        return "the producer reports an error" if _answered(found) else "no juror answered"
     if found.decision is Decision.INCONCLUSIVE:
         return "the panel came to no decision"
     if not any(seat.ballot.usable for seat in found.seats):
         return "no juror answered"
+    if found.label_vote:
+        return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
 
 
-def _trimmed_dissent(found: Assessment) -> str | None:
+def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str | None:
     lost = [seat for seat in found.seats if seat.trimmed and seat.dissent]
     if not lost:
         return None
     names = ", ".join(seat.ballot.id for seat in lost)
-    return f"the trim left out a dissent: {names}"
+    if verdict.trim.low is not None or found.rule.used is Strategy.TRIMMED_MEAN:
+        return f"the trim left out a dissent: {names}"
+    return f"a trimmed mean would have left out a dissent: {names} (the report states no trim)"
 
 
 def _regimes(found: Assessment) -> str | None:
     sides: dict[Decision, list[str]] = {}
-    for name in _RULES:
-        decision: Decision | None = getattr(found.decisions, name)
+    for strategy in COMPARED:
+        decision: Decision | None = getattr(found.decisions, strategy)
         if decision is not None:
-            sides.setdefault(decision, []).append(name.replace("_", " "))
+            sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
     if len(sides) < 2:
         return None
-    return "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
+    told = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
+    return f"the rules disagree. {told}"
+
+
+def _degraded(found: Assessment) -> str | None:
+    """Why, and what to do: bring back who is missing, or seat the panel anew."""
+    if not found.degraded:
+        return None
+    missing = any(not seat.ballot.usable for seat in found.seats)
+    few = found.rule.used is Strategy.TRIMMED_MEAN and _answered(found) < 5
+    advice = ["re-run the missing jurors"] if missing else []
+    if few or not missing:
+        advice.append("re-run the panel")
+    return f"{'; '.join(found.degraded)}: {' or '.join(advice)}"
 
 
 def _pivotal(found: Assessment) -> str | None:

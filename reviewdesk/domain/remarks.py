@@ -2,48 +2,126 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.verdict import Verdict
+from collections.abc import Iterator
+
+from reviewdesk.domain import bias
+from reviewdesk.domain.assess import Assessment, Seat, State
+from reviewdesk.domain.breaches import Breach
+from reviewdesk.domain.trail import trail
+from reviewdesk.domain.trim import Breakdown
+from reviewdesk.domain.verdict import Strategy, Verdict
+
+PANEL_SIZE, PANEL_FAMILIES = 5, 3
+"""The smallest panel, and the fewest model families on it, that the trim rule is made for."""
 
 
 def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Quorum rounding, weights that were assumed, panels too small to trim, and unanimity."""
+    """Everything worth a note: rounding, weights, the trim and its price, panel and unanimity."""
     told = (
         _quorum_rounding(verdict, found),
         _assumed_weights(found),
-        _untrimmed(found),
+        *_trimming(verdict, found),
+        *_panel(found),
         *_unanimity(found),
+        _distant_kin(verdict, found),
+        _committed_late(verdict, found),
     )
     return tuple(text for text in told if text)
 
 
 def _quorum_rounding(verdict: Verdict, found: Assessment) -> str | None:
     made, votes = found.decisions, found.votes
-    if made.quorum == made.quorum_strict:
+    if Breach.ROUNDING not in found.marks:
         return None
     return (
-        f"quorum rounding: {votes.passes} of {votes.seated} against {verdict.policy.quorum} is "
-        f"{made.quorum} as written, {made.quorum_strict} to the letter"
+        f"{Breach.ROUNDING.label}: {votes.passes} of {votes.seated} against "
+        f"{verdict.policy.quorum} is {made.quorum} as written, {made.quorum_strict} to the letter"
     )
 
 
 def _assumed_weights(found: Assessment) -> str | None:
-    ballots = [seat.ballot for seat in found.seats if seat.ballot.score is not None]
+    ballots = [seat.ballot for seat in found.seats if seat.ballot.usable]
     without = [ballot.id for ballot in ballots if ballot.weight is None]
-    if not without or len(without) == len(ballots):
-        return None
-    return f"weight 1 assumed for {', '.join(without)}"
+    if without and len(without) < len(ballots):
+        return f"weight 1 assumed for {', '.join(without)}"
+    return "weight 1 assumed for every juror" if found.assumed_weights else None
 
 
-def _untrimmed(found: Assessment) -> str | None:
+def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
+    """Ties at the cut, and how many jurors it takes to move what the trim leaves."""
     scored = sum(seat.ballot.score is not None for seat in found.seats)
-    return "untrimmed: one or two scores have no ends" if 0 < scored < 3 else None
+    if 0 < scored < 3:
+        yield "untrimmed: one or two scores have no ends"
+    tied = ", ".join(seat.ballot.id for seat in found.seats if _at_the_cut(seat, found))
+    if tied:
+        yield f"trimmed (tie): {tied} scored as much as a juror that was kept"
+    named = verdict.trim.low
+    if not scored or (found.rule.used is not Strategy.TRIMMED_MEAN and not named):
+        return
+    tolerated = found.trim.per_side if named is None else len(named)
+    point = Breakdown(scored, tolerated, None)
+    subject = "" if found.rule.used is Strategy.TRIMMED_MEAN else " of the stated trim"
+    yield f"breakdown{subject}: {point}"
+    prices = _prices(verdict, found)
+    if len(prices) >= point.breaks_at:
+        cost = sum(sorted(prices)[: point.breaks_at])
+        yield f"bribe cost: {point.breaks_at} jurors, at least ${cost:.6g} at the ballots' prices"
 
 
-def _unanimity(found: Assessment) -> tuple[str | None, str | None]:
+def _at_the_cut(seat: Seat, found: Assessment) -> bool:
+    if not seat.trimmed:
+        return False
+    kept = [
+        other.ballot.score
+        for other in found.seats
+        if other.state is State.COUNTED and other.ballot.score is not None
+    ]
+    return seat.ballot.score in kept
+
+
+def _prices(verdict: Verdict, found: Assessment) -> list[float]:
+    """What each scored ballot cost; nothing unless every one of them tells."""
+    bodies = verdict.body.get("jurors") or ()
+    prices = [
+        bodies[seat.ballot.seat].get("cost_usd")
+        for seat in found.seats
+        if seat.ballot.score is not None
+    ]
+    return [] if None in prices else prices
+
+
+def _panel(found: Assessment) -> Iterator[str]:
+    """A panel too small, or too much of one family, to be robust against its own members."""
+    seated = len(found.seats)
+    if not seated:
+        return
+    if seated < PANEL_SIZE:
+        yield f"panel of {seated}: under five jurors"
+    families = {seat.family.name for seat in found.seats if seat.family}
+    unknown = sum(seat.family is None for seat in found.seats)
+    if len(families) < PANEL_FAMILIES:
+        known = f"{len(families)} known model families"
+        yield f"panel of {known}, {unknown} of {seated} jurors unknown: under three"
+
+
+def _unanimity(found: Assessment) -> Iterator[str]:
     scores = [seat.ballot.score for seat in found.seats if seat.ballot.score is not None]
-    votes = found.votes
-    return (
-        "unanimous: equal scores" if len(scores) > 1 and len(set(scores)) == 1 else None,
-        "unanimous: equal votes" if votes.answered > 1 and not votes.split else None,
-    )
+    if len(scores) > 1 and len(set(scores)) == 1:
+        yield "unanimous: equal scores"
+    if found.votes.answered > 1 and not found.votes.split:
+        yield "unanimous: equal votes"
+
+
+def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
+    """A kinship that the report denies and only the extended families show."""
+    if found.same_family is not False:
+        return None
+    names = ", ".join(one.id for one in bias.relatives(verdict.ballots, verdict.generator))
+    if not names or bias.plain_kin(verdict.ballots, verdict.generator):
+        return None
+    return f"same family by the extended list, which the report need not know: {names}"
+
+
+def _committed_late(verdict: Verdict, found: Assessment) -> str | None:
+    late = trail(verdict, found).committed_late
+    return "the panel was committed after its first ballot" if late else None

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.agreement import (
+    ADR_NULL,
     band,
     closeness,
+    levels_null,
     r_wg,
     sample_variance,
+    share_of_pairs,
     unit_alpha,
     verdict_agreement,
     votes_agreement,
@@ -143,3 +146,24 @@ def test_unit_alpha_at_its_edges() -> None:
 )
 def test_closeness(scores: tuple[float, ...], expected: float) -> None:
     assert closeness(scores) == pytest.approx(expected, abs=1e-12)
+
+
+@given(VOTES)
+def test_the_share_of_pairs_counted_pair_by_pair(votes: list[bool]) -> None:
+    pairs = list(itertools.combinations(votes, 2))
+    expected = sum(a is b for a, b in pairs) / len(pairs)
+    assert share_of_pairs(votes) == pytest.approx(expected)
+    assert share_of_pairs(votes[:1]) is None
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 7])
+def test_the_discrete_null_is_the_variance_of_its_levels(levels: int) -> None:
+    steps = [step / (levels - 1) for step in range(levels)]
+    assert levels_null(levels) == pytest.approx(np.var(steps))
+
+
+def test_r_wg_under_other_nulls() -> None:
+    # .25 .5 .25: mean 1/3, squares 2/144 + 4/144 = 1/24, / 2 = 1/48.
+    # Five levels have variance 6/48, so 1 - 1/6; the record's 1/16 gives 1 - 1/3.
+    assert r_wg([0.25, 0.5, 0.25], levels_null(5)).raw == pytest.approx(5 / 6)
+    assert r_wg([0.25, 0.5, 0.25], ADR_NULL).raw == pytest.approx(2 / 3)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assess import Assessment, State, assess
+from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
 from reviewdesk.reports.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
@@ -241,6 +242,25 @@ def test_the_median_takes_over_and_says_so() -> None:
 
 def test_nobody_answered() -> None:
     found = _assess(panel(None, None), threshold=0.5, quorum=0.5)
-    assert (found.decision, found.score, found.band) == (None, None, None)
+    assert (found.decision, found.score, found.band) == (Decision.ERROR, None, None)
     assert _states(found) == ["failed", "failed"]
     assert found.agreement.range is found.agreement.margin is None
+
+
+@pytest.mark.parametrize("rule", ["quorum", "weighted_average", "external", None])
+def test_a_panel_that_failed_whole_is_an_error(rule: str | None) -> None:
+    value = panel(None, None, threshold=0.5, quorum=0.5, **({"strategy": rule} if rule else {}))
+    found = _assess(value)
+    assert (found.decision, found.score, found.ruled) == (Decision.ERROR, None, None)
+    assert "decision" in found.derived
+    reasons = {note.flag: note.reason for note in found.notes}
+    assert reasons[Flag.NO_VERDICT] == "no juror answered"
+    # A stated one is the report's own, and other rules are compared with it.
+    stated = _assess(value | {"decision": "error"})
+    assert (stated.ruled, "decision" in stated.derived) == (Decision.ERROR, False)
+
+
+def test_who_abstains_did_not_fail() -> None:
+    for seats in ([], [juror("a", status="abstained"), juror("b", status="timeout")]):
+        found = _assess(body(*seats, threshold=0.5, quorum=0.5, strategy="quorum"))
+        assert found.decision is None

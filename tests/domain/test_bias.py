@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.assess import Assessment, assess
 from reviewdesk.domain.bias import Family, bias_warning, family, relatives, same_family
+from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.verdict import Ballot, Band, Generator
 from tests.domain.bodies import body, juror, read
 
@@ -56,6 +60,16 @@ def test_the_four_families(model: str, name: str) -> None:
 )
 def test_extended_families_are_marked(model: str, name: str) -> None:
     assert family(model) == Family(name, extended=True)
+
+
+@pytest.mark.parametrize("word", ["claude", "gpt", "chatgpt", "gemini", "codestral", "devstral"])
+@pytest.mark.parametrize("tail", ["", "-4", "4o", ":latest", "@2025-01-01"])
+def test_a_pattern_holds_from_the_start_of_the_name(word: str, tail: str) -> None:
+    found = family(word + tail)
+    assert found is not None
+    assert not found.extended
+    assert family(f"vendor/{word}{tail}") == found
+    assert family(f"not-{word}{tail}") is None
 
 
 @pytest.mark.parametrize("model", ["o2-mini", "o10", "octo", "my-claude", "acme/judge", "", None])
@@ -117,3 +131,42 @@ def test_a_reported_kinship_that_the_models_do_not_show_still_warns() -> None:
     warned = bias_warning(_jurors("house-model"), Generator(None), Band.LOW, shared=True)
     assert warned is not None
     assert "j0" not in warned
+
+
+KIN = {"generator": {"model": "claude-3"}}
+
+
+def _panel(*scores: float | None, **more: Any) -> Assessment:
+    seats = (
+        juror(model, score, model=model, **({"status": "timeout"} if score is None else {}))
+        for model, score in zip(("claude-4", "gpt-4o", "gemini-2.5-pro"), scores, strict=False)
+    )
+    return assess(read(body(*seats, **KIN, **more), threshold=0.7))
+
+
+def test_an_undefined_agreement_never_warns() -> None:
+    # One answer has no agreement, whatever word the producer writes beside it.
+    for stated in ({}, {"band": "low"}, {"band": "low", "agreement": _alpha(None)}):
+        found = _panel(0.9, None, None, **stated)
+        assert (found.same_family, found.bias_warning) == (True, None)
+        assert Flag.SAME_FAMILY in found.flags
+
+
+def test_the_band_of_the_warning_is_the_one_of_a_figure() -> None:
+    # A "low" beside no figure gives way to our own, which is high here and low there.
+    low = {"band": "low", "agreement": _alpha(None)}
+    assert _panel(0.9, 0.9, 0.9, **low).bias_warning is None
+    assert _panel(0.9, 0.1, 0.1, **low).bias_warning is not None
+    # A band that stands with its figure, or alone, is the report's to give.
+    assert _panel(0.9, 0.9, 0.9, band="low", agreement=_alpha(0.0)).bias_warning is not None
+    assert _panel(0.9, 0.9, 0.9, band="low").bias_warning is not None
+    assert _panel(0.9, 0.1, 0.1, band="high", agreement=_alpha(1.0)).bias_warning is None
+
+
+def test_the_chip_shows_whether_or_not_the_panel_agrees() -> None:
+    for scores in ((0.9, 0.9, 0.9), (0.9, 0.1, 0.1)):
+        assert Flag.SAME_FAMILY in _panel(*scores).flags
+
+
+def _alpha(value: float | None) -> dict[str, Any]:
+    return {"value": value, "metric": "krippendorff_alpha"}

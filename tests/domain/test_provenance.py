@@ -85,9 +85,10 @@ def test_quorum_only_where_neither_reading_gives_the_decision() -> None:
 def test_quorum_is_not_held_against_what_has_none(defaults: dict[str, Any]) -> None:
     found = _mismatches(panel(0.9, 0.1, 0.1, decision="pass"), **defaults)
     assert not any(text.startswith("quorum") for text in found)
-    assert (
-        _mismatches(panel(0.9, 0.1, 0.1, decision="inconclusive"), threshold=0.5, quorum=0.6) == ()
-    )
+    # One of three, of whom two fail and reach .6 themselves: nothing there is left open.
+    stated = panel(0.9, 0.1, 0.1, decision="inconclusive")
+    (text,) = _mismatches(stated, threshold=0.5, quorum=0.6)
+    assert text == "quorum: reported inconclusive, but 1 of 3 against 0.6 gives fail"
 
 
 @pytest.mark.parametrize(
@@ -124,8 +125,18 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
     united["escalate_for_review"] = True
     (text,) = _mismatches(united, threshold=0.5)
     assert text.startswith("escalation: reported")
-    # Other metrics may have other reasons to escalate.
+    # r_WG of equal scores is 1, and no vote differs: neither reason is there, whatever is stated.
     united["agreement"] = {"value": 1.0, "metric": "r_wg"}
+    (text,) = _mismatches(united, threshold=0.5)
+    assert text == "escalation: reported, but r_wg is high and the votes agree"
+    assert _mismatches(united | {"escalation_reasons": ["sampled"]}, threshold=0.5) == ()
+    # Close scores on both sides of .91 split, and without a threshold nobody knows.
+    near = panel(0.9, 0.9, 0.92, agreement=united["agreement"], escalate_for_review=True)
+    for threshold in (0.91, None):
+        assert _mismatches(near, threshold=threshold) == ()
+    assert len(_mismatches(near, threshold=0.5)) == 1
+    # Metrics without published bands may have other reasons to escalate.
+    united["agreement"] = {"value": 1.0, "metric": "pairwise"}
     assert _mismatches(united, threshold=0.5) == ()
 
 
@@ -139,9 +150,12 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
         ("highest", "fail", "highest gives pass"),
         ("mean", "fail", None),
         ("highest", "pass", None),
-        # A split decides nothing under unanimity, so neither word breaks it.
-        ("unanimous", "fail", None),
-        ("mean", "inconclusive", None),
+        # A split decides nothing under unanimity.
+        ("unanimous", "fail", "unanimous gives inconclusive"),
+        ("unanimous", "inconclusive", None),
+        ("mean", "inconclusive", "mean gives fail"),
+        ("mean", "error", "mean gives fail"),
+        ("majority", "inconclusive", "majority gives fail"),
         ("external", "pass", None),
     ],
 )

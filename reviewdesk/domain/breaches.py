@@ -1,0 +1,55 @@
+"""The rules of its own that a report can break, and the mark of a quorum that rounding decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+
+class Breach(IntFlag):
+    """A rule that a verdict may break. The values are stored: they are never renumbered.
+
+    ``ROUNDING`` marks a quorum that is met as rounded and not to the letter, or the reverse; it is
+    counted with the others and is no mismatch.
+    """
+
+    QUORUM = 1
+    DECISION = 2
+    BAND = 4
+    ESCALATION = 8
+    SAME_FAMILY = 16
+    TRIM = 32
+    PASS_SCORE = 64
+    LABEL = 128
+    ROUNDING = 256
+
+    @property
+    def label(self) -> str:
+        """The words on a screen."""
+        return _WORDS.get(self, self.key)
+
+    @property
+    def key(self) -> str:
+        """The name used in JSON."""
+        return (self.name or "").lower()
+
+
+_WORDS = {
+    Breach.SAME_FAMILY: "same family",
+    Breach.PASS_SCORE: "pass/score",
+    Breach.LABEL: "label vote",
+    Breach.ROUNDING: "quorum rounding",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One place where a report disagrees with its own rule, in words that name both sides."""
+
+    kind: Breach
+    text: str
+
+
+def kinds(found: Breach) -> tuple[Breach, ...]:
+    """The kinds set in one value, in the order of their bits."""
+    return tuple(kind for kind in Breach if kind in found)

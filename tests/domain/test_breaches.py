@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.breaches import Breach, kinds
+from tests.domain.bodies import bodies, body, juror, panel, read
+
+
+def _marks(value: dict[str, Any], **defaults: Any) -> Breach:
+    return assess(read(value, **defaults)).marks
+
+
+def test_stored_bits_never_move() -> None:
+    # Written out: desks on disk hold these numbers.
+    assert {kind.key: kind.value for kind in Breach} == {
+        "quorum": 1, "decision": 2, "band": 4, "escalation": 8, "same_family": 16, "trim": 32,
+        "pass_score": 64, "label": 128, "rounding": 256,
+    }  # fmt: skip
+    assert Breach.ROUNDING.label == "quorum rounding"
+    assert len({kind.label for kind in Breach}) == len(Breach)
+
+
+def test_kinds_follow_the_bits() -> None:
+    assert kinds(Breach.TRIM | Breach.QUORUM) == (Breach.QUORUM, Breach.TRIM)
+    assert kinds(Breach(0)) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "defaults", "kind"),
+    [
+        # Two of three against .67: the rounded share meets it, the bare one does not.
+        (panel(0.9, 0.8, 0.1), {"threshold": 0.7, "quorum": 0.67}, Breach.ROUNDING),
+        (panel(0.1, decision="pass"), {"threshold": 0.7, "quorum": 0.5}, Breach.QUORUM),
+        (panel(0.1, decision="pass"), {"threshold": 0.7, "strategy": "mean"}, Breach.DECISION),
+        (body(juror("a", 0.1, **{"pass": True})), {"threshold": 0.7}, Breach.PASS_SCORE),
+        (panel(0.9, 0.8, 0.1), {"threshold": 0.7, "quorum": 0.5}, Breach(0)),
+    ],
+)
+def test_one_value_holds_every_kind(
+    value: dict[str, Any], defaults: dict[str, Any], kind: Breach
+) -> None:
+    assert _marks(value, **defaults) is kind
+
+
+@given(bodies())
+def test_every_mismatch_is_marked_and_rounding_is_none(value: dict[str, Any]) -> None:
+    found = assess(read(value))
+    told = {breach.kind for breach in found.breaches}
+    assert Breach.ROUNDING not in told
+    assert set(kinds(found.marks)) - {Breach.ROUNDING} == told
+    assert len(found.mismatches) == len(found.breaches)
