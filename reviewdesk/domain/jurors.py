@@ -34,7 +34,8 @@ class Panel:
 class JurorCounts:
     """One juror against the labels; a positive is a response that should pass.
 
-    ``seat`` is the first place it ever sat at. Dissents are votes against a pass or a fail.
+    ``seat`` is the first place it ever sat at. Dissents are votes against a pass or a fail; lone
+    ones were the only such vote, or that of a juror whom the trim left out.
     """
 
     name: str
@@ -48,6 +49,8 @@ class JurorCounts:
     trimmed: int
     dissents: int
     dissents_right: int
+    lone_dissents: int = 0
+    lone_right: int = 0
 
     @property
     def votes(self) -> int:
@@ -68,6 +71,7 @@ class JurorCounts:
 _Key: TypeAlias = tuple[str, int]
 _COUNTED = (
     "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents", "dissents_right",
+    "lone_dissents", "lone_right",
 )  # fmt: skip
 
 
@@ -77,27 +81,57 @@ class _Tally:
     cells: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
 
 
-def count(panels: Iterable[Panel]) -> tuple[JurorCounts, ...]:
-    """Each juror's counts, in the order of the seats and then of the names.
+class Counter:
+    """Counts jurors one labelled verdict at a time, so that no more than one need be at hand."""
 
-    A juror is known by its id; where one panel seats an id twice, the second is ``id#2``.
-    """
-    tallies: dict[_Key, _Tally] = {}
+    def __init__(self) -> None:
+        """Start with no juror."""
+        self._tallies: dict[_Key, _Tally] = {}
+
+    def add(self, panel: Panel) -> None:
+        """Count one verdict."""
+        _add(panel, self._tallies)
+
+    def counts(self) -> tuple[JurorCounts, ...]:
+        """Each juror's counts, in the order of the seats and then of the names.
+
+        A juror is known by its id; where one panel seats an id twice, the second is ``id#2``.
+        """
+        found = sorted(self._tallies.items(), key=lambda pair: (pair[1].seat, pair[0]))
+        return tuple(
+            JurorCounts(f"{name}#{nth}" if nth > 1 else name, tally.seat, **tally.cells)
+            for (name, nth), tally in found
+        )
+
+
+def count(panels: Iterable[Panel]) -> tuple[JurorCounts, ...]:
+    """Each juror's counts over some labelled verdicts, as ``Counter.counts`` gives them."""
+    counter = Counter()
     for panel in panels:
-        _add(panel, tallies)
-    return tuple(
-        JurorCounts(f"{name}#{nth}" if nth > 1 else name, tally.seat, **tally.cells)
-        for (name, nth), tally in sorted(tallies.items(), key=lambda pair: (pair[1].seat, pair[0]))
-    )
+        counter.add(panel)
+    return counter.counts()
+
+
+def votes(panel: Panel) -> list[bool | None]:
+    """The votes of one labelled verdict, in the order of its seats."""
+    return [said.vote for said in _answers(panel, _policy(panel))]
+
+
+def _policy(panel: Panel) -> Policy:
+    return Policy.from_body(panel.body).over(panel.policy)
+
+
+def _answers(panel: Panel, policy: Policy) -> list[Answer]:
+    return [answer(juror, policy.threshold) for juror in panel.body.get("jurors") or ()]
 
 
 def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
-    jurors = panel.body.get("jurors") or ()
-    policy = Policy.from_body(panel.body).over(panel.policy)
-    answers = [answer(juror, policy.threshold) for juror in jurors]
-    ids = [juror["id"] for juror in jurors]
+    policy = _policy(panel)
+    answers = _answers(panel, policy)
+    ids = [juror["id"] for juror in panel.body.get("jurors") or ()]
     gone = _trimmed(panel.body, policy, ids, answers)
     losing = {Decision.PASS: False, Decision.FAIL: True}.get(panel.decision or Decision.ERROR)
+    lone = sum(said.vote is losing for said in answers if said.vote is not None) == 1
     for seat, (key, said) in enumerate(zip(_keys(ids), answers, strict=True)):
         tally = tallies.setdefault(key, _Tally(seat))
         tally.seat = min(tally.seat, seat)
@@ -108,8 +142,12 @@ def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
         else:
             cells[_cell(said.vote, deserved=panel.deserved)] += 1
             if said.vote is losing:
+                right = said.vote is panel.deserved
                 cells["dissents"] += 1
-                cells["dissents_right"] += said.vote is panel.deserved
+                cells["dissents_right"] += right
+                if lone or seat in gone:
+                    cells["lone_dissents"] += 1
+                    cells["lone_right"] += right
         cells["trimmed"] += seat in gone
 
 

@@ -41,6 +41,24 @@ def test_a_dissent_may_be_right() -> None:
     assert (found["a"].dissents, found["a"].dissents_right) == (0, 0)
 
 
+def test_a_lone_or_trimmed_dissent() -> None:
+    # Five seats, a fifth trimmed at each end: a goes low, e high. Decided a pass, so a and b
+    # dissent: a was trimmed, b is not alone. The label says fail, and both are right.
+    scores = zip("abcde", (0.1, 0.5, 0.7, 0.8, 0.9), strict=True)
+    found = counts((body(*(juror(name, score) for name, score in scores)), PASS, False))
+    assert [(one.dissents, one.lone_dissents, one.lone_right) for one in found.values()] == [
+        (1, 1, 1),
+        (1, 0, 0),
+        (0, 0, 0),
+        (0, 0, 0),
+        (0, 0, 0),
+    ]
+    # The only vote against the decision is lone, and here wrong.
+    found = counts((body(juror("a", 0.9), juror("b", 0.2), juror("c", None)), PASS, True))
+    assert (found["b"].lone_dissents, found["b"].lone_right) == (1, 0)
+    assert found["a"].lone_dissents == 0
+
+
 def test_nobody_dissents_where_nothing_was_decided() -> None:
     said = body(juror("a", 0.9), juror("c", 0.1))
     for made in (None, Decision.INCONCLUSIVE, Decision.ERROR):

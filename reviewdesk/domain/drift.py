@@ -1,0 +1,219 @@
+"""Whether a juror scores otherwise than it did: offsets from the other jurors, in two windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from reviewdesk.domain.columns import Columns
+from reviewdesk.domain.jurorfacts import Drift, Offset, Seats, Windows
+from reviewdesk.domain.standards import benjamini_hochberg
+from reviewdesk.domain.student import t_two_sided
+from reviewdesk.domain.verdict import SLACK
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+SETTLED = 10
+"""Offsets from which a window may serve CUSUM as what is usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How many values there are, their mean, and their squared distances from it."""
+
+    n: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @staticmethod
+    def of(values: Sequence[float] | Floats) -> Moments:
+        """Of finite values."""
+        given = np.asarray(values, dtype=np.float64)
+        if not len(given):
+            return Moments()
+        mean = float(given.mean())
+        return Moments(len(given), mean, float(((given - mean) ** 2).sum()))
+
+    def merge(self, other: Moments) -> Moments:
+        """Of both sets of values together."""
+        if not self.n or not other.n:
+            return self if self.n else other
+        n, step = self.n + other.n, other.mean - self.mean
+        return Moments(
+            n,
+            self.mean + step * other.n / n,
+            self.squares + other.squares + step * step * self.n * other.n / n,
+        )
+
+    @property
+    def sd(self) -> float | None:
+        """Sample standard deviation; ``None`` under two values."""
+        return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Welch:
+    """Welch's t, its degrees of freedom and the two-sided p."""
+
+    t: float
+    df: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """One juror's offsets ``[n]`` in file order, and the keys ``[n]`` of their verdicts."""
+
+    values: Floats
+    keys: Ints
+
+
+def welch(one: Moments, two: Moments) -> Welch | None:
+    """Welch's test of equal means: ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
+
+    ``None`` under two values in either, and where neither varies. Source: Welch 1947.
+    """
+    sd1, sd2 = one.sd, two.sd
+    if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
+        return None
+    part1, part2 = sd1**2 / one.n, sd2**2 / two.n
+    t = (two.mean - one.mean) / math.sqrt(part1 + part2)
+    df = (part1 + part2) ** 2 / (part1**2 / (one.n - 1) + part2**2 / (two.n - 1))
+    return Welch(t, df, t_two_sided(t, df))
+
+
+def cusum(z: Iterable[float], k: float = 0.5, h: float = 5.0) -> int | None:
+    """The first place where standardised values have left their usual level, or ``None``.
+
+    ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0, and either above ``h``
+    is the alarm. With k 0.5 and h 5 chance alone gives one in about 465 values. Source: Page 1954;
+    Montgomery, Introduction to Statistical Quality Control, on the tabular CUSUM.
+    """
+    up = down = 0.0
+    for place, value in enumerate(z):
+        up, down = max(0.0, up + value - k), max(0.0, down - value - k)
+        if max(up, down) > h + SLACK:
+            return place
+    return None
+
+
+def offsets(found: Columns) -> dict[str, Offsets]:
+    """Each juror's score less the mean of the others' on the same verdict, by its name.
+
+    Verdicts that fewer than two jurors scored give none.
+    """
+    there = ~np.isnan(found.scores) & (found.juror >= 0)
+    given = there.sum(axis=1)
+    total = np.where(there, found.scores, 0.0).sum(axis=1)
+    rows, seats = np.nonzero(there & (given >= 2)[:, None])
+    score = found.scores[rows, seats]
+    apart = score - (total[rows] - score) / (given[rows] - 1)
+    who = found.juror[rows, seats]
+    order = np.argsort(who, kind="stable")
+    apart, keys = apart[order], found.key[rows[order]]
+    ends = np.searchsorted(who[order], np.arange(len(found.names) + 1))
+    return {
+        name: Offsets(apart[ends[place] : ends[place + 1]], keys[ends[place] : ends[place + 1]])
+        for place, name in enumerate(found.names)
+        if ends[place] < ends[place + 1]
+    }
+
+
+def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seats]:
+    """Each juror's seats in a run, by its name; ``unparsed`` are keys and places of bad replies."""
+    count = len(found.names)
+    sat = found.juror >= 0
+    who, place = found.juror[sat], np.nonzero(sat)[1]
+    first = np.full(count, np.iinfo(np.int64).max)
+    np.minimum.at(first, who, place)
+    seated = np.bincount(who, minlength=count)
+    failed = np.bincount(found.juror[sat & found.failed], minlength=count)
+    bad = np.asarray([*unparsed], dtype=np.int64).reshape(-1, 2)
+    cast = sat & (found.votes >= 0)
+    votes = np.bincount(found.juror[cast], minlength=count)
+    passes = np.bincount(found.juror[cast & (found.votes == 1)], minlength=count)
+    row = np.searchsorted(found.key, bad[:, 0])
+    unread = np.bincount(found.juror[row, bad[:, 1]], minlength=count)
+    return {
+        name: Seats(*map(int, (first[j], seated[j], failed[j], unread[j], votes[j], passes[j])))
+        for j, name in enumerate(found.names)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A juror's offsets in the runs before this one, and in how many of them it scored."""
+
+    runs: int
+    moments: Moments
+
+
+def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> dict[str, Earlier]:
+    """The earlier runs of the same jurors together, read one after the other.
+
+    An offset is from the other jurors, so beside another panel it moves without any drift.
+    """
+    made: dict[str, Earlier] = {}
+    for run in found:
+        if set(run.names) != set(jurors):
+            continue
+        for name, one in offsets(run).items():
+            before = made.get(name, Earlier(0, Moments()))
+            made[name] = Earlier(before.runs + 1, before.moments.merge(Moments.of(one.values)))
+    return made
+
+
+def drifts(now: Mapping[str, Offsets], before: Mapping[str, Earlier]) -> dict[str, Offset]:
+    """Each juror's mean offset, and its drift with p adjusted over all jurors that have one.
+
+    This run is held against all earlier ones in which the juror scored two verdicts or more, else
+    the juror's second half of this run against its first.
+    """
+    made = {name: _drift(one, before.get(name)) for name, one in now.items()}
+    adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
+    return {
+        name: Offset(
+            mean=float(now[name].values.mean()),
+            n=len(now[name].values),
+            drift=replace(one, q=q) if one else None,
+        )
+        for (name, one), q in zip(made.items(), adjusted, strict=True)
+    }
+
+
+def _drift(found: Offsets, past: Earlier | None) -> Drift | None:
+    if past is not None and past.moments.n >= 2:
+        windows, runs, usual, later = Windows.EARLIER, past.runs, past.moments, found
+    else:
+        half = len(found.values) // 2
+        windows, runs, usual = Windows.HALVES, 0, Moments.of(found.values[:half])
+        later = Offsets(found.values[half:], found.keys[half:])
+    if not usual.n:
+        return None
+    after = Moments.of(later.values)
+    test = welch(usual, after)
+    return Drift(
+        windows=windows,
+        runs=runs,
+        before=usual.n,
+        after=after.n,
+        change=after.mean - usual.mean,
+        t=test.t if test else None,
+        df=test.df if test else None,
+        p=test.p if test else None,
+        alarm=_alarm(usual, later),
+    )
+
+
+def _alarm(usual: Moments, later: Offsets) -> int | None:
+    """The key of the verdict at which CUSUM, standardised by what is usual, leaves its limit."""
+    if usual.n < SETTLED or usual.sd is None or usual.sd <= SLACK:
+        return None
+    place = cusum(((later.values - usual.mean) / usual.sd).tolist())
+    return None if place is None else int(later.keys[place])

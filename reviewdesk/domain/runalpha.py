@@ -1,0 +1,48 @@
+"""How far the jurors of a run agree over all of its verdicts."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.alpha import (
+    ENOUGH,
+    AlphaState,
+    alpha_nominal,
+    alpha_ordinal,
+    interval_ci,
+)
+from reviewdesk.domain.columns import score_units, vote_units
+from reviewdesk.domain.measures import RunAlphas, RunMeasures, Undefined
+from reviewdesk.domain.packing import Packed
+
+
+def run_measures(found: Packed) -> RunMeasures:
+    """The alphas of a run and its disagreement ``W``, from its packed ballots."""
+    scores, votes = score_units(found), vote_units(found)
+    state = AlphaState.of(scores)
+    alpha, ordinal, nominal = state.alpha, alpha_ordinal(scores), alpha_nominal(votes)
+    interval = None if alpha is None else interval_ci(scores)
+    low, high = interval or (None, None)
+    reasons: dict[str, Undefined] = {}
+    if alpha is None:
+        reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _reason(state))
+    elif interval is None:
+        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), _no_interval(state))
+    if ordinal is None:
+        reasons["alpha_ordinal"] = _reason(state)
+    if nominal is None:
+        reasons["alpha_votes"] = _reason(AlphaState.of(votes))
+    return RunMeasures(
+        names=found.names,
+        quorums=found.quorums,
+        alphas=RunAlphas(alpha, low, high, nominal, ordinal, reasons),
+        mass=state.W if state.splits else None,
+    )
+
+
+def _reason(state: AlphaState) -> Undefined:
+    return Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
+
+
+def _no_interval(state: AlphaState) -> Undefined:
+    if state.units < ENOUGH:
+        return Undefined.FEW_UNITS
+    return Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT

@@ -1,0 +1,106 @@
+"""The small standard statistics: intervals of rates, kappa, weights from it, many tests at once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from reviewdesk.domain.correction import Z
+
+
+@dataclass(frozen=True, slots=True)
+class RateDifference:
+    """The difference of two rates with its interval; all ``None`` where a rate has no data."""
+
+    diff: float | None
+    low: float | None
+    high: float | None
+
+
+def wilson(k: float, n: float) -> tuple[float, float]:
+    """Wilson's 95% score interval of ``k`` of ``n``; no data leaves it open, (0, 1).
+
+    ``(p + z²/2n ± z·√(p(1-p)/n + z²/4n²)) / (1 + z²/n)``. Source: Wilson 1927.
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    p, step = k / n, Z * Z / n
+    centre = (p + step / 2) / (1 + step)
+    half = Z * math.sqrt(max(p * (1 - p), 0.0) / n + step / (4 * n)) / (1 + step)
+    # At 0 and at n of n the exact end is 0 or 1, and rounding must not pass it.
+    return (0.0 if k <= 0 else centre - half), (1.0 if k >= n else centre + half)
+
+
+def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifference:
+    """``k1/n1 - k2/n2`` with its 95% interval, undefined where either has no data.
+
+    The distances of both rates from their Wilson ends, combined by squares. Source: Newcombe 1998,
+    method 10.
+    """
+    if n1 <= 0 or n2 <= 0:
+        return RateDifference(None, None, None)
+    one, two = k1 / n1, k2 / n2
+    (low1, high1), (low2, high2) = wilson(k1, n1), wilson(k2, n2)
+    return RateDifference(
+        one - two,
+        one - two - math.hypot(one - low1, high2 - two),
+        one - two + math.hypot(high1 - one, two - low2),
+    )
+
+
+def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float | None:
+    """Cohen's ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
+
+    A row with a ``None`` is left out; undefined without rows, and where chance alone would agree
+    on every one (p_e = 1). Source: Cohen 1960.
+    """
+    rows = Counter(
+        (one, two)
+        for one, two in zip(human, juror, strict=True)
+        if one is not None and two is not None
+    )
+    return kappa_of(rows)
+
+
+def kappa_of(rows: Counter[tuple[Hashable, Hashable]]) -> float | None:
+    """Cohen's kappa of counted pairs, in whole numbers up to the last division."""
+    n = rows.total()
+    first: Counter[Hashable] = Counter()
+    second: Counter[Hashable] = Counter()
+    for (one, two), times in rows.items():
+        first[one] += times
+        second[two] += times
+    alike = sum(times for (one, two), times in rows.items() if one == two)
+    by_chance = sum(times * second[value] for value, times in first.items())
+    return (n * alike - by_chance) / (n * n - by_chance) if by_chance < n * n else None
+
+
+def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:
+    """Weights from kappas: clipped at 0 and brought to sum 1; equal where none is above 0.
+
+    A juror without a kappa has no weight, and the others share all of it.
+    """
+    clipped = [None if kappa is None else max(kappa, 0.0) for kappa in kappas]
+    known = [kappa for kappa in clipped if kappa is not None]
+    total = math.fsum(known)
+    if total <= 0:
+        return [None if kappa is None else 1 / len(known) for kappa in clipped]
+    return [None if kappa is None else kappa / total for kappa in clipped]
+
+
+def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
+    """Each p value adjusted to the false discovery rate among all m defined ones.
+
+    ``q_(i) = min over j >= i of p_(j)·m/j``, at most 1, in ascending order of p; ``None`` stays.
+    Source: Benjamini and Hochberg 1995.
+    """
+    order = sorted((value, place) for place, value in enumerate(p) if value is not None)
+    adjusted: list[float | None] = [None] * len(p)
+    least = 1.0
+    for rank in range(len(order), 0, -1):
+        value, place = order[rank - 1]
+        least = min(least, value * (len(order) / rank))
+        adjusted[place] = least
+    return adjusted

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from typing import TypeAlias
+
+import krippendorff
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.alpha import (
+    AlphaState,
+    alpha_interval,
+    alpha_nominal,
+    alpha_ordinal,
+    contributions,
+    interval_ci,
+    shares,
+)
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+NAN = float("nan")
+
+ALPHAS: dict[str, Callable[[Floats], float | None]] = {
+    "interval": alpha_interval,
+    "ordinal": alpha_ordinal,
+    "nominal": alpha_nominal,
+}
+
+
+def oracle(units: Floats, level: str) -> float | None:
+    """The package's alpha; it raises without variation and warns without pairs."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = float(krippendorff.alpha(units.T, level_of_measurement=level))  # type: ignore[arg-type]
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def units_of(
+    levels: int, jurors: st.SearchStrategy[int], most: int = 12
+) -> st.SearchStrategy[Floats]:
+    """Units of scores on a grid, where scores tie and ballots are missing."""
+    ballot = st.sampled_from([NAN, *(step / levels for step in range(levels + 1))])
+    return jurors.flatmap(
+        lambda k: st.lists(st.lists(ballot, min_size=k, max_size=k), max_size=most).map(
+            lambda rows: np.asarray(rows, dtype=np.float64).reshape(-1, k)
+        )
+    )
+
+
+UNITS = units_of(7, st.integers(1, 5))
+FOUR = units_of(1000, st.just(4))
+
+
+@pytest.mark.parametrize("level", ALPHAS)
+@given(UNITS)
+def test_alpha_is_the_package_s(level: str, units: Floats) -> None:
+    expected, found = oracle(units, level), ALPHAS[level](units)
+    assert (found is None) == (expected is None)
+    if expected is not None:
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", ALPHAS)
+def test_alpha_is_the_package_s_on_many_uneven_units(level: str) -> None:
+    random = np.random.default_rng(5)
+    truth = random.random((300, 1))
+    units = np.clip(truth + random.normal(0, 0.2, (300, 6)), 0, 1).round(2)
+    units[random.random(units.shape) < 0.4] = NAN
+    assert ALPHAS[level](units) == pytest.approx(oracle(units, level), abs=1e-9)
+
+
+def test_many_units_are_worked_on_in_blocks() -> None:
+    random = np.random.default_rng(7)
+    units = random.integers(0, 9, (20_001, 3)) / 8
+    units[random.random(units.shape) < 0.2] = NAN
+    assert alpha_interval(units) == pytest.approx(oracle(units, "interval"), abs=1e-9)
+    pairable = (~np.isnan(units)).sum(axis=1) >= 2
+    assert AlphaState.of(units).units == pairable.sum()
+
+
+def test_units_are_a_matrix() -> None:
+    with pytest.raises(ValueError, match="matrix"):
+        alpha_interval(np.asarray([0.5, 0.6]))
+
+
+@pytest.mark.parametrize("level", ALPHAS)
+def test_a_unit_of_one_ballot_changes_nothing(level: str) -> None:
+    pairs = [[0.1, 0.4], [0.9, 0.7], [0.5, 0.5]]
+    # Its value is far out, so it would show in the expected disagreement, and between the
+    # others in rank.
+    alone = [*pairs, [0.6, NAN], [NAN, 50.0], [NAN, NAN]]
+    assert ALPHAS[level](np.asarray(alone)) == ALPHAS[level](np.asarray(pairs))
+
+
+@pytest.mark.parametrize("alpha", ALPHAS.values(), ids=ALPHAS)
+@pytest.mark.parametrize(
+    "units",
+    [
+        [],
+        [[]],
+        [[0.5], [0.7]],
+        [[0.5, NAN], [NAN, 0.7]],
+        [[NAN, NAN]],
+        [[0.1, 0.1, 0.1], [0.1, 0.1, NAN]],
+        [[None, None], [0.3, 0.3]],
+    ],
+)
+def test_without_pairs_or_variation_there_is_none(
+    alpha: Callable[[Floats], float | None], units: list[list[float]]
+) -> None:
+    assert alpha(np.asarray(units, dtype=np.float64)) is None
+
+
+def test_one_split_unit_has_alpha_zero() -> None:
+    # Observed and expected disagreement are the same pair.
+    assert [alpha(np.asarray([[0.9, 0.2]])) for alpha in ALPHAS.values()] == [0, 0, 0]
+
+
+def test_an_infinite_ballot_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        alpha_interval([[0.5, math.inf], [0.5, 0.6]])
+
+
+def merged(parts: list[Floats]) -> AlphaState:
+    state = AlphaState()
+    for part in parts:
+        state = state.merge(AlphaState.of(part))
+    return state
+
+
+def assert_alike(one: AlphaState, other: AlphaState) -> None:
+    assert (one.units, one.N) == (other.units, other.N)
+    assert (one.mean, one.M2, one.W) == pytest.approx((other.mean, other.M2, other.W), abs=1e-9)
+    assert one.alpha == pytest.approx(other.alpha, abs=1e-9)
+
+
+@given(st.lists(FOUR, min_size=1, max_size=4))
+def test_parts_merge_to_the_whole_in_any_order(parts: list[Floats]) -> None:
+    whole = AlphaState.of(np.concatenate(parts))
+    for order in itertools.permutations(parts):
+        assert_alike(merged(list(order)), whole)
+
+
+@given(FOUR, FOUR, FOUR)
+def test_merging_is_associative_and_commutative(a: Floats, b: Floats, c: Floats) -> None:
+    one, two, three = map(AlphaState.of, (a, b, c))
+    assert_alike(one.merge(two), two.merge(one))
+    assert_alike(one.merge(two).merge(three), one.merge(two.merge(three)))
+    assert one.merge(AlphaState()) == one == AlphaState().merge(one)
+
+
+def test_the_state_is_its_five_numbers() -> None:
+    # Ballots 1, 3 | 2, 2, 5 (one alone is left out): mean 13/5, squared distances
+    # 2.56 + 0.16 + 0.36 + 0.36 + 5.76 = 9.2; within 2·2 + 3·3 = 13.
+    state = AlphaState.of([[1, 3, NAN], [2, 2, 5], [NAN, 9, NAN]])
+    assert (state.units, state.N) == (2, 5)
+    assert (state.mean, state.M2, state.W) == pytest.approx((2.6, 9.2, 13.0))
+    # Within 13 over 5 ballots, pooled variance 9.2 over 4.
+    assert state.alpha == pytest.approx(1 - 2.6 / 2.3)
+
+
+@given(UNITS)
+def test_contributions_sum_to_alpha(units: Floats) -> None:
+    alpha, found = alpha_interval(units), contributions(units)
+    assert (found is None) == (alpha is None)
+    if found is not None and alpha is not None:
+        assert found.alpha == alpha
+        assert float((found.contribution * found.weight).sum()) == pytest.approx(alpha, abs=1e-9)
+        assert float(found.weight.sum()) == pytest.approx(1)
+
+
+def test_shares_say_who_disagrees() -> None:
+    # m·s²: 2 · 0.02 = 0.04; 0; 3 · 0.04 = 0.12 (0.1, 0.3, 0.5 about 0.3).
+    found = shares([[0.4, 0.6, NAN], [0.5, 0.5, 0.5], [0.7, NAN, NAN], [0.1, 0.3, 0.5]])
+    assert found == pytest.approx([0.25, 0.0, NAN, 0.75], nan_ok=True)
+
+
+@given(UNITS)
+def test_shares_sum_to_one_or_are_undefined(units: Floats) -> None:
+    found = shares(units)
+    assert found.shape == (len(units),)
+    alone = (~np.isnan(units)).sum(axis=1) < 2
+    assert np.isnan(found[alone]).all()
+    if not np.isnan(found).all():
+        assert not np.isnan(found[~alone]).any()
+        assert float(np.nansum(found)) == pytest.approx(1)
+    else:
+        spread = [row[~np.isnan(row)] for row in units[~alone]]
+        assert all(np.ptp(row) == 0 for row in spread)
+
+
+def jackknifed(units: Floats, quantile: float) -> tuple[float, float]:
+    """The same interval the long way: alpha again without each unit."""
+    n = len(units)
+    whole = oracle(units, "interval")
+    assert whole is not None
+    logs = []
+    for unit in range(n):
+        without = oracle(np.delete(units, unit, axis=0), "interval")
+        assert without is not None
+        logs.append(math.log(1 - without))
+    mean = math.fsum(logs) / n
+    error = math.sqrt((n - 1) / n * math.fsum((value - mean) ** 2 for value in logs))
+    ends = [1 - math.exp(math.log(1 - whole) + sign * quantile * error) for sign in (1, -1)]
+    return ends[0], ends[1]
+
+
+def noisy(n: int) -> Floats:
+    random = np.random.default_rng(n)
+    units = random.random((n, 1)) + random.normal(0, 0.15, (n, 4))
+    units[random.random(units.shape) < 0.15] = NAN
+    # Two ballots are always there, so that every unit is pairable.
+    units[:, :2] = np.where(np.isnan(units[:, :2]), 0.5, units[:, :2])
+    return units
+
+
+def test_the_interval_is_the_jackknife_s() -> None:
+    # t(0.975, 11) = 2.200985160082949 and t(0.95, 11) = 1.795884818704043, of published tables.
+    units = noisy(12)
+    low, high = jackknifed(units, 2.200985160082949)
+    assert interval_ci(units) == pytest.approx((low, high), abs=1e-9)
+    assert interval_ci(units, 0.9) == pytest.approx(jackknifed(units, 1.795884818704043), abs=1e-9)
+
+
+def test_an_interval_wants_ten_pairable_units() -> None:
+    alone = [[NAN, 0.5, NAN, NAN]] * 5
+    assert interval_ci(np.concatenate([noisy(9), alone])) is None
+    found = interval_ci(np.concatenate([noisy(10), alone]))
+    assert found == interval_ci(noisy(10))
+    assert found is not None
+
+
+def test_agreement_to_the_last_unit_has_no_interval() -> None:
+    every = [[step / 10, step / 10, step / 10] for step in range(12)]
+    assert interval_ci(every) is None
+    # Without the one that splits, alpha is 1 and its logarithm undefined.
+    assert interval_ci([*every, [0.2, 0.3, 0.1]]) is None
+    # Without the one that stands out, nothing varies.
+    assert interval_ci([[0.5, 0.5]] * 12 + [[0.5, 0.6]]) is None

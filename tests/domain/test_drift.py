@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.columns import Columns, columns
+from reviewdesk.domain.drift import (
+    Moments,
+    Offsets,
+    cusum,
+    drifts,
+    earlier,
+    offsets,
+    seats,
+    welch,
+)
+from reviewdesk.domain.jurorfacts import Windows
+from tests.domain.bodies import body, juror, panel, read
+
+VALUES = st.lists(st.integers(-50, 50).map(lambda step: step / 50), max_size=30)
+
+
+def laid_out(*bodies: dict[str, object]) -> Columns:
+    """The bodies as columns, with keys 100, 101, ..."""
+    verdicts = [read(one, threshold=0.5) for one in bodies]
+    return columns((100 + i, verdict, assess(verdict)) for i, verdict in enumerate(verdicts))
+
+
+def of(values: list[float]) -> Offsets:
+    return Offsets(np.asarray(values), np.arange(len(values), dtype=np.int64))
+
+
+def test_an_offset_is_from_the_others_alone() -> None:
+    # j0: .9 - (.5 + .1)/2 = .6, then .4 - .6 = -.2 (j2 timed out), and alone on the third.
+    found = offsets(laid_out(panel(0.9, 0.5, 0.1), panel(0.4, 0.6, None), panel(0.3, None, None)))
+    assert found["j0"].values == pytest.approx([0.6, -0.2])
+    assert found["j0"].keys.tolist() == [100, 101]
+    # j1: .5 - (.9 + .1)/2 = 0, .6 - .4 = .2; j2: .1 - .7.
+    assert found["j1"].values == pytest.approx([0.0, 0.2])
+    assert found["j2"].values == pytest.approx([-0.6])
+
+
+def test_a_juror_is_followed_to_whatever_seat() -> None:
+    found = offsets(
+        laid_out(
+            body(juror("a", 0.9), juror("b", 0.4)),
+            body(juror("b", 0.2), juror("a", 0.3), juror("a", 0.9)),
+        )
+    )
+    # The second a of the second panel is a#2: .9 - (.2 + .3)/2; a itself .3 - (.2 + .9)/2.
+    assert found["a"].values == pytest.approx([0.5, -0.25])
+    assert found["b"].values == pytest.approx([-0.5, -0.4])
+    assert found["a#2"].values == pytest.approx([0.65])
+
+
+def test_nobody_beside_the_juror_gives_no_offset() -> None:
+    assert offsets(laid_out(panel(0.9), panel(0.4, None))) == {}
+    assert offsets(laid_out()) == {}
+
+
+def test_seats_and_failures_are_counted_over_the_whole_run() -> None:
+    found = seats(
+        laid_out(
+            body(juror("a", 0.9), juror("b", status="parse_fail")),
+            body(juror("b", status="timeout"), juror("a", status="abstained")),
+            body(juror("c"), juror("b", status="parse_fail")),
+        ),
+        [(100, 1), (102, 1)],
+    )
+    a, b, c = found["a"], found["b"], found["c"]
+    assert (a.first, a.seats, a.failed, a.parse_failed) == (0, 2, 0, 0)
+    assert (b.first, b.seats, b.failed, b.parse_failed) == (0, 3, 3, 2)
+    # Without an answer or an error a juror abstained.
+    assert (c.first, c.seats, c.failed, c.parse_failed) == (0, 1, 0, 0)
+
+
+@given(VALUES, VALUES)
+def test_moments_merge_to_those_of_the_whole(one: list[float], two: list[float]) -> None:
+    merged, whole = Moments.of(one).merge(Moments.of(two)), Moments.of([*one, *two])
+    assert merged.n == whole.n
+    assert (merged.mean, merged.squares) == pytest.approx((whole.mean, whole.squares), abs=1e-12)
+
+
+def test_welch_by_hand() -> None:
+    # Means 2 and 6, variances 1 and 4, three and four values (4, 6, 6, 8 has 8/3).
+    found = welch(Moments.of([1, 2, 3]), Moments.of([4, 6, 6, 8]))
+    assert found is not None
+    parts = 1 / 3, (8 / 3) / 4
+    assert found.t == pytest.approx(4 / math.sqrt(sum(parts)))
+    # (1/3 + 2/3)² / ((1/3)²/2 + (2/3)²/3) = 1 / (1/18 + 4/27) = 54/11.
+    assert found.df == pytest.approx(54 / 11)
+    # Tables: t of 4 and 5 degrees pass .02 at 3.747 and 3.365, and .01 at 4.604 and 4.032.
+    assert 0.01 < found.p < 0.02
+
+
+@pytest.mark.parametrize(("one", "two"), [([1.0], [1.0, 2.0]), ([], []), ([1.0] * 3, [2.0] * 3)])
+def test_welch_needs_two_values_and_some_variation(one: list[float], two: list[float]) -> None:
+    assert welch(Moments.of(one), Moments.of(two)) is None
+
+
+def test_cusum_by_hand() -> None:
+    # Up: 1.5, 3.5, 4.9, 6.6 after -.1 brought it back to 0.
+    assert cusum([0.2, -0.1, 2.0, 2.5, 1.9, 2.2, 0.1]) == 5
+    # 1, 2, 3, 4, 5 is at the limit, not above it; downwards the same.
+    assert cusum([1.5] * 5) is None
+    assert cusum([1.5] * 6) == 5
+    assert cusum([-1.5] * 6) == 5
+    # Every step stays within the allowance.
+    assert cusum([0.5, -0.5] * 1000) is None
+    # A tenth over the allowance, fifty times, is 5 but for rounding.
+    assert cusum([0.6] * 50) is None
+    assert cusum([0.6] * 51) == 50
+    assert cusum([]) is None
+
+
+@given(st.lists(st.floats(-4, 4), max_size=40))
+def test_cusum_does_not_look_ahead(z: list[float]) -> None:
+    found = cusum(z)
+    if found is not None:
+        assert cusum(z[: found + 1]) == found
+        assert cusum(z[:found]) is None
+        assert cusum([-value for value in z]) == found
+
+
+EVEN = [0.1, -0.1] * 10
+
+
+def test_without_earlier_runs_the_halves_are_compared() -> None:
+    found = drifts({"a": of([*EVEN, *(value + 0.4 for value in EVEN)])}, {})["a"]
+    # The first mean is 0, the second 0.4; together 0.2.
+    assert found.mean == pytest.approx(0.2)
+    assert found.n == 40
+    drift = found.drift
+    assert drift is not None
+    assert (drift.windows, drift.runs, drift.before, drift.after) == (Windows.HALVES, 0, 20, 20)
+    assert drift.change == pytest.approx(0.4)
+    assert drift.q == drift.p
+    assert drift.p is not None
+    assert drift.p < 1e-9
+    # Standardised by 0.1026 each step is 4.87 or 2.92, less 0.5: 4.37 and then 6.8. The first
+    # window has 20 verdicts, so the alarm is at the one with key 21.
+    assert drift.alarm == 21
+
+
+def test_earlier_runs_come_first() -> None:
+    past = earlier(
+        [
+            laid_out(panel(0.6, 0.5), panel(0.4, 0.5)),
+            laid_out(body(juror("b", 0.5), juror("c", 0.4))),
+            laid_out(panel(0.8, 0.5)),
+        ],
+        ("j1", "j0"),
+    )
+    # The panel of b and c is another one: beside it an offset would be another offset.
+    assert "b" not in past
+    assert past["j0"].runs == 2
+    # Offsets .1, -.1 and .3.
+    assert past["j0"].moments.n == 3
+    assert past["j0"].moments.mean == pytest.approx(0.1)
+    found = drifts({"j0": of([0.5, 0.7]), "new": of([0.1, 0.3, 0.2, 0.2])}, past)
+    drift, new = found["j0"].drift, found["new"].drift
+    assert drift is not None
+    assert new is not None
+    assert (drift.windows, drift.runs, drift.before, drift.after) == (Windows.EARLIER, 2, 3, 2)
+    assert drift.change == pytest.approx(0.5)
+    assert (new.windows, new.before, new.after) == (Windows.HALVES, 2, 2)
+    # Two p values, adjusted together: the smaller is doubled, if the other allows.
+    assert drift.p is not None
+    assert new.p is not None
+    assert drift.q == pytest.approx(min(2 * drift.p, new.p) if drift.p < new.p else drift.p)
+    # Three offsets settle nothing for CUSUM.
+    assert drift.alarm is None
+
+
+def test_one_verdict_is_no_window() -> None:
+    found = drifts({"a": of([0.2])}, {})["a"]
+    assert (found.mean, found.n, found.drift) == (0.2, 1, None)
+
+
+def test_a_juror_that_never_varies_has_no_test() -> None:
+    drift = drifts({"a": of([0.1] * 20 + [0.3] * 20)}, {})["a"].drift
+    assert drift is not None
+    assert drift.change == pytest.approx(0.2)
+    assert (drift.t, drift.p, drift.q, drift.alarm) == (None, None, None, None)

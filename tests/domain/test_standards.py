@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.correction import Z
+from reviewdesk.domain.standards import (
+    benjamini_hochberg,
+    cohen_kappa,
+    kappa_weights,
+    rate_difference,
+    wilson,
+)
+
+COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+VOTES = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
+
+
+@given(COUNTS)
+def test_wilson_s_ends_are_where_the_score_test_just_holds(counts: tuple[int, int]) -> None:
+    # An inner end e solves (p - e)² = z²·e(1 - e)/n.
+    k, n = counts
+    low, high = wilson(k, n)
+    assert 0 <= low <= k / n <= high <= 1
+    for end in (low, high):
+        if 0 < end < 1:
+            assert (k / n - end) ** 2 == pytest.approx(Z * Z * end * (1 - end) / n, abs=1e-12)
+
+
+@given(COUNTS)
+def test_wilson_is_the_same_seen_from_the_failures(counts: tuple[int, int]) -> None:
+    k, n = counts
+    low, high = wilson(k, n)
+    assert wilson(n - k, n) == pytest.approx((1 - high, 1 - low))
+
+
+def test_no_data_leaves_the_rate_open() -> None:
+    assert wilson(0, 0) == (0, 1)
+    assert wilson(0, 5)[0] == 0.0
+    assert wilson(5, 5)[1] == 1.0
+
+
+def test_newcombe_s_own_example() -> None:
+    # Newcombe 1998, table II, method 10, 56/70 - 48/80: 0.0524 to 0.3339.
+    found = rate_difference(56, 70, 48, 80)
+    assert (found.diff, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+@given(COUNTS, COUNTS)
+def test_the_difference_turned_around(one: tuple[int, int], two: tuple[int, int]) -> None:
+    found, turned = rate_difference(*one, *two), rate_difference(*two, *one)
+    assert found.low is not None
+    assert found.diff is not None
+    assert found.high is not None
+    assert -1 - 1e-12 <= found.low <= found.diff <= found.high <= 1 + 1e-12
+    assert turned.diff == pytest.approx(-found.diff)
+    assert turned.low == pytest.approx(-found.high)
+    assert turned.high == pytest.approx(-found.low)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 1, 2), (1, 2, 0, 0), (0, 0, 0, 0)])
+def test_a_rate_without_data_has_no_difference(counts: tuple[int, int, int, int]) -> None:
+    found = rate_difference(*counts)
+    assert (found.diff, found.low, found.high) == (None, None, None)
+
+
+@given(VOTES)
+def test_kappa_by_its_definition(votes: list[tuple[bool, bool]]) -> None:
+    human, juror = [a for a, _ in votes], [b for _, b in votes]
+    found, n = cohen_kappa(human, juror), len(votes)
+    if not n:
+        assert found is None
+        return
+    alike = Fraction(sum(a == b for a, b in votes), n)
+    passes = Fraction(sum(human), n), Fraction(sum(juror), n)
+    chance = passes[0] * passes[1] + (1 - passes[0]) * (1 - passes[1])
+    if chance == 1:
+        assert found is None
+    else:
+        assert found == pytest.approx(float((alike - chance) / (1 - chance)))
+
+
+def test_kappa_takes_any_words_and_skips_who_said_nothing() -> None:
+    # a a b against a b a: alike 1/3, by chance (2·2 + 1·1)/9 = 5/9; (1/3 - 5/9) / (4/9) = -1/2.
+    assert cohen_kappa(["a", "a", "b", None], ["a", "b", "a", "a"]) == pytest.approx(-0.5)
+    assert cohen_kappa([None], [True]) is None
+
+
+def test_weights_are_clipped_and_sum_to_one() -> None:
+    assert kappa_weights([0.6, 0.2, -0.1]) == pytest.approx([0.75, 0.25, 0.0])
+    assert kappa_weights([0.6, None, 0.2]) == pytest.approx([0.75, None, 0.25])
+    assert kappa_weights([-1.0, 0.0]) == [0.5, 0.5]
+    assert kappa_weights([None]) == [None]
+
+
+def test_benjamini_and_hochberg_by_hand() -> None:
+    # Of 4: .005·4/1 = .02, .01·4/2 = .02, .03·4/3 = .04, .9·4/4 = .9; in the order asked.
+    found = benjamini_hochberg([0.03, 0.005, None, 0.9, 0.01])
+    assert found == pytest.approx([0.04, 0.02, None, 0.9, 0.02])
+    # .04·2/1 = .08 is over .05·2/2 = .05, which carries down.
+    assert benjamini_hochberg([0.04, 0.05]) == pytest.approx([0.05, 0.05])
+    assert benjamini_hochberg([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_adjusted_values_keep_the_order_and_never_shrink(p: list[float]) -> None:
+    q = [value for value in benjamini_hochberg(p) if value is not None]
+    assert len(q) == len(p)
+    assert all(raw <= adjusted <= 1 for raw, adjusted in zip(p, q, strict=True))
+    ranked = [adjusted for _, adjusted in sorted(zip(p, q, strict=True))]
+    assert all(one <= two or math.isclose(one, two) for one, two in itertools.pairwise(ranked))
