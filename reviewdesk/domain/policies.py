@@ -1,0 +1,231 @@
+"""Other rules that a panel could have been held to, and what came of each.
+
+``flipped`` are verdicts that were a pass and become a fail, or the reverse, against the decision as
+it stands (the report's own, else ours); ``changed`` all whose decision differs in any way;
+``inconclusive`` those that the policy decides neither way, of which ``undecided`` lack what it
+needs: a threshold, a quorum, a score or a vote. ``pass_rate`` is passes / (passes + fails).
+
+``accuracy``, ``brier`` and ``ece`` are those of the ``n_labelled`` verdicts with a pass or fail
+label that the policy decides, weighted as the headline of the calibration page is. The confidence
+is the policy's value for a pass and one less it for a fail: of a majority 1 for either, of votes
+that agree the mean of the scores, and so of a quorum, which has no value of its own. Where a
+verdict that such a rule decides has no score, all of its verdicts take the share of votes for the
+decision. No policy here reads labels: panels that give nothing else stay undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import TypeVar
+
+from reviewdesk.domain.records import Design
+from reviewdesk.domain.verdict import Decision, Rounding, Strategy
+
+T = TypeVar("T")
+
+STRATEGIES = (
+    Strategy.QUORUM,
+    Strategy.MAJORITY,
+    Strategy.UNANIMOUS,
+    Strategy.WEIGHTED_AVERAGE,
+    Strategy.MEAN,
+    Strategy.MEDIAN,
+    Strategy.HIGHEST,
+    Strategy.LOWEST,
+    Strategy.TRIMMED_MEAN,
+)
+FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
+QUORUMS: tuple[float | str, ...] = (0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0)
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
+MOST_LEFT_OUT = 40
+"""How many jurors a whole table leaves out, each in turn."""
+
+
+class Group(StrEnum):
+    """What a policy changes, in the order of the table."""
+
+    STANDING = "as it stands"
+    RULES = "rules"
+    TRIMS = "trims"
+    QUORUMS = "quorums"
+    THRESHOLDS = "thresholds"
+    JURORS = "jurors left out"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The rule of a run with some of it changed; ``None`` leaves it as each verdict has it.
+
+    A changed ``threshold`` moves the jurors' own pass line too: whoever gave a score votes by it,
+    except where the vote was withheld with ``pass: null``; a vote without a score stays. A
+    ``dropped`` juror is taken out of the panel, neither seated nor counted.
+    """
+
+    strategy: Strategy | None = None
+    fraction: float | None = None
+    rounding: Rounding | None = None
+    quorum: float | str | None = None
+    threshold: float | None = None
+    dropped: str | None = None
+
+    @property
+    def group(self) -> Group:
+        """What it changes; of several changes the last of the table's order."""
+        if self.dropped is not None:
+            return Group.JURORS
+        if self.threshold is not None:
+            return Group.THRESHOLDS
+        if self.quorum is not None:
+            return Group.QUORUMS
+        if self.fraction is not None or self.rounding is not None:
+            return Group.TRIMS
+        return Group.RULES if self.strategy is not None else Group.STANDING
+
+    @property
+    def name(self) -> str:
+        """The policy in words; only a juror's name in it comes from outside."""
+        words = [] if self.strategy is None else [self.strategy.value]
+        if self.fraction is not None:
+            words.append(f"{100 * self.fraction:.6g}%")
+        words += [] if self.rounding is None else [self.rounding.value]
+        words += [] if self.quorum is None else [written(self.quorum)]
+        parts = [" ".join(words)] if words else []
+        parts += [] if self.threshold is None else [f"threshold {self.threshold:g}"]
+        parts += [] if self.dropped is None else [f"without {self.dropped}"]
+        return ", ".join(parts) or Group.STANDING.value
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one policy over a run, by the definitions of this module.
+
+    ``own`` marks the policy that the run itself names. Without a decided verdict ``pass_rate`` is
+    ``None``, and without a label that makes a row ``accuracy``, ``brier`` and ``ece``.
+    """
+
+    variant: Variant
+    flipped: int
+    changed: int
+    decided: int
+    inconclusive: int
+    undecided: int
+    pass_rate: float | None
+    n_labelled: int
+    accuracy: float | None
+    brier: float | None
+    ece: float | None
+    confidence: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The policies of one run beside the run as it stands; ``design`` is that of its labels.
+
+    ``jurors`` counts those who could be left out, of whom a whole table takes the most active.
+    """
+
+    verdicts: int
+    design: Design
+    standing: Result
+    rows: tuple[Result, ...]
+    jurors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one policy makes of one panel; ``None`` is neither."""
+
+    variant: Variant
+    value: float | None
+    decision: Decision | None
+
+
+def departures(found: Table) -> str:
+    """Whether the run itself departs from its rule as it is read here; empty where it does not."""
+    own = [row for row in found.rows if row.own and row.variant.dropped is None]
+    most = max((row.changed for row in own), default=0)
+    if not most:
+        return ""
+    return (
+        f"{most:,} of the run's decisions are not what its own rule gives as it is read here (a "
+        "quorum of the seats, from the stored ballots); the rows of other rules count them too."
+    )
+
+
+def written(quorum: float | str) -> str:
+    """A quorum as people write it."""
+    return quorum if isinstance(quorum, str) else f"{quorum:g}"
+
+
+def rules() -> tuple[Variant, ...]:
+    """Every strategy, with the run's own trim and quorum."""
+    return tuple(map(Variant, STRATEGIES))
+
+
+def trims() -> tuple[Variant, ...]:
+    """Trimmed means by fraction and rounding."""
+    return tuple(
+        Variant(Strategy.TRIMMED_MEAN, fraction, rounding)
+        for fraction, rounding in product(FRACTIONS, Rounding)
+    )
+
+
+def quorums() -> tuple[Variant, ...]:
+    """Quorums from half to all."""
+    return tuple(Variant(Strategy.QUORUM, quorum=quorum) for quorum in QUORUMS)
+
+
+def thresholds() -> tuple[Variant, ...]:
+    """Thresholds, under the run's own rule."""
+    return tuple(Variant(threshold=threshold) for threshold in THRESHOLDS)
+
+
+def left_out(names: Iterable[str]) -> tuple[Variant, ...]:
+    """Each juror left out in turn, under the run's own rule."""
+    return tuple(Variant(dropped=name) for name in names)
+
+
+def whole(names: Iterable[str]) -> tuple[Variant, ...]:
+    """The whole table over the jurors of these names."""
+    return (*rules(), *trims(), *quorums(), *thresholds(), *left_out(names))
+
+
+def combined(
+    strategies: Sequence[Strategy],
+    fractions: Sequence[float],
+    roundings: Sequence[Rounding],
+    quorums_: Sequence[float | str],
+    thresholds_: Sequence[float],
+    dropped: Sequence[str],
+) -> tuple[Variant, ...]:
+    """Every combination of what is given, each once.
+
+    A trim is of the trimmed mean alone and a quorum of the quorum; given without a strategy, each
+    asks for its own.
+    """
+    asked: list[Strategy | None] = [*strategies]
+    if not asked:
+        asked += [Strategy.TRIMMED_MEAN] if fractions or roundings else []
+        asked += [Strategy.QUORUM] if quorums_ else []
+    ruled: list[Variant] = []
+    for strategy in asked or [None]:
+        if strategy is Strategy.TRIMMED_MEAN:
+            cuts = product(_or_none(fractions), _or_none(roundings))
+            ruled += [Variant(strategy, fraction, rounding) for fraction, rounding in cuts]
+        elif strategy is Strategy.QUORUM:
+            ruled += [Variant(strategy, quorum=quorum) for quorum in _or_none(quorums_)]
+        else:
+            ruled.append(Variant(strategy))
+    found = (
+        Variant(one.strategy, one.fraction, one.rounding, one.quorum, threshold, name)
+        for one, threshold, name in product(ruled, _or_none(thresholds_), _or_none(dropped))
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _or_none(given: Sequence[T]) -> Sequence[T | None]:
+    return given or (None,)

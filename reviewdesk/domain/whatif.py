@@ -1,0 +1,169 @@
+"""What other rules would have decided over a whole run, and how right they would have been.
+
+The figures are defined in ``domain/policies.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reviewdesk.domain import calibration
+from reviewdesk.domain.bulk import Decided, Panels
+from reviewdesk.domain.calibration import Rows
+from reviewdesk.domain.columns import (
+    DECISIONS,
+    ROUNDINGS,
+    STRATEGIES,
+    Bools,
+    Columns,
+    Floats,
+    Ints,
+    Small,
+)
+from reviewdesk.domain.policies import MOST_LEFT_OUT, Result, Variant
+from reviewdesk.domain.records import Design, Metrics, Truth
+from reviewdesk.domain.sampling import weigh
+from reviewdesk.domain.summary import Labelled, RunFigures
+from reviewdesk.domain.verdict import SLACK, Decision
+
+_PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
+SUPPORT, VOTE_SHARE = "support", "vote_share"
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """The k verdicts with a pass or fail label that weighs: their rows, truth and weight, ``[k]``.
+
+    In a weighted design a label weighs what it stands for in the draw, else 1.
+    """
+
+    row: Ints
+    good: Bools
+    weight: Floats
+    design: Design
+
+
+def truths(columns: Columns, labelled: Sequence[Labelled], figures: RunFigures) -> Truths:
+    """The labels of a run, weighted as the headline of its calibration page is."""
+    weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
+    drawn = weighing.design is Design.WEIGHTED
+    places = {key: row for row, key in enumerate(columns.key.tolist())}
+    kept = [
+        (places[verdict.key], verdict.place.truth is Truth.PASS, weight if drawn else 1.0)
+        for verdict, weight in zip(labelled, weighing.weights, strict=True)
+        if verdict.place.truth in {Truth.PASS, Truth.FAIL} and (weight or not drawn)
+    ]
+    return Truths(
+        row=np.array([row for row, _, _ in kept], np.int64),
+        good=np.array([good for _, good, _ in kept], np.bool_),
+        weight=np.array([weight for _, _, weight in kept], np.float64),
+        design=weighing.design,
+    )
+
+
+def standing(columns: Columns, headline: Metrics, confidence: str) -> Result:
+    """The run as it stands, with the figures that its calibration page leads with."""
+    decided, passes = _decided(columns.decision), int((columns.decision == _PASS).sum())
+    return Result(
+        variant=Variant(),
+        flipped=0,
+        changed=0,
+        decided=int(decided.sum()),
+        inconclusive=int((~decided).sum()),
+        undecided=int((columns.decision < 0).sum()),
+        pass_rate=passes / int(decided.sum()) if decided.any() else None,
+        n_labelled=headline.n,
+        accuracy=headline.accuracy,
+        brier=headline.brier,
+        ece=headline.ece if headline.n else None,
+        confidence=confidence,
+        own=True,
+    )
+
+
+def results(columns: Columns, variants: Iterable[Variant], labels: Truths) -> tuple[Result, ...]:
+    """Hold every verdict to each variant and count what becomes of it."""
+    panels = Panels(columns)
+    found, last = [], (Variant(), panels)
+    for variant in variants:
+        # Policies that change the same of the ballots stand together; one of them is kept.
+        ballots = Variant(threshold=variant.threshold, dropped=variant.dropped)
+        if ballots != last[0]:
+            last = ballots, panels.under(ballots)
+        found.append(_result(columns, last[1], variant, labels))
+    return tuple(found)
+
+
+def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) -> Result:
+    made, before = panels.decide(variant), columns.decision
+    now, then = _decided(made.decision), _decided(before)
+    decided = int(now.sum())
+    confidence, source = _confidence(panels, made, now)
+    rows = _rows(made, now, confidence, labels)
+    return Result(
+        variant=variant,
+        flipped=int((now & then & (made.decision != before)).sum()),
+        changed=int((made.decision != before).sum()),
+        decided=decided,
+        inconclusive=len(columns) - decided,
+        undecided=int((made.decision < 0).sum()),
+        pass_rate=int((made.decision == _PASS).sum()) / decided if decided else None,
+        n_labelled=len(rows.correct),
+        accuracy=calibration.accuracy(rows),
+        brier=calibration.brier(rows),
+        ece=calibration.ece(rows) if len(rows.correct) else None,
+        confidence=source,
+        own=is_own(columns, variant),
+    )
+
+
+def _decided(decision: Small) -> Bools:
+    found: Bools = (decision == _PASS) | (decision == _FAIL)
+    return found
+
+
+def _confidence(panels: Panels, made: Decided, decided: Bools) -> tuple[Floats, str]:
+    """How sure each decision is, by one mapping for all verdicts that the policy decides."""
+    sure, source = made.value, SUPPORT
+    if np.isnan(made.value[decided]).any():
+        source, cast = VOTE_SHARE, panels.answered
+        sure = np.divide(panels.passes, cast, out=np.full(len(cast), np.nan), where=cast > 0)
+    return np.where(made.decision == _PASS, sure, 1 - sure), source
+
+
+def _rows(made: Decided, decided: Bools, confidence: Floats, labels: Truths) -> Rows:
+    """The labelled verdicts that the policy decides."""
+    kept = decided[labels.row] & ~np.isnan(confidence[labels.row])
+    row = labels.row[kept]
+    passed = made.decision[row] == _PASS
+    return Rows(confidence[row], passed == labels.good[kept], labels.weight[kept], passed)
+
+
+def is_own(columns: Columns, variant: Variant) -> bool:
+    """Whether a variant names, for every verdict, what the run itself has."""
+    if not len(columns) or variant.dropped is not None or variant == Variant():
+        return False
+    same: list[Bools] = []
+    if variant.strategy is not None:
+        same.append(columns.strategy == STRATEGIES.index(variant.strategy))
+    if variant.fraction is not None:
+        same.append(np.abs(columns.fraction - variant.fraction) < SLACK)
+    if variant.rounding is not None:
+        same.append(columns.rounding == ROUNDINGS.index(variant.rounding))
+    if variant.quorum is not None:
+        # The column after the last stands for the -1 of verdicts without a quorum.
+        known = [quorum == variant.quorum for quorum in columns.quorums]
+        same.append(np.array([*known, False])[columns.quorum])
+    if variant.threshold is not None:
+        same.append(np.abs(columns.threshold - variant.threshold) < SLACK)
+    return all(bool(one.all()) for one in same)
+
+
+def busiest(columns: Columns) -> tuple[str, ...]:
+    """The jurors that sit most often, at most ``MOST_LEFT_OUT``, in the order of the columns."""
+    seats = np.bincount(columns.juror[columns.juror >= 0], minlength=len(columns.names))
+    most = np.argsort(-seats, kind="stable")[:MOST_LEFT_OUT]
+    return tuple(columns.names[i] for i in sorted(most.tolist()))

@@ -1,0 +1,188 @@
+"""Many panels at once decide what each of them decides alone, to the last bit."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.bulk import Panels, exact_sums
+from reviewdesk.domain.columns import DECISIONS, columns, seat_names
+from reviewdesk.domain.panel import decision_by, score_by
+from reviewdesk.domain.policies import STRATEGIES, Variant
+from reviewdesk.domain.verdict import Decision, Rounding, Strategy
+from tests.domain.bodies import GRID, UNIT, bodies, body, juror, maybe, panel, read
+
+QUORUMS = [0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0, 0.001, "1/7"]
+EVERY = [None, *Strategy]
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> dict[str, Any]:
+    """A body whose scores are of the grid or any at all, and whose jurors may share an id."""
+    value = draw(bodies())
+    for seat in value["jurors"]:
+        if draw(st.integers(0, 5)) == 0:
+            seat["id"] = draw(st.sampled_from(["j0", "j1", "twin"]))
+        if "score" in seat and draw(st.booleans()):
+            seat["score"] = draw(UNIT)
+    return value
+
+
+@st.composite
+def variants(draw: st.DrawFn) -> Variant:
+    strategy = draw(st.sampled_from(EVERY))
+    return Variant(
+        strategy=strategy,
+        fraction=draw(maybe(st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.4, 0.49]))),
+        rounding=draw(maybe(st.sampled_from(list(Rounding)))),
+        # Without a rule of its own a quorum changes nothing: each verdict keeps its rule.
+        quorum=draw(maybe(st.sampled_from(QUORUMS))) if strategy else None,
+        threshold=draw(maybe(GRID)),
+        dropped=draw(maybe(st.sampled_from(["j0", "j1", "j0#2", "twin", "twin#2"]))),
+    )
+
+
+def alone(value: dict[str, Any], variant: Variant) -> tuple[float | None, Decision | None]:
+    """One panel under a variant: its report rewritten by hand, then read and assessed.
+
+    Of what labels decide nothing is said: no policy here reads them.
+    """
+    value = copy.deepcopy(value)
+    for key in ("decision", "score"):
+        value.pop(key, None)
+    trim = value.get("trim") or {}
+    stated = {"fraction": variant.fraction, "rounding": variant.rounding}
+    value["trim"] = trim | {key: given for key, given in stated.items() if given is not None}
+    for key in ("strategy", "quorum", "threshold"):
+        if (given := getattr(variant, key)) is not None:
+            value[key] = given
+    if variant.threshold is not None:
+        for seat in value["jurors"]:
+            if seat.get("score") is not None and seat.get("pass") is not None:
+                del seat["pass"]
+    names = seat_names([seat["id"] for seat in value["jurors"]])
+    kept = zip(names, value["jurors"], strict=True)
+    value["jurors"] = [seat for name, seat in kept if name != variant.dropped]
+    made = assess(read(value))
+    used = made.rule.used
+    return score_by(used, made.values), decision_by(used, made.decisions, made.votes)
+
+
+def together(values: list[dict[str, Any]], variant: Variant) -> list[tuple[float | None, Any]]:
+    read_ = [(key, verdict, assess(verdict)) for key, verdict in enumerate(map(read, values))]
+    panels = Panels(columns(read_)).under(variant)
+    made = panels.decide(variant)
+    return [
+        (
+            None if math.isnan(value) else value,
+            None if code < 0 else DECISIONS[code],
+        )
+        for value, code in zip(made.value.tolist(), made.decision.tolist(), strict=True)
+    ]
+
+
+@given(st.lists(mixed(), max_size=5), variants())
+def test_a_run_is_decided_as_its_verdicts_are(
+    values: list[dict[str, Any]], variant: Variant
+) -> None:
+    expected = [alone(one, variant) for one in values]
+    assert together(values, variant) == expected
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(st.lists(mixed(), min_size=1, max_size=4))
+def test_each_rule_alone(strategy: Strategy, values: list[dict[str, Any]]) -> None:
+    variant = Variant(strategy)
+    expected = [alone(one, variant) for one in values]
+    assert together(values, variant) == expected
+
+
+@given(st.lists(st.lists(st.floats(0, 1) | st.floats(0, 1e-300), min_size=4, max_size=4)))
+def test_sums_are_those_of_fsum(rows: list[list[float]]) -> None:
+    terms = np.array(rows, np.float64).reshape(-1, 4).T
+    assert exact_sums(terms).tolist() == [math.fsum(row) for row in rows]
+
+
+def test_what_even_two_floats_cannot_hold_is_still_rounded_once() -> None:
+    # 1 + 2^-53 lies half way and would go to the even 1; the least float above it decides.
+    terms = np.array([[1.0], [2.0**-53], [5e-324]])
+    assert exact_sums(terms).tolist() == [1.0 + 2.0**-52]
+
+
+def test_a_threshold_moves_the_votes() -> None:
+    # At 0.6 the votes are: 0.75 passes against its own word, 0.875 withheld, a bare pass stays.
+    value = body(
+        juror("a", 0.75, **{"pass": False}),
+        juror("b", 0.875, **{"pass": None}),
+        juror("c", **{"pass": True}),
+        juror("d", 0.5, **{"pass": True}),
+        threshold=0.8,
+        quorum=0.5,
+    )
+    at = Variant(threshold=0.6)
+    votes = Panels(columns([(0, read(value), assess(read(value)))])).under(at).columns.votes
+    assert votes.tolist() == [[1, -1, 1, 0]]
+    # Two of four seated meet the half, as recorded by other jurors. (0.75 + 0.875 + 0.5) / 3.
+    assert together([value], at) == [(2.125 / 3, "pass")]
+
+
+def test_a_juror_left_out_is_not_seated() -> None:
+    # One of two is a half; without the one that timed out it is one of one, and all.
+    value = panel(0.9, None, threshold=0.7, quorum=1.0)
+    assert together([value], Variant()) == [(0.9, "fail")]
+    assert together([value], Variant(dropped="j1")) == [(0.9, "pass")]
+    # The median stands in for the weighted average only while somebody failed.
+    value = panel(0.9, 0.2, 0.4, None, threshold=0.45, strategy="weighted_average")
+    assert together([value], Variant()) == [(0.4, "fail")]
+    assert together([value], Variant(dropped="j3")) == [(0.5, "pass")]
+    assert together([value], Variant(dropped="nobody")) == [(0.4, "fail")]
+
+
+def test_no_panels_and_empty_panels() -> None:
+    for strategy in EVERY:
+        assert together([], Variant(strategy)) == []
+        assert together([body(), body()], Variant(strategy, threshold=0.5)) == [(None, None)] * 2
+
+
+@pytest.mark.parametrize("strategy", ["quorum", "majority", "unanimous", "single"])
+def test_a_vote_that_waits_for_a_threshold_leaves_a_run_undecided(strategy: Strategy) -> None:
+    # With no threshold one vote is stated and the other hangs on .9; at .5 both pass.
+    value = body(juror("a", **{"pass": True}), juror("b", 0.9), quorum=0.5)
+    variant = Variant(Strategy(strategy))
+    worth = None if strategy in {"majority", "unanimous"} else 0.9
+    assert together([value], variant) == [(worth, None)] == [alone(value, variant)]
+    at = Variant(Strategy(strategy), threshold=0.5)
+    made = None if strategy == "single" else "pass"
+    [(_, decision)] = together([value], at)
+    assert decision == made
+    # The juror that waits is left out: one of one passes under every rule.
+    alone_, left = alone(value, Variant(Strategy(strategy), dropped="b"))
+    assert (alone_, left) == together([value], Variant(Strategy(strategy), dropped="b"))[0]
+    assert left == "pass"
+
+
+def test_a_majority_is_as_sure_as_its_value() -> None:
+    # Votes at .5: two of three pass, worth 1; one of three passes, worth 0; a tie is worth nothing.
+    values = [
+        panel(*scores, threshold=0.5, strategy="majority")
+        for scores in ((0.9, 0.8, 0.1), (0.9, 0.2, 0.1), (0.9, 0.1))
+    ]
+    made = [(1.0, "pass"), (0.0, "fail"), (None, "inconclusive")]
+    assert together(values, Variant()) == made
+    # A quorum has no value of its own: the means are 1.8 / 3, 1.2 / 3 and 1.0 / 2.
+    means = [value for value, _ in together(values, Variant(Strategy.QUORUM, quorum=0.5))]
+    assert means == pytest.approx([0.6, 0.4, 0.5], abs=1e-12)
+
+
+def test_a_panel_that_failed_whole_is_undecided() -> None:
+    value = panel(None, None, threshold=0.5, quorum=0.5, strategy="quorum")
+    made = columns([(0, read(value), assess(read(value)))])
+    assert made.decision.tolist() == [-1]
+    assert together([value], Variant()) == [(None, None)]
