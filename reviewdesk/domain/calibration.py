@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.correction import corrected, rate_or_zero
+from reviewdesk.domain.confusion import Basics, Confusion, metrics
 from reviewdesk.domain.records import Metrics
+from reviewdesk.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -35,11 +36,24 @@ class Rows:
         weight: Sequence[float] | None = None,
         passed: Sequence[bool] | None = None,
     ) -> Rows:
-        """Build the columns; without weights every row weighs 1."""
+        """Build the columns; without weights every row weighs 1.
+
+        Columns of different lengths, a confidence outside 0..1 and a weight that is negative or
+        not finite are errors.
+        """
+        sure = np.asarray(confidence, dtype=np.float64)
+        mass = np.ones(len(sure)) if weight is None else np.asarray(weight, dtype=np.float64)
+        given = {"correct": correct, "weight": mass, "passed": passed}
+        for name, column in given.items():
+            if column is not None and len(column) != len(sure):
+                text = f"{name} has {len(column)} rows and confidence {len(sure)}"
+                raise UsageError(text, "Give columns of one length")
+        _bounded("confidence", sure, (sure >= 0) & (sure <= 1), "Give numbers from 0 to 1")
+        _bounded("weight", mass, (mass >= 0) & (mass < np.inf), "Give finite numbers, 0 or more")
         return Rows(
-            np.asarray(confidence, dtype=np.float64),
+            sure,
             np.asarray(correct, dtype=np.bool_),
-            np.ones(len(confidence)) if weight is None else np.asarray(weight, dtype=np.float64),
+            mass,
             None if passed is None else np.asarray(passed, dtype=np.bool_),
         )
 
@@ -53,6 +67,13 @@ class Rows:
             heavy[kept],
             None if self.passed is None else self.passed[kept],
         )
+
+
+def _bounded(name: str, column: Floats, fine: Bools, hint: str) -> None:
+    """Refuse the first number that is not fine; NaN is within no bounds."""
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise UsageError(f"{name} is {float(column[row])} in row {row}", hint)
 
 
 def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
@@ -100,48 +121,25 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
 
     Counts are raw, rates weighted; without the judge's decisions the confusion is ``None``.
     """
-    n = len(rows.confidence)
-    common = {
-        "n": n,
-        "ess": effective_sample_size(rows.weight),
-        "ece": ece(rows),
-        "brier": brier(rows),
-        "gap": gap(rows),
-        "accuracy": accuracy(rows),
-        "observed_positive_rate": observed,
-    }
-    if rows.passed is None:
-        unknown = dict.fromkeys(
-            ("tp", "fn", "tn", "fp", "sensitivity", "specificity", "youden_j", "corrected_rate",
-             "corrected_rate_low", "corrected_rate_high", "corrected_status")
-        )  # fmt: skip
-        return Metrics(**common, **unknown)  # type: ignore[arg-type]
-    cells = _confusion(rows.passed, rows.correct)
-    mass = {name: float(rows.weight[cell].sum()) for name, cell in cells.items()}
-    sensitivity = rate_or_zero(mass["tp"], mass["tp"] + mass["fn"])
-    specificity = rate_or_zero(mass["tn"], mass["tn"] + mass["fp"])
-    fixed = None if observed is None else corrected(observed, sensitivity, specificity, n)
-    return Metrics(
-        **common,  # type: ignore[arg-type]
-        **{name: int(cell.sum()) for name, cell in cells.items()},
-        sensitivity=sensitivity,
-        specificity=specificity,
-        youden_j=sensitivity + specificity - 1,
-        corrected_rate=fixed.rate if fixed else None,
-        corrected_rate_low=fixed.low if fixed else None,
-        corrected_rate_high=fixed.high if fixed else None,
-        corrected_status=fixed.status.value if fixed else None,
+    basics = Basics(
+        n=len(rows.confidence),
+        ess=effective_sample_size(rows.weight),
+        ece=ece(rows),
+        brier=brier(rows),
+        gap=gap(rows),
+        accuracy=accuracy(rows),
     )
+    return metrics(basics, None if rows.passed is None else _confusion(rows, rows.passed), observed)
 
 
-def _confusion(passed: Bools, correct: Bools) -> dict[str, Bools]:
-    """Which rows fall into each cell: a positive is a response that should pass."""
-    return {
-        "tp": passed & correct,
-        "fn": ~passed & ~correct,
-        "tn": ~passed & correct,
-        "fp": passed & ~correct,
-    }
+def _confusion(rows: Rows, passed: Bools) -> Confusion:
+    """How many rows fall into each cell, and how much they weigh."""
+    right = rows.correct
+    cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
+    return Confusion(
+        counts=[int(cell.sum()) for cell in cells],
+        mass=[float(rows.weight[cell].sum()) for cell in cells],
+    )
 
 
 def _mean(values: Floats, weight: Floats) -> float | None:

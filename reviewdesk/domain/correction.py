@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import fmean, pvariance
+
+from reviewdesk.domain.figures import Estimate
+from reviewdesk.domain.verdict import SLACK
 
 Z = 1.959963984540054
 """The two-sided 95% point of the normal distribution."""
@@ -43,7 +48,7 @@ def rogan_gladen(observed: float, sensitivity: float, specificity: float) -> tup
     if youden <= 1e-12:
         return observed, Status.SKIPPED_NO_SIGNAL
     rate = min(max((observed + specificity - 1) / youden, 0.0), 1.0)
-    return rate, Status.WEAK_JUDGE if youden < 0.5 else Status.OK
+    return rate, Status.WEAK_JUDGE if youden < 0.5 - SLACK else Status.OK
 
 
 def wald(observed: float, sensitivity: float, specificity: float, n: int) -> tuple[float, float]:
@@ -65,3 +70,96 @@ def corrected(observed: float, sensitivity: float, specificity: float, n: int) -
     rate, status = rogan_gladen(observed, sensitivity, specificity)
     low, high = wald(observed, sensitivity, specificity, n)
     return Corrected(rate, low, high, status)
+
+
+def lang_reiczigel(
+    k: int, n: int, tp: float, fn: float, tn: float, fp: float
+) -> tuple[float, float] | None:
+    """95% interval of the corrected rate that knows the trusted set is a sample as well.
+
+    k of n verdicts of the run passed; with P = tp+fn and M = tn+fp, ``p = (k+z²/2)/(n+z²)``, ``se =
+    (tp+1)/(P+2)``, ``sp = (tn+1)/(M+2)``, ``J = se+sp-1``, ``π = (p+sp-1)/J``; centre ``π +
+    2z²(π·se(1-se)/(P+2) - (1-π)·sp(1-sp)/(M+2))``, half width ``z/J·√(p(1-p)/(n+z²) +
+    π²·se(1-se)/(P+2) + (1-π)²·sp(1-sp)/(M+2))``, clamped to 0..1. ``None`` without a run, where a
+    class is empty or J <= 0. For a trusted set from elsewhere. Source: Lang and Reiczigel 2014.
+    """
+    positives, negatives = tp + fn, tn + fp
+    if n <= 0 or positives <= 0 or negatives <= 0:
+        return None
+    p = (k + Z**2 / 2) / (n + Z**2)
+    hit, reject = (tp + 1) / (positives + 2), (tn + 1) / (negatives + 2)
+    youden = hit + reject - 1
+    if youden <= 1e-12:
+        return None
+    rate = (p + reject - 1) / youden
+    missed = hit * (1 - hit) / (positives + 2)
+    passed = reject * (1 - reject) / (negatives + 2)
+    centre = rate + 2 * Z**2 * (rate * missed - (1 - rate) * passed)
+    variance = p * (1 - p) / (n + Z**2) + rate**2 * missed + (1 - rate) ** 2 * passed
+    half = Z * math.sqrt(variance) / youden
+    return _clamped(centre - half), _clamped(centre + half)
+
+
+def rogan_gladen_clopper_pearson(
+    k: int, n: int, sensitivity: float, specificity: float
+) -> tuple[float, float]:
+    """The exact 95% interval of k passes among n, both ends corrected and ordered.
+
+    Takes the judge's rates as known. Without signal the ends stay those of the observed rate.
+    """
+    ends = [rogan_gladen(end, sensitivity, specificity)[0] for end in clopper_pearson(k, n)]
+    return min(ends), max(ends)
+
+
+def clopper_pearson(k: int, n: int) -> tuple[float, float]:
+    """The exact 95% interval of a rate: the rates at which k or more, or k or less, have 2.5%.
+
+    No data: 0..1. Source: Clopper and Pearson 1934.
+    """
+    low = 1 - _upper(n - k, n) if k > 0 else 0.0
+    return low, _upper(k, n) if k < n else 1.0
+
+
+def _upper(k: int, n: int) -> float:
+    """The rate at which k or fewer of n have a chance of 2.5%, by bisection."""
+    low, high = k / n, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _at_most(k, n, middle) > 0.025 else (low, middle)
+    return (low + high) / 2
+
+
+def _at_most(k: int, n: int, rate: float) -> float:
+    """``P(X <= k)`` of a binomial, summed from k down: above its mean the terms only fall."""
+    if rate >= 1:
+        return 0.0
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    term = math.exp(ways + k * math.log(rate) + (n - k) * math.log1p(-rate))
+    total, odds = term, (1 - rate) / rate
+    for i in range(k, 0, -1):
+        term *= i / (n - i + 1) * odds
+        total += term
+        if term < total * 1e-17:
+            break
+    return total
+
+
+def ppi_mean(
+    truth: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
+) -> Estimate | None:
+    """A mean over a run from its judge, put right by the labelled part: prediction-powered.
+
+    ``mean(unlabelled) + mean(truth - judged)``, half width ``z·√(var(unlabelled)/N + var(truth -
+    judged)/n)`` with population variances; ``judged`` belongs to ``truth`` row by row. Labels are a
+    plain random sample. ``None`` where either part is empty. Source: Angelopoulos et al. 2023.
+    """
+    off = [person - judge for person, judge in zip(truth, judged, strict=True)]
+    if not off or not unlabelled:
+        return None
+    found = fmean(unlabelled) + fmean(off)
+    half = Z * math.sqrt(pvariance(unlabelled) / len(unlabelled) + pvariance(off) / len(off))
+    return Estimate(found, found - half, found + half)
+
+
+def _clamped(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

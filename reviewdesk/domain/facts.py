@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reviewdesk.domain.breaches import Breach
 from reviewdesk.domain.flags import SHORT, Flag
 
 FLAGS = {
@@ -26,6 +27,18 @@ STATES = {
     "deferred": "put off by you",
 }
 """Words beside the flags: what reviewers did with an item."""
+BREACHES = {
+    "quorum": Breach.QUORUM,
+    "decision": Breach.DECISION,
+    "band": Breach.BAND,
+    "escalation": Breach.ESCALATION,
+    "family": Breach.SAME_FAMILY,
+    "trim": Breach.TRIM,
+    "pass": Breach.PASS_SCORE,
+    "label": Breach.LABEL,
+    "rounding": Breach.ROUNDING,
+}
+"""The rules of its own that a report can break, as they are typed after ``breach:``."""
 CHOICES = {
     "label": {
         "none": "no label",
@@ -52,6 +65,17 @@ CHOICES = {
         "bias": "a bias warning",
         "same-family": "a juror of the generator's family",
     },
+    "breach": {
+        "quorum": "the votes do not give the stated decision",
+        "decision": "the stated rule does not give the stated decision",
+        "band": "the stated agreement is of another band",
+        "escalation": "the stated agreement escalates otherwise",
+        "family": "the models say otherwise of the same family",
+        "trim": "the stated trim drops other scores",
+        "pass": "a juror's pass is not what its score says",
+        "label": "the labels do not give the stated decision",
+        "rounding": "the quorum is met by rounding alone, or missed by it",
+    },
 }
 NAMED = {
     "tag": "a tag of a reviewer or of the report",
@@ -63,9 +87,15 @@ NAMED = {
 UNTAGGED = "none"
 NUMBERS = {
     "score": "the panel's score",
+    "confidence": "how sure the panel is of its own decision",
     "agreement": "how closely the jurors agree",
     "margin": "the distance to the threshold",
+    "range": "the distance between the lowest and the highest score",
+    "share": "its share of the run's disagreement",
+    "swing": "how far the panel's score of the same content moved between runs",
 }
+MEASURED = frozenset({"range", "share", "breach"})
+"""Facts that a run has once it is measured; one from an older version may have to be, first."""
 OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
 TEXTS = {
     "id": "the id contains",
@@ -77,6 +107,7 @@ HEADINGS = {
     "band": "by the band of agreement",
     "decision": "by the panel's decision",
     "warn": "by warning",
+    "breach": "by the rule of its own that the report breaks",
 }
 ORDERS = {
     "draw": "flagged and audit mixed, then the rest",
@@ -84,7 +115,14 @@ ORDERS = {
     "score": "by score, lowest first",
     "agreement": "by agreement, lowest first",
     "margin": "by distance to the threshold, nearest first",
-    "pivotal": "pivotal ones first",
+    "range": "by range of the scores, narrowest first",
+    "share": "by share of the disagreement, least first",
+    "volatility": "by swing between runs, smallest first",
+    "pivotal": "those that one vote would turn first",
+    "rule": "those that the rules decide differently first",
+    "trim": "trimmed dissents first",
+    "degr": "degraded panels first",
+    "disp": "disputes first",
     "id": "by id",
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.correction import Status
+from reviewdesk.domain.figures import NullEce
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.verdict import SLACK
 
@@ -57,16 +58,29 @@ def check(
     return Check(target, value, op, limit, status, margin, note)
 
 
-def default_checks(found: Metrics) -> tuple[Check, ...]:
+def ece_note(n: int, null: NullEce | None) -> str:
+    """What to keep in mind of an ECE: how large that of a calibrated judge would be on these rows.
+
+    ``n`` is the number of labels, of which a few say little.
+    """
+    words = [f"up to {FEW} labels, a calibrated judge often misses it"] if n <= FEW else []
+    if null is not None:
+        about = "" if null.exact else "about "
+        words.append(f"a calibrated judge would show {about}{null.expected:.3f}")
+    return "; ".join(words)
+
+
+def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[Check, ...]:
     """The gates of a judge for which nobody wrote any.
 
     ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
-    ``corrected_rate <= observed_positive_rate``. Source: the judge calibration document.
+    ``corrected_rate <= observed_positive_rate``; ``null`` is told beside the ECE. Source: the judge
+    calibration document.
     """
     empty = "" if found.n else "no labels"
-    few = f"up to {FEW} labels, a calibrated judge often misses it" if found.n <= FEW else ""
+    note = ece_note(found.n, null)
     checks = [
-        check("ece", found.ece, Op.AT_MOST, ECE_LIMIT, skip=empty, note=few),
+        check("ece", found.ece, Op.AT_MOST, ECE_LIMIT, skip=empty, note=note),
         check("brier", found.brier, Op.AT_MOST, BRIER_LIMIT, skip=empty),
     ]
     if found.tp is not None and found.observed_positive_rate is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reviewdesk.domain.figures import Fit
 from reviewdesk.domain.gates import Check
+from reviewdesk.domain.honest import Honest, Method, More
 from reviewdesk.domain.jurors import JurorCounts
 from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.strata import Audit, Stratum
@@ -29,7 +31,8 @@ class Split:
 class Alone:
     """What the labelled verdicts tell by themselves, for a blind session.
 
-    Nothing in it moves with what a panel said of a verdict that has no label.
+    Nothing in it moves with what a panel said of a verdict that has no label. ``fit`` is of its
+    rows at weight 1, and ``None`` if not asked for.
     """
 
     metrics: Metrics
@@ -37,6 +40,7 @@ class Alone:
     gates: tuple[Check, ...]
     confidence_source: str
     warnings: tuple[str, ...]
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,17 @@ class Counts:
 
 
 _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
+_NOTHING = Honest(Method.NONE, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPage:
-    """Everything that a run's labels say of its judge; ``jurors`` is ``None`` if not asked for.
+    """Everything that a run's labels say of its judge.
 
-    ``tags`` count the items that carry them, and ``pace`` is that of the reviewer who asks.
+    ``jurors`` and ``fit`` are ``None`` if not asked for; ``fit`` is of the headline's rows.
+    ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's, both by the strata of
+    the draw; ``more`` is what would settle the gates. ``tags`` count the items that carry them, and
+    ``pace`` is that of the reviewer who asks.
     """
 
     calibration: Calibration
@@ -66,6 +74,12 @@ class CalibrationPage:
     strata: tuple[Stratum, ...]
     audit: Audit
     counts: Counts
+    honest: Honest = _NOTHING
+    accuracy: Honest = _NOTHING
+    more: tuple[More, ...] = ()
+    fit: Fit | None = None
+    bins: Mapping[int, int] = field(default_factory=dict)
+    """Labelled verdicts by the bin of their confidence, each once whatever its weight."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
@@ -84,6 +98,21 @@ class CalibrationPage:
             else stratum.size - stratum.labelled
             for stratum in self.strata
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """What a labels file says of a judge.
+
+    ``honest`` is the corrected rate of a run that the file was not drawn from, where one is named;
+    ``representative`` whether the file itself says that its rows stand for a whole run.
+    """
+
+    calibration: Calibration
+    fit: Fit
+    honest: Honest
+    gates: tuple[Check, ...]
+    representative: bool
 
 
 @dataclass(frozen=True, slots=True)

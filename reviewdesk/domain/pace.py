@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from statistics import median
 
 from reviewdesk.domain.records import Pace
 
@@ -33,21 +33,77 @@ def pace(steps: Iterable[Step]) -> Pace:
     3600. What was undone ends no dwell, so its time goes to the next label. Both are ``None``
     without dwells, ``per_hour`` also where they sum to 0.
     """
-    dwells: list[float] = []
-    spent: timedelta | None = None
-    before: datetime | None = None
+    pacing = Pacing()
     for step in steps:
+        pacing.add(step)
+    return pacing.pace()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """A step, and how things stood before it."""
+
+    step: Step
+    action: int
+    spent: timedelta | None
+    worked: float
+    dwell: float | None
+
+
+class Pacing:
+    """The pace after each step, by increments: a new step costs the same however many came before.
+
+    Undoing or redoing an action costs the steps since then.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was done."""
+        self._passed: list[_Passed] = []
+        self._dwells: list[float] = []
+        self._worked = 0.0
+        self._spent: timedelta | None = None
+
+    def add(self, step: Step, action: int = 0) -> None:
+        """Take in the newest step; actions are numbered in the order in which they were done."""
+        before = self._passed[-1].step.at if self._passed else None
+        spent, dwell = self._spent, None
         if before is not None and spent is not None:
             gap = step.at - before
             spent = spent + gap if timedelta() <= gap <= AWAY else None
-        before = step.at
         if step.stands and step.kind in _ENDS:
             if step.kind == "label" and spent is not None:
-                dwells.append(spent.total_seconds())
+                dwell = spent.total_seconds()
             spent = timedelta()
-    worked = sum(dwells)
-    return Pace(
-        per_hour=len(dwells) / worked * 3600 if worked else None,
-        median_dwell=median(dwells) if dwells else None,
-        counted=len(dwells),
-    )
+        self._passed.append(_Passed(step, action, self._spent, self._worked, dwell))
+        self._spent = spent
+        if dwell is not None:
+            insort(self._dwells, dwell)
+            self._worked += dwell
+
+    def turn(self, action: int, *, stands: bool) -> None:
+        """Say that the steps of an action were undone, or stand again."""
+        first = bisect_left(self._passed, action, key=lambda passed: passed.action)
+        if first == len(self._passed) or self._passed[first].action != action:
+            return
+        later = []
+        while len(self._passed) > first:
+            later.append(self._back())
+        for passed in reversed(later):
+            kept = replace(passed.step, stands=stands) if passed.action == action else passed.step
+            self.add(kept, passed.action)
+
+    def _back(self) -> _Passed:
+        passed = self._passed.pop()
+        self._spent, self._worked = passed.spent, passed.worked
+        if passed.dwell is not None:
+            del self._dwells[bisect_left(self._dwells, passed.dwell)]
+        return passed
+
+    def pace(self) -> Pace:
+        """The pace so far."""
+        dwells, middle = self._dwells, len(self._dwells) // 2
+        return Pace(
+            per_hour=len(dwells) / self._worked * 3600 if self._worked else None,
+            median_dwell=(dwells[middle] + dwells[~middle]) / 2 if dwells else None,
+            counted=len(dwells),
+        )

@@ -73,6 +73,11 @@ class Filter:
         """Whether it needs the full-text index."""
         return any(term.kind == "words" for group in self.groups for term in group)
 
+    @property
+    def measured(self) -> bool:
+        """Whether it needs the run to be measured."""
+        return any(term.name in facts.MEASURED for group in self.groups for term in group)
+
 
 def parse_filter(text: str) -> Filter:
     """Read a filter; an error points at the column of the word that is wrong."""
@@ -112,6 +117,11 @@ def parse_order(order: str) -> tuple[str, bool]:
 def hidden_order(order: str) -> bool:
     """Whether an order follows a fact that a blind session hides."""
     return parse_order(order)[0] not in _OPEN_ORDERS
+
+
+def measured_order(order: str) -> bool:
+    """Whether an order needs the run to be measured."""
+    return parse_order(order)[0] in facts.MEASURED
 
 
 Span = tuple[int, int]

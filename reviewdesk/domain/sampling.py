@@ -159,11 +159,12 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
         for row, inside in zip(labelled, counted, strict=True)
     ]
     inclusion = {h: m.get(h, 0) / n for h, n in sizes.items() if n}
-    empty = tuple(h for h in _decided(sizes) if not m.get(h))
-    return Weighing(weights, drawn, inclusion, empty, _design(labelled, sizes, empty))
+    empty = tuple(h for h in decided_strata(sizes) if not m.get(h))
+    usable = sum(usable_label(row.stratum, row.truth) for row in labelled)
+    return Weighing(weights, drawn, inclusion, empty, design_word(usable, sizes, empty))
 
 
-def _decided(sizes: Mapping[int, int]) -> list[int]:
+def decided_strata(sizes: Mapping[int, int]) -> list[int]:
     """The strata of verdicts that the judge decided either way."""
     return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
 
@@ -176,17 +177,21 @@ def prefix_end(ranks: AbstractSet[int]) -> int:
     return end
 
 
-def _design(
-    labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], empty: Sequence[int]
-) -> Design:
-    """The word for how the labels were drawn, over the strata that the judge decided."""
-    decided = _decided(sizes)
-    usable = [
-        row for row in labelled if row.truth in {Truth.PASS, Truth.FAIL} and row.stratum in decided
-    ]
+def usable_label(stratum: int, truth: Truth) -> bool:
+    """Whether a label says pass or fail of a verdict that the judge decided."""
+    return truth in {Truth.PASS, Truth.FAIL} and stratum % FIRST_REST != 2
+
+
+def design_word(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
+    """The word for how the labels were drawn, over the strata that the judge decided.
+
+    ``usable`` counts the labels of ``usable_label``, ``empty`` are the decided strata without one
+    that counts.
+    """
+    decided = decided_strata(sizes)
     if not usable:
         return Design.NONE
-    if len(usable) == sum(sizes[h] for h in decided):
+    if usable == sum(sizes[h] for h in decided):
         return Design.CENSUS
     if len(empty) == len(decided):
         return Design.AD_HOC

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.calibration import Rows, measure
+from reviewdesk.domain.calibration import Rows, bin_index, measure
 from reviewdesk.domain.correction import Status
+from reviewdesk.domain.figures import Fit, Part
+from reviewdesk.domain.fit import fit
 from reviewdesk.domain.gates import default_checks
+from reviewdesk.domain.honest import parts
 from reviewdesk.domain.judgement import Alone, Split
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
@@ -94,13 +97,23 @@ def confidence(verdict: Labelled, source: str, *, scores_stated: bool) -> float 
     return score if passed else 1 - score
 
 
+def chosen_source(figures: RunFigures, source: str | None) -> str:
+    """The mapping that is asked for, else the run's own.
+
+    Raises:
+        UsageError: there is no such mapping.
+    """
+    source = source or figures.confidence_source
+    if source not in SOURCES:
+        raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
+    return source
+
+
 def make_rows(
     labelled: Sequence[Labelled], figures: RunFigures, source: str | None = None
 ) -> Rowed:
     """The rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    source = source or figures.confidence_source
-    if source not in SOURCES:
-        raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
+    source = chosen_source(figures, source)
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
     kept: list[tuple[Labelled, float, float]] = []
     left_out = 0
@@ -155,7 +168,9 @@ def both_lines(made: Rowed, labelled: Sequence[Labelled], figures: RunFigures) -
         no_verdict=sum(v.decision not in {Decision.PASS, Decision.FAIL} for v in labelled),
         rowless=len(labelled) - line.n,
         waiting=waiting,
-        warnings=tuple(_warnings(population or line, made.weighing, figures.sizes, made.left_out)),
+        warnings=warnings_of(
+            population or line, design, made.weighing.empty, figures.sizes, made.left_out
+        ),
     )
 
 
@@ -169,8 +184,22 @@ def split(made: Rowed, given: Mapping[bytes, bool | None]) -> Split:
     )
 
 
+def bin_counts(made: Rowed) -> dict[int, int]:
+    """How many rows lie in each of the ten bins of confidence, those of weight 0 included."""
+    return dict(Counter(bin_index(made.rows.confidence).tolist()))
+
+
+def headline_fit(made: Rowed, found: Calibration) -> Fit:
+    """The fit of the rows behind the headline: weighted where the population line stands."""
+    return fit(made.rows if found.population is None else made.rows.weighted(made.weights))
+
+
 def alone(
-    labelled: Sequence[Labelled], given: Mapping[bytes, bool | None], source: str | None = None
+    labelled: Sequence[Labelled],
+    given: Mapping[bytes, bool | None],
+    source: str | None = None,
+    *,
+    fits: bool = False,
 ) -> Alone:
     """What the labelled verdicts tell by themselves: confidence is chosen by them alone too."""
     # In file order, for the order of the draw depends on the strata of all.
@@ -186,14 +215,32 @@ def alone(
         sizes=Counter(row.place.stratum for row in rows),
     )
     made = make_rows(rows, figures, source)
-    line = measure(made.rows, None)
+    line, fitted = measure(made.rows, None), fit(made.rows) if fits else None
     return Alone(
         metrics=line,
         split=split(made, given),
-        gates=default_checks(line),
+        gates=default_checks(line, fitted.null if fitted else None),
         confidence_source=made.source,
         warnings=tuple(_left_out(made.left_out) + _one_sided(line)),
+        fit=fitted,
     )
+
+
+def pass_parts(labelled: Sequence[Labelled], figures: RunFigures) -> tuple[Part, ...]:
+    """Per stratum, how many of the labels that count say that the response should pass."""
+    return parts([(one.place, one.place.truth is Truth.PASS) for one in labelled], figures.sizes)
+
+
+def right_parts(labelled: Sequence[Labelled], figures: RunFigures) -> tuple[Part, ...]:
+    """Per stratum, how many of the labels that count agree with the panel."""
+    return parts([(one.place, one.correct) for one in labelled], figures.sizes)
+
+
+def described(made: Rowed, figures: RunFigures) -> str | None:
+    """What the labels describe while a stratum has none that counts; ``None`` where none lacks."""
+    if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
+        return None
+    return _described(made.weighing.empty, figures.sizes)
 
 
 def audited(made: Rowed, labelled: Sequence[Labelled], audits: Mapping[int, int]) -> list[bool]:
@@ -207,22 +254,24 @@ def audited(made: Rowed, labelled: Sequence[Labelled], audits: Mapping[int, int]
     ]
 
 
-def _warnings(
-    line: Metrics, weighing: Weighing, sizes: Mapping[int, int], left_out: int
-) -> list[str]:
-    found, design = [], weighing.design
+def warnings_of(
+    line: Metrics, design: Design, empty: Sequence[int], sizes: Mapping[int, int], left_out: int
+) -> tuple[str, ...]:
+    """What a reader must know of the headline's figures; ``empty`` strata lack a label."""
+    found = []
     if line.n == 0:
         found.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        found.append(_described(weighing.empty, sizes))
+        found.append(_described(empty, sizes))
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
     found += _left_out(left_out) + _one_sided(line)
     if line.n and line.corrected_status == Status.WEAK_JUDGE:
-        found.append(f"weak judge: Youden's J is {line.youden_j:.2f}")
+        # Sums in another order differ in their last bits, which no word may show.
+        found.append(f"weak judge: Youden's J is {round(line.youden_j or 0.0, 9):.2f}")
     if line.n and line.corrected_status == Status.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
-    return found
+    return tuple(found)
 
 
 def _left_out(count: int) -> list[str]:

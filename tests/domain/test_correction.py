@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -10,9 +11,13 @@ from hypothesis import strategies as st
 from reviewdesk.domain.correction import (
     Status,
     Z,
+    clopper_pearson,
     corrected,
+    lang_reiczigel,
+    ppi_mean,
     rate_or_zero,
     rogan_gladen,
+    rogan_gladen_clopper_pearson,
     wald,
 )
 
@@ -108,3 +113,81 @@ def test_a_judge_without_signal_keeps_the_raw_band() -> None:
 )
 def test_a_rate_of_nothing_is_zero(part: float, whole: float, rate: float) -> None:
     assert rate_or_zero(part, whole) == rate
+
+
+def test_lang_reiczigel_against_the_published_script() -> None:
+    # Oracle: Reiczigel's R script, 60 of 120 passed by a judge of 40/50 and 45/50.
+    found = lang_reiczigel(60, 120, 40, 10, 45, 5)
+    assert found == pytest.approx((0.40859019253515555, 0.7495038960312235), abs=1e-12)
+
+
+def test_lang_reiczigel_worked() -> None:
+    # z² = 3.841459; p = (50 + z²/2)/(100 + z²) = .5; se = 91/102, sp = 81/102, J = 70/102.
+    # pi = (.5 + 81/102 - 1)/J = 30/70. se(1-se)/102 = 91*11/102³, sp(1-sp)/102 = 81*21/102³.
+    v, w = 1001 / 102**3, 1701 / 102**3
+    centre = 3 / 7 + 2 * 3.841459 * (3 / 7 * v - 4 / 7 * w)
+    half = 1.959964 * (0.25 / 103.841459 + 9 / 49 * v + 16 / 49 * w) ** 0.5 * 102 / 70
+    found = lang_reiczigel(50, 100, 90, 10, 80, 20)
+    assert found == pytest.approx((centre - half, centre + half), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "cells"),
+    [
+        (0, 0, (9, 1, 9, 1)),
+        (5, 10, (0, 0, 9, 1)),
+        (5, 10, (9, 1, 0, 0)),
+        # (5+1)/12 + (5+1)/12 - 1 = 0, and below.
+        (5, 10, (5, 5, 5, 5)),
+        (5, 10, (1, 9, 1, 9)),
+    ],
+)
+def test_lang_reiczigel_is_undefined(k: int, n: int, cells: tuple[int, int, int, int]) -> None:
+    assert lang_reiczigel(k, n, *cells) is None
+
+
+@given(PERCENT, st.tuples(*[st.integers(0, 30)] * 4))
+def test_lang_reiczigel_stays_in_bounds(k: int, cells: tuple[int, int, int, int]) -> None:
+    found = lang_reiczigel(k, 100, *cells)
+    assert found is None or 0 <= found[0] <= found[1] <= 1
+
+
+@given(st.integers(1, 60), st.data())
+def test_clopper_pearson_leaves_two_and_a_half_percent_on_either_side(
+    n: int, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(0, n))
+    low, high = clopper_pearson(k, n)
+
+    def chance(rate: float, counts: range) -> float:
+        p = Fraction(rate)
+        return float(sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in counts))
+
+    assert low == 0.0 if k == 0 else chance(low, range(k, n + 1)) == pytest.approx(0.025)
+    assert high == 1.0 if k == n else chance(high, range(k + 1)) == pytest.approx(0.025)
+
+
+def test_clopper_pearson_of_nothing_and_of_much() -> None:
+    assert clopper_pearson(0, 0) == (0.0, 1.0)
+    low, high = clopper_pearson(50_000, 100_000)
+    # The normal half width is z * sqrt(.25 / 100,000) = .003099; the exact one is 1/2n more.
+    assert (low, high) == pytest.approx((0.496896, 0.503104), abs=1e-6)
+
+
+def test_the_exact_interval_is_corrected_at_both_ends() -> None:
+    low, high = clopper_pearson(50, 100)
+    found = rogan_gladen_clopper_pearson(50, 100, 0.9, 0.8)
+    assert found == pytest.approx(((low - 0.2) / 0.7, (high - 0.2) / 0.7))
+    assert rogan_gladen_clopper_pearson(50, 100, 0.5, 0.5) == (low, high)
+    # A low end of .187 falls below what the judge passes wrongly, and is clamped.
+    assert rogan_gladen_clopper_pearson(5, 10, 0.9, 0.8)[0] == 0.0
+
+
+def test_prediction_powered_mean_worked() -> None:
+    # Judge .5 over four, .25 too low on the labelled: .5 + .25. Variances .25/4 and .1875/4.
+    found = ppi_mean([1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 0])
+    assert found is not None
+    half = 1.959963984540054 * (0.0625 + 0.046875) ** 0.5
+    assert found.estimate == pytest.approx(0.75)
+    assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
+    assert ppi_mean([], [], [1.0]) is ppi_mean([1.0], [1.0], []) is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.pace import Step, pace
+from reviewdesk.domain.pace import Pacing, Step, pace
 from reviewdesk.domain.records import Pace
 from tests.helpers import START
 
@@ -132,3 +132,36 @@ def test_a_note_within_a_gap_changes_nothing(drawn: list[tuple[str, bool, int]])
         for half in (("note", True, gap // 2), (kind, stands, gap - gap // 2))
     ]
     assert pace(walk(halved)) == pace(walk(short))
+
+
+WORK = st.lists(
+    st.tuples(
+        st.sampled_from(["label", "label", "defer", "note", "undo", "redo"]),
+        st.integers(-2, 400),
+        st.integers(0, 30),
+    ),
+    max_size=30,
+)
+
+
+@given(WORK)
+def test_steps_and_turns_one_by_one_as_all_at_once(work: list[tuple[str, int, int]]) -> None:
+    pacing, at, held = Pacing(), START, list[Step]()
+    for number, (kind, gap, which) in enumerate(work):
+        at += timedelta(seconds=gap)
+        if kind in {"undo", "redo"} and held:
+            place = which % len(held)
+            held[place] = replace(held[place], stands=kind == "redo")
+            pacing.turn(place, stands=kind == "redo")
+        held.append(Step(at, kind))
+        pacing.add(held[-1], number)
+        assert pacing.pace() == pace(held)
+
+
+def test_an_action_of_another_run_turns_nothing() -> None:
+    pacing = Pacing()
+    for number, step in enumerate(steps("label@0 label@10")):
+        pacing.add(step, 2 * number)
+    pacing.turn(1, stands=False)
+    pacing.turn(9, stands=False)
+    assert pacing.pace() == Pace(360.0, 10.0, 1)

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.breaches import Breach
+from reviewdesk.domain.facts import BREACHES, CHOICES
 from reviewdesk.domain.flags import SHORT, Flag
 from reviewdesk.domain.queue import (
     MIXED,
@@ -44,6 +46,7 @@ def test_a_flag_by_any_of_its_names(flag: Flag) -> None:
         ("band", ("high", "medium", "low", "none")),
         ("decision", ("pass", "fail", "inconclusive", "error", "none")),
         ("warn", ("any", "bias", "same-family")),
+        ("breach", tuple(BREACHES)),
     ],
 )
 def test_facts(name: str, values: tuple[str, ...]) -> None:
@@ -54,7 +57,12 @@ def test_facts(name: str, values: tuple[str, ...]) -> None:
         assert _term(f'{name}:"{value}"') == expected
 
 
-@pytest.mark.parametrize("name", ["score", "agreement", "margin"])
+def test_every_rule_that_can_be_broken_has_its_word() -> None:
+    assert sorted(BREACHES.values()) == sorted(Breach)
+    assert BREACHES.keys() == CHOICES["breach"].keys()
+
+
+@pytest.mark.parametrize("name", ["score", "agreement", "margin", "range", "share", "swing"])
 @pytest.mark.parametrize("op", ["<", "<=", "=", ">=", ">"])
 def test_comparisons(name: str, op: str) -> None:
     for text, value in ((".6", 0.6), ("-2.5", -2.5), ("1", 1.0), ("1e-3", 0.001)):
@@ -138,6 +146,10 @@ def test_space_is_and_bar_is_or_bang_is_not() -> None:
         ("id~a test~b label:none", False),
         ("!label:pass|id~x", False),
         ("esc", True),
+        ("breach:band", True),
+        ("range>.5", True),
+        ("label:none share>.1", True),
+        ("swing>.1", True),
         ("score>.5", True),
         ("band:low", True),
         ("decision:pass", True),
@@ -187,6 +199,9 @@ def test_which_filters_a_blind_session_hides(text: str, hidden: bool) -> None:
         ("id<3", 0, "'id' is not a number to compare"),
         ("esc <3", 4, "'' is not a number to compare"),
         ("score<", 6, "'' is not a number"),
+        ("esc !breach:bands", 12, "no breach 'bands'"),
+        ("breach:", 7, "no breach ''"),
+        ("range>wide", 6, "'wide' is not a number"),
         ("score<high", 6, "'high' is not a number"),
         ("esc|!score>=high", 12, "'high' is not a number"),
         ("score<<.6", 6, "'<.6' is not a number"),
@@ -314,5 +329,7 @@ def test_no_such_order(order: str) -> None:
 
 def test_which_orders_a_blind_session_hides() -> None:
     hidden = {name for name in (*ORDERS, MIXED) if hidden_order(name)}
-    assert hidden == {"score", "agreement", "margin", "pivotal"}
+    # All but those of the file, of the draw without its strata, and of the name.
+    assert hidden == {*ORDERS} - {"draw", "file", "id"}
+    assert {"score", "range", "share", "volatility", "rule", "trim", "degr", "disp"} <= hidden
     assert {name for name in hidden if hidden_order(f"-{name}")} == hidden

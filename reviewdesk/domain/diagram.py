@@ -1,0 +1,72 @@
+"""The bins of a reliability diagram beside those that a calibrated judge would show."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+from reviewdesk.domain.correction import Z
+from reviewdesk.domain.figures import Bin, Interval
+from reviewdesk.domain.judgement import CalibrationPage, Drill
+from reviewdesk.domain.verdict import SLACK
+
+LAST = 9
+"""The index of the last bin."""
+
+
+class Place(StrEnum):
+    """Where a bin lies beside the band of a calibrated judge; below it is overconfident."""
+
+    INSIDE = "inside"
+    BELOW = "outside, below"
+    ABOVE = "outside, above"
+
+
+def band(one: Bin) -> Interval:
+    """Where the accuracy of a calibrated judge's bin would lie 95 times in 100.
+
+    ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
+    to 0..1: the normal approximation, which is rough under about five labels.
+    """
+    c = one.mean_confidence
+    half = Z * math.sqrt(max(c * (1 - c), 0.0) / one.ess)
+    return Interval(max(c - half, 0.0), min(c + half, 1.0))
+
+
+def place(one: Bin) -> Place:
+    """Whether a bin lies in its band; the ends belong to it."""
+    expected = band(one)
+    if one.accuracy < expected.low - SLACK:
+        return Place.BELOW
+    return Place.ABOVE if one.accuracy > expected.high + SLACK else Place.INSIDE
+
+
+def edges(index: int) -> tuple[float, float]:
+    """The confidences between which a bin lies; the upper one belongs to it at 1 alone."""
+    return index / 10, (index + 1) / 10
+
+
+def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[Drill, ...]:
+    """The labelled verdicts of each bin.
+
+    None in a blind session, whose bins are read from the labelled verdicts alone: a filter asks
+    for the run's confidence, which may be of another kind.
+    """
+    if blind or page.fit is None:
+        return ()
+    bins = {one.index: one for one in page.fit.bins}
+    return tuple(
+        Drill(
+            f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing",
+            _asked(index),
+            count,
+        )
+        for index, count in sorted(page.bins.items())
+    )
+
+
+def _asked(index: int) -> str:
+    """The filter that lists the labelled verdicts of a bin; the last one has no upper end."""
+    low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
+    above, below = f"confidence>={low if index else 0}", f" confidence<{high}"
+    return f"label:pass|label:fail {above}{below if index < LAST else ''}"

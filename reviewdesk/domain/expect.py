@@ -1,0 +1,194 @@
+"""What a suite expects of a figure, and what became of that: pass, fail or skip, kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+from reviewdesk.domain.gates import Outcome
+
+Value: TypeAlias = bool | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a target can be: in words, and as a test of a value."""
+
+    words: str
+    holds: Callable[[object], bool]
+    numeric: bool = False
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class Origin(StrEnum):
+    """Whether a value is the report's own word or was worked out from its ballots."""
+
+    STATED = "stated"
+    RECOMPUTED = "recomputed"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a value fits; ``margin`` is the room left, negative outside a plain limit."""
+
+    fits: bool
+    margin: float | None = None
+    why: str = ""
+    """What is wrong, where the matcher's own words do not tell."""
+
+
+class Matcher(Protocol):
+    """What a value is held to; ``written`` is the matcher as its suite has it."""
+
+    @property
+    def written(self) -> Any:
+        """The matcher as JSON."""
+
+    def words(self, *, negated: bool = False) -> str:
+        """What it asks for, after "must"."""
+
+    def judge(self, value: Value) -> Judged:
+        """Hold a value to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One target held to one matcher; ``message`` is the author's own word on a failure."""
+
+    target: str
+    matcher: Matcher
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The value of a target; a reason under ``skip`` means that it is not held to anything."""
+
+    value: Value
+    origin: Origin | None = None
+    metric: str | None = None
+    note: str = ""
+    skip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one expectation; ``verdict`` and ``test`` name the jury it was held to."""
+
+    expected: Expectation
+    reading: Reading
+    status: Outcome
+    note: str = ""
+    margin: float | None = None
+    verdict: str | None = None
+    test: str | None = None
+
+
+def hold(
+    expected: Expectation, reading: Reading, verdict: str | None = None, test: str | None = None
+) -> Finding:
+    """Hold a reading to what is expected of it; one that says ``skip`` neither passes nor fails."""
+    if reading.skip:
+        return Finding(expected, reading, Outcome.SKIP, reading.skip, None, verdict, test)
+    judged = expected.matcher.judge(reading.value)
+    status = Outcome.PASS if judged.fits else Outcome.FAIL
+    note = "; ".join(text for text in ("" if judged.fits else judged.why, reading.note) if text)
+    return Finding(expected, reading, status, note, judged.margin, verdict, test)
+
+
+def overall(statuses: Iterable[Outcome]) -> Outcome:
+    """A fail where anything fails, else a pass where anything passes, else a skip."""
+    found = set(statuses)
+    return next((one for one in (Outcome.FAIL, Outcome.PASS) if one in found), Outcome.SKIP)
+
+
+def _no_counts() -> dict[Outcome, int]:
+    return dict.fromkeys(Outcome, 0)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The findings of an entry as they come; of each status but a few are kept, if so bounded."""
+
+    keep: int | None = None
+    counts: dict[Outcome, int] = field(default_factory=_no_counts)
+    units: dict[Outcome, int] = field(default_factory=_no_counts)
+    origins: dict[Origin, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Take the findings of one verdict, or of one labels file."""
+        statuses = []
+        for one in found:
+            statuses.append(one.status)
+            self.counts[one.status] += 1
+            if (origin := one.reading.origin) is not None:
+                self.origins[origin] = self.origins.get(origin, 0) + 1
+            if self.keep is None or self.counts[one.status] <= self.keep:
+                self.findings.append(one)
+        self.units[overall(statuses)] += 1
+
+    @property
+    def status(self) -> Outcome:
+        """How the entry as a whole came out; one that held nothing to anything is skipped."""
+        return overall(status for status, count in self.counts.items() if count)
+
+
+class Kind(StrEnum):
+    """What an entry of a suite looks at."""
+
+    JURY = "jury"
+    CALIBRATION = "calibration"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryResult:
+    """One entry of a suite: ``counts`` are of its checks, ``units`` of its verdicts.
+
+    ``origins`` say how many of the values that were read are the report's own. ``source`` is the
+    report, run or labels file as the suite names it; ``notes`` say what else to know. An ``error``
+    means that it could not be held to anything.
+    """
+
+    name: str
+    kind: Kind
+    source: str
+    case: str | None
+    status: Outcome
+    counts: dict[Outcome, int]
+    units: dict[Outcome, int]
+    origins: dict[Origin, int]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    error: str = ""
+    design: str | None = None
+    representative: bool | None = None
+    """Whether the labels are known to stand for the whole run; ``None`` of a jury."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """All entries of a suite, in the order of its file."""
+
+    suite: str
+    entries: tuple[EntryResult, ...]
+
+    def count(self, status: Outcome) -> int:
+        """How many entries came out so; one with an error counts for none."""
+        return sum(entry.status is status and not entry.error for entry in self.entries)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What kept entries from being held to anything, a line each."""
+        return tuple(entry.error for entry in self.entries if entry.error)
+
+    @property
+    def unrepresentative(self) -> tuple[EntryResult, ...]:
+        """The calibration entries whose labels are not known to stand for a whole run."""
+        return tuple(one for one in self.entries if one.representative is False and not one.error)

@@ -1,0 +1,44 @@
+"""Everything that one set of rows says of a judge's confidence, put together."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.calibration import Rows, ece
+from reviewdesk.domain.corp import corp, murphy
+from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.intervals import (
+    RESAMPLES,
+    accuracy_interval,
+    brier_interval,
+    gap_interval,
+)
+from reviewdesk.domain.nullece import null_ece
+from reviewdesk.domain.recalibrate import suggestions
+from reviewdesk.domain.reliability import auroc, log_loss, reliability_bins, spiegelhalter
+
+REDRAWN = 4_000_000
+"""Rows that are redrawn for an interval of Brier before there are fewer redraws."""
+FEWEST = 500
+
+
+def fit(rows: Rows) -> Fit:
+    """Measure rows in full, each figure by its own definition and weighted as the rows are.
+
+    Brier is redrawn 2,000 times, above 2,000 rows as often as 4,000,000 rows allow, at least 500
+    times: the more rows there are, the less the ends of the interval depend on it.
+    """
+    resamples = min(RESAMPLES, max(FEWEST, REDRAWN // max(len(rows.confidence), 1)))
+    return Fit(
+        n=len(rows.confidence),
+        ece=ece(rows),
+        null=null_ece(rows),
+        bins=reliability_bins(rows),
+        corp=corp(rows),
+        murphy=murphy(rows),
+        spiegelhalter=spiegelhalter(rows),
+        auroc=auroc(rows),
+        log_loss=log_loss(rows),
+        brier=brier_interval(rows, resamples),
+        gap=gap_interval(rows),
+        accuracy=accuracy_interval(rows),
+        suggestions=suggestions(rows),
+    )

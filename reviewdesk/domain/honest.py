@@ -1,0 +1,131 @@
+"""What may be said of a whole run from the labels of a part of it, and how many more would do.
+
+Records and counting alone: nothing here loads numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen
+from reviewdesk.domain.figures import Part
+from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT, Op
+from reviewdesk.domain.records import Metrics, Truth
+from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, prefix_end
+from reviewdesk.domain.stratified import more_audits, stratified_rate
+
+NO_LABEL = "no label that counts for the draw says pass or fail"
+OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
+NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
+NO_RATE = "no number of labels is promised: it is not a rate"
+
+
+class Method(StrEnum):
+    """How a rate over a run was estimated."""
+
+    STRATIFIED = "stratified"
+    LANG_REICZIGEL = "lang_reiczigel"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Honest:
+    """A rate over all verdicts that a judge decided, with a 95% interval that covers.
+
+    Where ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: the
+    labelled strata at their rates, the others anything.
+    """
+
+    method: Method
+    estimate: float | None
+    low: float | None
+    high: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """How many more labels bring the whole interval of a figure within its limit, if rates stay.
+
+    ``labels`` is 0 where it is there already, and ``None`` where ``reason`` says why.
+    """
+
+    target: str
+    op: Op
+    limit: float | None
+    labels: int | None
+    reason: str | None = None
+
+
+def parts(
+    labelled: Sequence[tuple[LabelledVerdict, bool]], sizes: Mapping[int, int]
+) -> tuple[Part, ...]:
+    """The strata that the judge decided, with the pass and fail labels of their prefixes.
+
+    ``labelled`` pairs every labelled verdict of the run with whether it is a hit. Verdicts that
+    the judge decided neither way are no part of it, as they are none of its observed pass rate.
+    """
+    made = []
+    for h in sorted(sizes):
+        if not sizes[h] or h % FIRST_REST == 2:
+            continue
+        mine = [(place, hit) for place, hit in labelled if place.stratum == h]
+        end = prefix_end({place.rank for place, _ in mine})
+        hits = [
+            hit
+            for place, hit in mine
+            if place.rank < end and place.truth in {Truth.PASS, Truth.FAIL}
+        ]
+        made.append(Part(sizes[h], len(hits), sum(hits)))
+    return tuple(made)
+
+
+def of_strata(found: Sequence[Part], described: str | None = None) -> Honest:
+    """The stratified estimate; ``described`` says what the labels describe if a stratum has none.
+
+    Without any label there is neither an estimate nor a bound.
+    """
+    if not any(part.labelled for part in found):
+        return Honest(Method.NONE, None, None, None, described or NO_LABEL)
+    made = stratified_rate(found)
+    reason = None if made.estimate is not None else described or made.reason
+    return Honest(Method.STRATIFIED, made.estimate, made.low, made.high, reason)
+
+
+def of_trusted(k: int, n: int, tp: int, fn: int, tn: int, fp: int) -> Honest:
+    """The corrected rate of k passes among n with the interval of Lang and Reiczigel.
+
+    For a trusted set from elsewhere; ``None`` where a class is empty or the judge has no signal.
+    """
+    found = lang_reiczigel(k, n, tp, fn, tn, fp)
+    if found is None:
+        return Honest(Method.NONE, None, None, None, NO_SIGNAL)
+    rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
+    return Honest(Method.LANG_REICZIGEL, rate, *found)
+
+
+def more(passes: Sequence[Part], line: Metrics) -> tuple[More, ...]:
+    """For each gate by default, how many more audits settle it at the present rates.
+
+    The pass rate is the stratified one, held to at most the observed rate; ECE and Brier are not
+    rates, and no number is promised for them.
+    """
+    return (
+        More("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
+        More("brier", Op.AT_MOST, BRIER_LIMIT, None, NO_RATE),
+        more_for("pass_rate", passes, Op.AT_MOST, line.observed_positive_rate),
+    )
+
+
+def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> More:
+    """How many more audits bring a stratified rate within a limit."""
+    if limit is None:
+        return More(target, op, None, None, "the judge decided nothing, so there is no limit")
+    estimate = stratified_rate(found).estimate
+    if estimate is None:
+        return More(target, op, limit, None, "a stratum has no label to take a rate from")
+    labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")
+    reason = None if labels is not None else "the estimate itself is beyond the limit"
+    return More(target, op, limit, labels, reason)

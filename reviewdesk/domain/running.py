@@ -1,0 +1,148 @@
+"""Calibration figures that follow each label: sums that a row enters and leaves in O(1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reviewdesk.domain.confusion import CELLS, Basics, Confusion, metrics
+from reviewdesk.domain.records import Metrics
+
+BINS = 10
+_MASS, _SQUARES, _SURE, _RIGHT, _LOSS, _CELLS = range(6)
+_BINS = _CELLS + len(CELLS)
+_PLACES = _BINS + BINS
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One labelled verdict; ``passed`` is the judge's decision, ``None`` where it is not known."""
+
+    confidence: float
+    correct: bool
+    passed: bool | None = None
+
+    @property
+    def cell(self) -> int | None:
+        """Its cell of the confusion, as an index into ``CELLS``."""
+        if self.passed is None:
+            return None
+        return (0 if self.passed else 2) if self.correct else (3 if self.passed else 1)
+
+
+@dataclass(slots=True)
+class Running:
+    """Sums over rows that come, go and change weight, and the figures they give at any moment.
+
+    Every sum keeps its rounding error beside it, so that a row that leaves takes along what it
+    brought. Sums of one stratum at weight 1 give those of the population by ``scaled`` and
+    ``plus``: a label that changes the weight of its whole stratum costs no pass over the stratum.
+    """
+
+    counts: list[int] = field(default_factory=lambda: [0] * (1 + len(CELLS)))
+    """Rows, then rows per cell."""
+    sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
+    errors: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
+
+    def add(self, row: Row, weight: float = 1.0) -> None:
+        """Take a row in; one of weight 0 changes nothing."""
+        if weight > 0:
+            self._count(row, 1)
+            self._move(row, weight, 1)
+
+    def remove(self, row: Row, weight: float = 1.0) -> None:
+        """Take out a row that came in with this weight."""
+        if weight > 0:
+            self._count(row, -1)
+            self._move(row, weight, -1)
+
+    def reweigh(self, row: Row, before: float, after: float) -> None:
+        """Change the weight of a row that came in with ``before``."""
+        self.remove(row, before)
+        self.add(row, after)
+
+    def scaled(self, factor: float) -> Running:
+        """The sums as if every weight were multiplied; by 0 or less, those of no rows."""
+        return blend([(self, factor)])
+
+    def plus(self, others: Iterable[Running]) -> Running:
+        """The sums of these rows and those of others together."""
+        return blend([(one, 1.0) for one in (self, *others)])
+
+    def metrics(self, observed: float | None = None) -> Metrics:
+        """All figures, as ``calibration.measure`` gives them for the same rows.
+
+        ``observed`` is the judge's pass rate over the whole run. Unless the decision of every row
+        is known, the confusion and what follows from it are ``None``.
+        """
+        n, mass, squares = self.counts[0], self.total(_MASS), self.total(_SQUARES)
+        if not n:
+            nothing = Basics(0, None, 0.0, None, None, None)
+            return metrics(nothing, Confusion((0,) * 4, (0.0,) * 4), observed)
+        accuracy = self.total(_RIGHT) / mass
+        basics = Basics(
+            n=n,
+            ess=mass**2 / squares,
+            ece=math.fsum(abs(self.total(_BINS + place)) for place in range(BINS)) / mass,
+            brier=self.total(_LOSS) / mass,
+            gap=self.total(_SURE) / mass - accuracy,
+            accuracy=accuracy,
+        )
+        counts = self.counts[1:]
+        masses = [self.total(_CELLS + place) for place in range(len(CELLS))]
+        # Where a cell has lost all its rows, what rounding left there is no mass.
+        held = [mass if count else 0.0 for count, mass in zip(counts, masses, strict=True)]
+        known = sum(counts) == n
+        return metrics(basics, Confusion(counts, held) if known else None, observed)
+
+    def _count(self, row: Row, sign: int) -> None:
+        cell = row.cell
+        self.counts[0] += sign
+        if cell is not None:
+            self.counts[1 + cell] += sign
+
+    def _move(self, row: Row, weight: float, sign: int) -> None:
+        off = row.confidence - row.correct
+        index = min(math.floor(row.confidence * BINS + 1e-9), BINS - 1)
+        signed, cell = sign * weight, row.cell
+        self.enter(_MASS, signed)
+        self.enter(_SQUARES, signed * weight)
+        self.enter(_SURE, signed * row.confidence)
+        self.enter(_LOSS, signed * off * off)
+        self.enter(_BINS + index, signed * off)
+        if row.correct:
+            self.enter(_RIGHT, signed)
+        if cell is not None:
+            self.enter(_CELLS + cell, signed)
+
+    def enter(self, place: int, value: float) -> None:
+        """Add to one sum, with the rounding error kept apart. Source: Neumaier 1974."""
+        before = self.sums[place]
+        self.sums[place] = after = before + value
+        if abs(before) >= abs(value):
+            self.errors[place] += (before - after) + value
+        else:
+            self.errors[place] += (value - after) + before
+
+    def total(self, place: int) -> float:
+        """One sum with its error."""
+        return self.sums[place] + self.errors[place]
+
+
+def blend(parts: Iterable[tuple[Running, float]]) -> Running:
+    """The sums of several sets of rows together, each with its weights multiplied.
+
+    A set whose factor is 0 or less brings no rows.
+    """
+    made = Running()
+    columns = []
+    for one, factor in parts:
+        if factor > 0:
+            made.counts = [a + b for a, b in zip(made.counts, one.counts, strict=True)]
+            column = [(s + e) * factor for s, e in zip(one.sums, one.errors, strict=True)]
+            column[_SQUARES] *= factor
+            columns.append(column)
+    if columns:
+        made.sums = [math.fsum(parts) for parts in zip(*columns, strict=True)]
+    return made

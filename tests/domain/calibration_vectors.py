@@ -1,0 +1,87 @@
+"""The vector functions of calibration's statistics, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from reviewdesk.domain.calibration import Rows
+from reviewdesk.domain.corp import corp, fitted, murphy
+from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen_clopper_pearson
+from reviewdesk.domain.figures import Part
+from reviewdesk.domain.nullece import expected_ece
+from reviewdesk.domain.recalibrate import platt, temperature
+from reviewdesk.domain.reliability import auroc, log_loss, reliability_bins, spiegelhalter
+from reviewdesk.domain.stratified import stratified_rate
+
+Input = Mapping[str, Any]
+
+
+def _rows(given: Input) -> Rows:
+    correct = given.get("correct", [False] * len(given["confidence"]))
+    return Rows.of(given["confidence"], correct, given.get("weight"))
+
+
+def _log_loss(given: Input) -> object:
+    found = log_loss(_rows(given))
+    return None if found is None else found.value
+
+
+def _bins(given: Input) -> object:
+    return [
+        {
+            "bin": found.index,
+            "n": found.n,
+            "mean_confidence": found.mean_confidence,
+            "accuracy": found.accuracy,
+        }
+        for found in reliability_bins(_rows(given))
+    ]
+
+
+def _spiegelhalter(given: Input) -> object:
+    found = spiegelhalter(_rows(given))
+    return {"z": found.z, "p": found.p}
+
+
+def _corp(given: Input) -> object:
+    found = corp(_rows(given))
+    keys = ("miscalibration", "discrimination", "uncertainty", "brier")
+    return None if found is None else {key: getattr(found, key) for key in keys}
+
+
+def _murphy(given: Input) -> object:
+    found = murphy(_rows(given))
+    return None if found is None else asdict(found)
+
+
+def _lang_reiczigel(given: Input) -> object:
+    found = lang_reiczigel(*(given[key] for key in ("k", "n", "tp", "fn", "tn", "fp")))
+    return None if found is None else list(found)
+
+
+def _stratified(given: Input) -> object:
+    found = stratified_rate([Part(one["N"], one["n"], one["k"]) for one in given["strata"]])
+    return {"estimate": found.estimate, "low": found.low, "high": found.high}
+
+
+CALIBRATION: dict[str, Callable[[Input], object]] = {
+    "log_loss": _log_loss,
+    "auroc": lambda given: auroc(_rows(given)),
+    "reliability_bins": _bins,
+    "spiegelhalter": _spiegelhalter,
+    "corp": _corp,
+    "murphy": _murphy,
+    "isotonic": lambda given: fitted(_rows(given)).tolist(),
+    "temperature": lambda given: temperature(_rows(given)).parameters["temperature"],
+    "platt": lambda given: dict(platt(_rows(given)).parameters),
+    "ece_expected_if_calibrated": lambda given: expected_ece(_rows(given)),
+    "lang_reiczigel": _lang_reiczigel,
+    "rogan_gladen_clopper_pearson": lambda given: list(
+        rogan_gladen_clopper_pearson(
+            given["k"], given["n"], given["sensitivity"], given["specificity"]
+        )
+    ),
+    "stratified_rate": _stratified,
+}

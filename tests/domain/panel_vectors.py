@@ -1,0 +1,89 @@
+"""The vector functions of a run's agreement and of its jurors, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from reviewdesk.domain.agreement import sample_variance
+from reviewdesk.domain.alpha import (
+    AlphaState,
+    alpha_interval,
+    alpha_nominal,
+    alpha_ordinal,
+    contributions,
+    interval_ci,
+)
+from reviewdesk.domain.drift import cusum
+from reviewdesk.domain.standards import cohen_kappa, kappa_weights, rate_difference, wilson
+
+Input = Mapping[str, Any]
+Units = list[list[float | None]]
+
+
+def _units(rows: list[list[Any]]) -> Units:
+    """Rows of one length; a row that ends early misses its last jurors."""
+    seats = max(map(len, rows), default=0)
+    return [[*row, *[None] * (seats - len(row))] for row in rows]
+
+
+def _codes(rows: list[list[Any]]) -> Units:
+    """Labels of any kind as numbers, alike where the labels are."""
+    known: dict[Any, float] = {}
+    return _units(
+        [
+            [None if value is None else known.setdefault(value, float(len(known))) for value in row]
+            for row in rows
+        ]
+    )
+
+
+def _merged(given: Input) -> float | None:
+    state = AlphaState()
+    for part in given["partitions"]:
+        state = state.merge(AlphaState.of(_units(part)))
+    return state.alpha
+
+
+def _contributions(given: Input) -> object:
+    found = contributions(_units(given["units"]))
+    return found and {
+        "contribution": found.contribution.tolist(),
+        "weight": found.weight.tolist(),
+        "run_alpha": found.alpha,
+    }
+
+
+def _interval(given: Input) -> object:
+    found = interval_ci(_units(given["units"]), given.get("level", 0.95))
+    return found and list(found)
+
+
+def _discrete(given: Input) -> float | None:
+    """r_WG against answers spread evenly over the levels."""
+    levels = given["levels"]
+    variance = sample_variance([score for score in given["scores"] if score is not None])
+    return None if variance is None else 1 - variance / ((levels + 1) / (12 * (levels - 1)))
+
+
+def _difference(given: Input) -> object:
+    return asdict(rate_difference(*(given[name] for name in ("k1", "n1", "k2", "n2"))))
+
+
+PANEL: dict[str, Callable[[Input], object]] = {
+    "alpha_nominal": lambda given: alpha_nominal(_codes(given["units"])),
+    "alpha_ordinal": lambda given: alpha_ordinal(_units(given["units"])),
+    "alpha_interval": lambda given: alpha_interval(_units(given["units"])),
+    "alpha_interval_merge": _merged,
+    "alpha_contributions": _contributions,
+    "alpha_interval_ci": _interval,
+    "verdict_agreement_discrete": _discrete,
+    "wilson": lambda given: list(wilson(given["k"], given["n"])),
+    "cohen_kappa": lambda given: cohen_kappa(given["human"], given["juror"]),
+    "rate_difference": _difference,
+    "kappa_weights": lambda given: kappa_weights(given["kappa"]),
+    "cusum": lambda given: {
+        "alarm_at": cusum(given["z"], given.get("k", 0.5), given.get("h", 5.0))
+    },
+}

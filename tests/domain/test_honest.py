@@ -1,0 +1,103 @@
+"""What labels of a part say of the whole: estimates, bounds, and how many more would do."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewdesk.domain.correction import lang_reiczigel
+from reviewdesk.domain.figures import Part
+from reviewdesk.domain.gates import Op
+from reviewdesk.domain.honest import (
+    NO_LABEL,
+    NO_SIGNAL,
+    Method,
+    More,
+    more_for,
+    of_strata,
+    of_trusted,
+    parts,
+)
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.sampling import LabelledVerdict
+from reviewdesk.domain.stratified import stratified_rate
+
+FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
+
+
+def place(stratum: int, rank: int, truth: str) -> LabelledVerdict:
+    return LabelledVerdict(stratum, rank, Truth(truth))
+
+
+def test_only_decided_labels_inside_a_prefix_count() -> None:
+    labelled = [
+        (place(FLAGGED_PASS, 0, "pass"), True),
+        (place(FLAGGED_PASS, 1, "unsure"), False),
+        (place(FLAGGED_PASS, 2, "fail"), False),
+        # Rank 3 has no label, so rank 4 is outside of the prefix.
+        (place(FLAGGED_PASS, 4, "pass"), True),
+        (place(FLAGGED_NONE, 0, "pass"), True),
+        (place(REST_PASS, 0, "disputed"), False),
+    ]
+    sizes = {FLAGGED_PASS: 9, FLAGGED_FAIL: 0, FLAGGED_NONE: 2, REST_PASS: 40}
+    # What the judge decided neither way is no stratum of the rate; an empty one is none either.
+    assert parts(labelled, sizes) == (Part(9, 2, 1), Part(40, 0, 0))
+
+
+def test_the_estimate_by_hand() -> None:
+    # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
+    found = of_strata([Part(10, 10, 4), Part(30, 15, 15)])
+    assert found.method is Method.STRATIFIED
+    assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
+    # The census adds no width. Of the other: Wilson of n of n at n = 15 * 29 / 15 = 29 ends at
+    # n / (n + z²) = 29 / 32.841459, so the lower end lies 0.75 * (1 - 0.883030) below.
+    z = 1.959963984540054
+    assert found.low == pytest.approx(0.85 - 0.75 * (1 - 29 / (29 + z * z)))
+    assert found.high == pytest.approx(0.85)
+    assert found.reason is None
+
+
+def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
+    found = of_strata([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
+    # A quarter at 0.4, and three quarters that may all be misses or all be hits.
+    assert found.estimate is None
+    assert found.low == pytest.approx(0.1)
+    assert found.high == pytest.approx(0.85)
+    assert found.reason == "describes escalated verdicts only"
+
+
+def test_without_labels_nothing_is_known() -> None:
+    found = of_strata([Part(10, 0, 0)])
+    assert (found.method, found.estimate, found.low, found.high) == (Method.NONE, None, None, None)
+    assert found.reason == NO_LABEL
+
+
+def test_a_trusted_set_from_elsewhere() -> None:
+    found = of_trusted(500, 1000, 90, 10, 80, 20)
+    assert found.method is Method.LANG_REICZIGEL
+    # (0.5 + 0.8 - 1) / 0.7, and the interval of the function that is held to its own vectors.
+    assert found.estimate == pytest.approx(3 / 7)
+    assert (found.low, found.high) == lang_reiczigel(500, 1000, 90, 10, 80, 20)
+    for cells in ((0, 0, 80, 20), (50, 50, 50, 50)):
+        nothing = of_trusted(500, 1000, *cells)
+        assert (nothing.method, nothing.estimate, nothing.reason) == (Method.NONE, None, NO_SIGNAL)
+
+
+def test_how_many_more_audits() -> None:
+    seen = [Part(10, 10, 2), Part(1000, 40, 4)]
+    asked = more_for("pass_rate", seen, Op.AT_MOST, 0.15)
+    # 0.0099 * 0.2 + 0.9901 * 0.1 = 0.10099, under 0.15; so many more bring the upper end there.
+    assert asked.labels is not None
+    assert asked.labels > 0
+
+    def high(more: int) -> float:
+        n = 40 + more
+        return stratified_rate([seen[0], Part(1000, n, n / 10)]).high
+
+    # All the unlabelled lie in the second stratum, so every further label falls there.
+    assert high(asked.labels) <= 0.15 + 1e-9 < high(asked.labels - 1)
+    beyond = more_for("pass_rate", seen, Op.AT_MOST, 0.05)
+    assert beyond == More(
+        "pass_rate", Op.AT_MOST, 0.05, None, "the estimate itself is beyond the limit"
+    )
+    assert more_for("x", [Part(5, 0, 0)], Op.AT_LEAST, 0.5).labels is None
+    assert more_for("x", seen, Op.AT_MOST, None).reason

@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import Assessment, State, assess
+from reviewdesk.domain.ballots import ballot
+from reviewdesk.domain.labelrules import BY_ORDER, BY_PRIORITY, LabelRules, label_decision
+from reviewdesk.domain.labelvotes import label_mismatch, label_vote
+from reviewdesk.domain.verdict import Ballot, Decision, Status
+from reviewdesk.errors import UsageError
+from tests.domain.bodies import body, juror, maybe, read
+
+RULES = ("majority", "unanimous", "weighted_vote", "first_disagreement")
+PASSES = ("PASS", "KEEP", "YES", "TRUE", "CORRECT", "ACCEPT", "keep", "Pass")
+FAILS = ("FAIL", "REJECT", "NO", "FALSE", "INCORRECT", "reject")
+WORDS = st.sampled_from(["KEEP", "keep ", "REJECT", "SPLIT", "MERGE", "UNCLEAR"])
+
+
+def cast(*labels: str | None) -> list[Ballot]:
+    """One ballot a label; ``None`` is a juror that failed."""
+    return [
+        ballot(f"j{seat}", error="down") if label is None else ballot(f"j{seat}", label=label)
+        for seat, label in enumerate(labels)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "majority", "unanimous", "first"),
+    [
+        (("KEEP", "KEEP", "REJECT"), "KEEP", "UNCLEAR", "DISAGREE"),
+        (("MERGE", "MERGE"), "MERGE", "MERGE", "MERGE"),
+        # A plurality is enough: two of five.
+        (("KEEP", "SPLIT", "MERGE", "SPLIT", "REJECT"), "SPLIT", "UNCLEAR", "DISAGREE"),
+        # A failed juror says nothing, whether by its error or by its label.
+        (("REJECT", None, "ERROR", "PARSE_FAIL", "error"), "REJECT", "REJECT", "REJECT"),
+        ((None, "PARSE_FAIL"), "UNCLEAR", "UNCLEAR", "UNCLEAR"),
+        ((), "UNCLEAR", "UNCLEAR", "UNCLEAR"),
+        # Case and blanks around it make no other label; the first seen is how it is written.
+        (("Keep", " KEEP", "keep"), "Keep", "Keep", "Keep"),
+    ],
+)
+def test_each_rule(
+    labels: tuple[str | None, ...], majority: str, unanimous: str, first: str
+) -> None:
+    ballots = cast(*labels)
+    found = [label_vote(ballots, how) for how in ("majority", "unanimous", "first_disagreement")]
+    assert [one.label for one in found] == [majority, unanimous, first]
+    assert {one.disagreement for one in found} == {first == "DISAGREE"}
+
+
+def test_the_figures_beside_a_consensus() -> None:
+    ballots = [
+        ballot("a", label="KEEP", confidence=0.9),
+        ballot("b", label="KEEP", confidence=0.6),
+        ballot("c", label="REJECT"),
+        ballot("d", error="503"),
+    ]
+    found = label_vote(ballots)
+    # Two of the three usable ballots, two of the four seats; (.9 + .6) / 2.
+    assert (found.rule, found.label, found.usable, found.seated) == ("majority", "KEEP", 3, 4)
+    assert found.agreement_pct == pytest.approx(2 / 3)
+    assert found.seated_share == 0.5
+    assert found.avg_confidence == pytest.approx(0.75)
+    assert (found.tie, found.tied, found.decision) == (None, (), Decision.PASS)
+
+
+def test_of_no_ballots_nothing_is_known() -> None:
+    found = label_vote([])
+    assert found.agreement_pct is found.seated_share is found.avg_confidence is None
+    assert label_vote(cast(None)).agreement_pct is None
+    # One seat, nobody of it with the consensus.
+    assert label_vote(cast(None)).seated_share == 0.0
+
+
+def test_a_failed_label_is_no_label_beside_a_score() -> None:
+    ballots = [ballot("a", label="KEEP"), ballot("b", score=0.5, label="parse_fail ")]
+    assert label_vote(ballots, "first_disagreement").label == "KEEP"
+    assert label_vote(ballots).usable == 1
+
+
+def test_who_breaks_a_tie() -> None:
+    ballots = cast("SPLIT", "REJECT", "KEEP", "REJECT", "KEEP")
+    seen = label_vote(ballots)
+    assert (seen.label, seen.tie, seen.tied) == ("REJECT", BY_ORDER, ("REJECT", "KEEP"))
+    chosen = label_vote(ballots, "majority", LabelRules(priority=("MERGE", "keep")))
+    assert (chosen.label, chosen.tie) == ("KEEP", BY_PRIORITY)
+    # A priority for a label that is not among the first breaks nothing.
+    other = label_vote(ballots, "majority", LabelRules(priority=("SPLIT",)))
+    assert (other.label, other.tie) == ("REJECT", BY_ORDER)
+
+
+def _weighty(*said: tuple[str, float | None, float | None]) -> list[Ballot]:
+    return [
+        ballot(f"j{seat}", label=label, weight=weight, confidence=confidence)
+        for seat, (label, weight, confidence) in enumerate(said)
+    ]
+
+
+def test_a_weighted_vote_is_weight_times_confidence() -> None:
+    # KEEP 1*.4 + 1*.4 = .8 against REJECT 1*.9; by weight alone 2 against 1.
+    ballots = _weighty(("KEEP", None, 0.4), ("REJECT", 1.0, 0.9), ("KEEP", 1.0, 0.4))
+    assert label_vote(ballots, "weighted_vote").label == "REJECT"
+    bare = label_vote(ballots, "weighted", LabelRules(use_confidence=False))
+    assert (bare.rule, bare.label) == ("weighted_vote", "KEEP")
+    # A weight of 3 makes it 3*.4 + .4 = 1.6 against .9.
+    heavy = _weighty(("KEEP", 3.0, 0.4), ("REJECT", 1.0, 0.9), ("KEEP", 1.0, 0.4))
+    assert label_vote(heavy, "weighted_vote").label == "KEEP"
+
+
+def test_a_confidence_that_is_missing_weighs_nothing_beside_others() -> None:
+    ballots = _weighty(("KEEP", 1.0, None), ("KEEP", 1.0, None), ("REJECT", 1.0, 0.1))
+    found = label_vote(ballots, "weighted_vote")
+    assert (found.label, found.notes) == ("REJECT", ("no confidence, so no weight: j0, j1",))
+    # Where nobody gives one, the weights alone: KEEP 2 against REJECT 1, though seen later.
+    silent = _weighty(("REJECT", 1.0, None), ("KEEP", 1.0, None), ("KEEP", 1.0, None))
+    alone = label_vote(silent, "weighted_vote")
+    assert (alone.label, alone.notes) == ("KEEP", ("no confidence given: weights alone",))
+
+
+def test_weighted_ties_forgive_the_arithmetic() -> None:
+    # .1 + .2 is not .3 in floats, and is a tie all the same.
+    ballots = _weighty(("KEEP", 1.0, 0.3), ("REJECT", 1.0, 0.1), ("REJECT", 1.0, 0.2))
+    assert label_vote(ballots, "weighted_vote").tie == BY_ORDER
+    # Of finite weights without a finite sum the two outweigh the one.
+    huge = _weighty(("KEEP", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0), ("REJECT", 1.7e308, 1.0))
+    assert label_vote(huge, "weighted_vote").label == "REJECT"
+    # Nobody is sure of anything: every label is level at 0.
+    unsure = _weighty(("KEEP", 1.0, 0.0), ("REJECT", 1.0, 0.0))
+    assert (label_vote(unsure, "weighted_vote").tie) == BY_ORDER
+
+
+def test_a_rule_of_ones_own_sees_the_usable_ballots() -> None:
+    def last(ballots: Sequence[Ballot]) -> tuple[str, bool]:
+        return str(ballots[-1].label), len(ballots) == 2
+
+    found = label_vote(cast("KEEP", "SPLIT", "ERROR", None), last)
+    assert (found.rule, found.label, found.disagreement) == ("last", "SPLIT", True)
+    assert found.agreement_pct == 0.5
+
+
+@pytest.mark.parametrize("answer", ["KEEP", ("KEEP",), (None, True), ("KEEP", 1)])
+def test_what_a_rule_of_ones_own_must_give(answer: Any) -> None:
+    with pytest.raises(UsageError, match=r"the label rule <lambda> gave .*\(label, bool\)"):
+        label_vote(cast("KEEP"), lambda _ballots: answer)
+
+
+def test_an_unknown_label_vote_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no label vote 'median'.*majority, unanimous"):
+        label_vote(cast("KEEP"), "median")
+
+
+@given(st.lists(maybe(WORDS), max_size=7), st.sampled_from(RULES))
+def test_failed_ballots_change_shares_of_seats_alone(labels: list[str | None], how: str) -> None:
+    ballots = cast(*labels)
+    with_one_more = label_vote([*ballots, *cast(None, "PARSE_FAIL")], how)
+    found = label_vote(ballots, how)
+    assert (with_one_more.label, with_one_more.agreement_pct) == (found.label, found.agreement_pct)
+    assert with_one_more.seated == found.seated + 2
+
+
+@given(st.lists(WORDS, min_size=1, max_size=7))
+def test_a_plurality_has_no_label_before_it(labels: list[str]) -> None:
+    words = [label.strip().casefold() for label in labels]
+    found = label_vote(cast(*labels))
+    assert words.count(found.label.casefold()) == max(map(words.count, words))
+    assert (found.tie is None) == (
+        sum(words.count(word) == max(map(words.count, words)) for word in set(words)) == 1
+    )
+    assert found.disagreement == (len(set(words)) > 1)
+
+
+@pytest.mark.parametrize(
+    ("label", "decision"),
+    [
+        *((word, Decision.PASS) for word in PASSES),
+        *((word, Decision.FAIL) for word in FAILS),
+        *((word, None) for word in ("SPLIT", "MERGE", "UNCLEAR", "DISAGREE", "passed", "", None)),
+    ],
+)
+def test_the_label_map(label: str | None, decision: Decision | None) -> None:
+    assert label_decision(label) is decision
+
+
+def _labelled(*labels: str, **more: Any) -> dict[str, Any]:
+    return body(*(juror(f"j{seat}", label=label) for seat, label in enumerate(labels)), **more)
+
+
+def _found(value: dict[str, Any]) -> Assessment:
+    return assess(read(value))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "label", "decision"),
+    [
+        ("majority", "KEEP", Decision.PASS),
+        ("unanimous", "UNCLEAR", None),
+        ("weighted_vote", "KEEP", Decision.PASS),
+        ("first_disagreement", "DISAGREE", None),
+    ],
+)
+def test_labels_decide_where_nothing_else_does(
+    strategy: str, label: str, decision: Decision | None
+) -> None:
+    found = _found(_labelled("KEEP", "KEEP", "REJECT", strategy=strategy))
+    assert found.label_vote is not None
+    assert (found.label_vote.label, found.decision) == (label, decision)
+    # They answered: nobody is missing, and the unit's nominal alpha sees the split.
+    assert [seat.state for seat in found.seats] == [State.COUNTED] * 3
+    assert (found.degraded, found.agreement.alpha) == ((), 0.0)
+    united = _found(_labelled("KEEP", "keep", "Keep", strategy=strategy))
+    assert united.agreement.alpha == 1.0
+
+
+def test_what_is_stated_or_scored_stands_before_the_labels() -> None:
+    stated = _found(_labelled("KEEP", "KEEP", "REJECT", strategy="majority", decision="fail"))
+    assert stated.decision is Decision.FAIL
+    scored = body(
+        *(juror(f"j{seat}", 0.1, label="KEEP") for seat in range(3)),
+        strategy="majority",
+        threshold=0.5,
+    )
+    found = _found(scored)
+    assert (found.decision, found.label_vote) == (Decision.FAIL, None)
+    # Beside a reported consensus that the labels could have given, they are counted and told.
+    told = _found({**scored, "label": "keep"})
+    assert told.label_vote is not None
+    assert (told.decision, told.label_vote.label) == (Decision.FAIL, "KEEP")
+    assert _found({**scored, "label": "good"}).label_vote is None
+
+
+@pytest.mark.parametrize("strategy", [None, "quorum", "median", "single", "external"])
+def test_other_rules_read_no_labels(strategy: str | None) -> None:
+    found = _found(_labelled("KEEP", "KEEP", strategy=strategy))
+    assert (found.label_vote, found.decision) == (None, None)
+    assert _found(body(juror("a"), strategy="majority")).label_vote is None
+
+
+def test_a_label_is_an_answer_and_some_labels_are_failures() -> None:
+    value = body(
+        juror("a", label="SPLIT"),
+        juror("b", label=" "),
+        juror("c", label="ERROR"),
+        juror("d", label="parse_fail"),
+        juror("e", label="KEEP", status="abstained"),
+        juror("f", 0.5, label="ERROR"),
+    )
+    assert [one.status for one in read(value).ballots] == [
+        Status.OK, Status.ABSTAINED, Status.ERROR, Status.PARSE_FAIL, Status.ABSTAINED, Status.OK,
+    ]  # fmt: skip
+
+
+def test_why_a_label_decides_nothing() -> None:
+    found = _found(_labelled("SPLIT", "SPLIT", "KEEP", strategy="majority"))
+    reasons = {note.flag.label: note.reason for note in found.notes}
+    assert reasons["no_verdict"] == "the labels come to SPLIT, which is neither pass nor fail"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (_labelled("KEEP", "KEEP", "REJECT", strategy="majority", label="REJECT"),
+         "label: reported REJECT, but majority gives KEEP"),
+        (_labelled("KEEP", "KEEP", "REJECT", strategy="majority", label="keep"), None),
+        (_labelled("KEEP", "KEEP", strategy="unanimous", label="MERGE"),
+         "label: reported MERGE, but unanimous gives KEEP"),
+        (_labelled("KEEP", "REJECT", strategy="unanimous", label="KEEP"),
+         "label: reported KEEP, but unanimous gives UNCLEAR"),
+        # Whatever breaks a tie, and whatever word a producer falls back to, is its own.
+        (_labelled("KEEP", "REJECT", strategy="majority", label="REJECT"), None),
+        (_labelled("KEEP", "REJECT", strategy="unanimous", label="NONE"), None),
+        (_labelled("KEEP", "REJECT", strategy="first_disagreement", label="SPLIT-VOTE"), None),
+        (_labelled("KEEP", "REJECT", strategy="first_disagreement", label="REJECT"),
+         "label: reported REJECT, but first_disagreement gives DISAGREE"),
+        (_labelled("KEEP", "KEEP", "REJECT", strategy="quorum", label="REJECT"), None),
+        (_labelled("KEEP", "KEEP", "REJECT", strategy="majority"), None),
+    ],
+)  # fmt: skip
+def test_a_reported_label_is_held_to_its_own_rule(value: dict[str, Any], text: str | None) -> None:
+    assert label_mismatch(read(value)) == text
+
+
+def test_a_weighted_vote_may_have_left_the_confidences_out() -> None:
+    value = body(
+        juror("a", label="KEEP", confidence=0.2),
+        juror("b", label="KEEP", confidence=0.2),
+        juror("c", label="REJECT", confidence=0.9),
+        strategy="weighted_vote",
+    )
+    # .4 against .9, or 2 against 1.
+    assert label_mismatch(read({**value, "label": "REJECT"})) is None
+    assert label_mismatch(read({**value, "label": "KEEP"})) is None
+    assert label_mismatch(read({**value, "label": "SPLIT"})) is not None

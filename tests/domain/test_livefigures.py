@@ -1,0 +1,206 @@
+"""The strip's figures by increments, against the full recomputation of the same labels."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.livefigures import LiveFigures, Prefix
+from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
+from reviewdesk.domain.running import Row
+from reviewdesk.domain.sampling import LabelledVerdict
+from reviewdesk.domain.summary import SOURCES, Labelled, RunFigures, alone, summarise
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.errors import UsageError
+
+DECISIONS = (Decision.PASS, Decision.FAIL, None)
+UNDECIDED = st.sampled_from([None, Decision.INCONCLUSIVE, Decision.ERROR])
+CONFIDENCES = st.one_of(
+    st.none(), st.sampled_from([0.0, 0.1, 0.3, 1 - 0.7, 0.6, 0.7, 1.0]), st.floats(0, 1)
+)
+SCORES = st.one_of(st.floats(0, 1), CONFIDENCES)
+TRUTHS = st.sampled_from([*Truth, Truth.PASS, Truth.FAIL, Truth.PASS, Truth.FAIL])
+CHANGE = st.tuples(st.integers(0, 999), st.one_of(st.none(), TRUTHS, TRUTHS, TRUTHS))
+STEPS = st.lists(st.lists(CHANGE, min_size=1, max_size=5), max_size=25)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[RunFigures, list[Labelled]]:
+    """A run of few verdicts, any of its strata empty, and all of them as if labelled ``pass``."""
+    sizes = {h: draw(st.integers(0, 4)) for h in draw(st.sets(st.integers(0, 5)))}
+    places = [LabelledVerdict(h, rank, Truth.PASS) for h, n in sizes.items() for rank in range(n)]
+    verdicts = []
+    for key, place in enumerate(places, start=1):
+        votes = draw(st.integers(0, 3))
+        verdicts.append(
+            Labelled(
+                key=key,
+                id=f"v{key}",
+                item=b"%d" % key,
+                decision=DECISIONS[place.stratum % 3] or draw(UNDECIDED),
+                score=draw(SCORES),
+                stated_score=draw(CONFIDENCES),
+                confidence=draw(CONFIDENCES),
+                passes=draw(st.integers(0, votes)),
+                answered=votes,
+                place=place,
+            )
+        )
+    figures = RunFigures(
+        passed=sum(verdict.decision is Decision.PASS for verdict in verdicts),
+        failed=sum(verdict.decision is Decision.FAIL for verdict in verdicts),
+        confidence_source=draw(st.sampled_from(SOURCES)),
+        scores_stated=draw(st.booleans()),
+        sizes=sizes,
+    )
+    return figures, verdicts
+
+
+def labelled(verdict: Labelled, truth: Truth) -> Labelled:
+    place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth)
+    fields = {name: getattr(verdict, name) for name in verdict.__slots__ if name != "place"}
+    return Labelled(**fields, place=place)
+
+
+def close(found: Metrics | None, expected: Metrics | None) -> None:
+    assert (found is None) == (expected is None)
+    if found is None or expected is None:
+        return
+    one, other = asdict(found), asdict(expected)
+    for name, value in other.items():
+        if isinstance(value, float):
+            assert math.isclose(one[name], value, rel_tol=1e-9, abs_tol=1e-9), name
+        else:
+            assert one[name] == value, name
+
+
+def same(found: Calibration, expected: Calibration) -> None:
+    close(found.labelled, expected.labelled)
+    close(found.population, expected.population)
+    for name in expected.__slots__:
+        if name not in {"labelled", "population"}:
+            assert getattr(found, name) == getattr(expected, name), name
+
+
+@given(runs(), STEPS, st.sampled_from([None, *SOURCES]))
+def test_any_labels_in_any_order(
+    run: tuple[RunFigures, list[Labelled]],
+    steps: list[list[tuple[int, Truth | None]]],
+    source: str | None,
+) -> None:
+    figures, verdicts = run
+    live, held = LiveFigures(figures, source), dict[int, Labelled]()
+    same(live.calibration(), summarise([], figures, source))
+    for step in steps if verdicts else []:
+        picked = [(verdicts[which % len(verdicts)], truth) for which, truth in step]
+        changes = {
+            verdict.key: None if truth is None else labelled(verdict, truth)
+            for verdict, truth in picked
+        }
+        live.apply(changes)
+        held = {key: one for key, one in (held | changes).items() if one is not None}
+        same(live.calibration(), summarise(list(held.values()), figures, source))
+        close(live.alone(), alone(list(held.values()), {}).metrics)
+        assert len(live) == len(held)
+
+
+@given(runs(), st.randoms(use_true_random=False))
+def test_a_run_that_is_labelled_to_its_end_and_back(
+    run: tuple[RunFigures, list[Labelled]], chance: random.Random
+) -> None:
+    figures, verdicts = run
+    order = chance.sample(verdicts, len(verdicts))
+    truths = [chance.choice([Truth.PASS, Truth.FAIL]) for _ in order]
+    live = LiveFigures(figures)
+    every = [labelled(verdict, truth) for verdict, truth in zip(order, truths, strict=True)]
+    for verdict in every:
+        live.apply({verdict.key: verdict})
+    found = live.calibration()
+    same(found, summarise(every, figures))
+    decided = figures.passed + figures.failed
+    assert found.design is (Design.CENSUS if decided else Design.NONE)
+    for verdict in reversed(every):
+        live.apply({verdict.key: None})
+    same(live.calibration(), summarise([], figures))
+
+
+def test_every_design_on_the_way_through_a_draw() -> None:
+    # Flagged pass: ranks 0 and 1; rest pass: ranks 0 to 2; every verdict .8 sure.
+    places = [(0, 0), (0, 1), (3, 0), (3, 1), (3, 2)]
+    verdicts = [
+        Labelled(key, f"v{key}", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
+        for key, place in enumerate(LabelledVerdict(h, rank, Truth.PASS) for h, rank in places)
+    ]
+    figures = RunFigures(5, 0, "support", scores_stated=False, sizes={0: 2, 3: 3})
+    live = LiveFigures(figures)
+    told = [live.calibration()]
+    # Behind the prefix of the rest, the flagged ones, the front of the rest, its last.
+    for key in (3, 0, 1, 2, 4):
+        live.apply({key: verdicts[key]})
+        told.append(live.calibration())
+    assert [found.design for found in told] == [
+        Design.NONE,
+        Design.AD_HOC,
+        Design.ESCALATED_ONLY,
+        Design.ESCALATED_ONLY,
+        Design.WEIGHTED,
+        Design.CENSUS,
+    ]
+    weighted = told[4].population
+    assert weighted is not None
+    # Two labels that stand for themselves and two for 3/2 each: (1 + 1 + 1.5 + 1.5)² / 6.5.
+    assert weighted.ess == pytest.approx(25 / 6.5)
+    live.apply({2: None})
+    assert live.calibration().design is Design.ESCALATED_ONLY
+
+
+def test_a_label_that_waits_is_counted() -> None:
+    place = LabelledVerdict(3, 5, Truth.PASS)
+    front = LabelledVerdict(3, 0, Truth.FAIL)
+    live = LiveFigures(RunFigures(9, 0, "support", scores_stated=False, sizes={3: 9}))
+    for key, spot in enumerate((place, front)):
+        live.apply({key: Labelled(key, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, spot)})
+    found = live.calibration()
+    assert (found.design, found.waiting, found.labelled.n) == (Design.WEIGHTED, 1, 2)
+    assert found.population is not None
+    assert found.population.accuracy == 0.0
+
+
+def test_an_unknown_source_is_refused() -> None:
+    figures = RunFigures(0, 0, "support", scores_stated=False, sizes={})
+    with pytest.raises(UsageError, match="agreement"):
+        LiveFigures(figures, "agreement")
+
+
+class Counted(Prefix):
+    """A prefix that counts the labels it passes over."""
+
+    __slots__ = ("passed",)
+
+    def _enter(self, rank: int, sign: int) -> None:
+        self.passed = getattr(self, "passed", 0) + 1
+        super()._enter(rank, sign)
+
+
+def test_what_a_label_costs() -> None:
+    prefix, row = Counted(), Row(0.8, correct=True, passed=True)
+    for rank in range(1, 100):
+        prefix.give(rank, Truth.PASS, row)
+    # All of them wait for the first.
+    assert (prefix.end, getattr(prefix, "passed", 0)) == (0, 0)
+    prefix.give(0, Truth.PASS, row)
+    assert (prefix.end, prefix.passed) == (100, 100)
+    # Another word for a label costs one out and one in, wherever it stands.
+    prefix.give(3, Truth.UNSURE, None)
+    assert (prefix.counted, prefix.passed) == (99, 102)
+    prefix.take(99)
+    assert (prefix.end, prefix.passed) == (99, 103)
+    # Taken back from the front, the others are passed once, and then wait outside.
+    for rank in range(99):
+        prefix.take(rank)
+    assert (prefix.end, prefix.passed, prefix.sums.counts[0]) == (0, 202, 0)

@@ -1,0 +1,107 @@
+"""Which rule decides: a stated strategy, a regime, a quorum, or the median for a failed juror."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reviewdesk.domain.assess import Assessment, assess
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.panel import Rule, rule_for
+from reviewdesk.domain.verdict import Decision, Policy, Strategy
+from tests.domain.bodies import body, juror, panel, read
+
+PASS, FAIL = Decision.PASS, Decision.FAIL
+SCORES = (0.0, 0.6, 0.7, 0.75, 0.9)
+"""Mean 2.95/5 = .59; without 0 and .9: 2.05/3 = .683; median .7."""
+
+
+def _found(value: dict[str, Any], **policy: Any) -> Assessment:
+    return assess(read(value, **policy))
+
+
+@pytest.mark.parametrize(
+    ("regime", "strategy", "score", "decision"),
+    [
+        ("routine", Strategy.TRIMMED_MEAN, 2.05 / 3, FAIL),
+        ("irreversible", Strategy.MEDIAN, 0.7, PASS),
+        # Without a regime the known quorum decides: three of five are over .7 and .6 is asked.
+        (None, Strategy.QUORUM, 0.59, PASS),
+    ],
+)
+def test_the_regime_chooses_where_no_strategy_is_stated(
+    regime: str | None, strategy: Strategy, score: float, decision: Decision
+) -> None:
+    found = _found(panel(*SCORES, regime=regime), threshold=0.7, quorum=0.6)
+    assert found.rule == Rule(strategy, strategy, None)
+    assert found.score == pytest.approx(score)
+    assert (found.decision, "strategy" in found.derived) == (decision, True)
+
+
+def test_a_dispute_is_decided_by_a_person_alone() -> None:
+    found = _found(panel(0.9, 0.9, 0.9, regime="dispute"), threshold=0.7, quorum=0.5)
+    assert found.rule == Rule(None, None, "regime dispute: a person decides")
+    assert found.decision is None
+    assert Flag.DISPUTE in found.flags
+    # The rules are worked out all the same: the whole panel goes to that person.
+    assert found.decisions.quorum is found.decisions.median is PASS
+
+
+@pytest.mark.parametrize("regime", ["routine", "irreversible", "dispute"])
+def test_a_stated_strategy_or_decision_stands_before_the_regime(regime: str) -> None:
+    stated = _found(panel(*SCORES, regime=regime, strategy="lowest"), threshold=0.7)
+    assert (stated.rule.used, stated.decision) == (Strategy.LOWEST, FAIL)
+    decided = _found(panel(*SCORES, regime=regime, decision="pass"), threshold=0.95)
+    assert decided.decision is PASS
+
+
+def _rule(strategy: str | None, *jurors: dict[str, Any], **more: Any) -> Rule:
+    verdict = read(body(*jurors), strategy=strategy, quorum=0.5)
+    policy = replace(verdict.policy, failed_jurors=Strategy.MEDIAN)
+    return rule_for(policy, verdict.ballots, **more)
+
+
+@pytest.mark.parametrize(
+    "strategy", [one.value for one in Strategy if one not in {Strategy.MEDIAN, Strategy.EXTERNAL}]
+)
+def test_a_panel_may_let_the_median_stand_in_for_any_strategy(strategy: str) -> None:
+    jurors = juror("a", 0.5), juror("b", status="timeout")
+    asked = Strategy(strategy)
+    assert _rule(strategy, *jurors) == Rule(asked, Strategy.MEDIAN, "failed: b")
+    # Abstaining is not failing.
+    quiet = juror("a", 0.5), juror("b")
+    assert _rule(strategy, *quiet) == Rule(asked, asked, None)
+
+
+def test_the_median_stands_in_only_where_it_can() -> None:
+    votes = juror("a", **{"pass": True}), juror("b", status="error")
+    # Of votes alone there is no median.
+    assert _rule("majority", *votes).used is Strategy.MAJORITY
+    # What only the producer decides, nothing stands in for; and it does not stand in for itself.
+    scores = juror("a", 0.5), juror("b", status="error")
+    assert _rule("external", *scores).used is Strategy.EXTERNAL
+    assert _rule("median", *scores) == Rule(Strategy.MEDIAN, Strategy.MEDIAN, None)
+    assert _rule(None, *scores, regime="routine").used is Strategy.MEDIAN
+    assert _rule(None, *scores, regime="dispute").used is None
+
+
+def test_by_default_the_median_stands_in_for_the_weighted_average_alone() -> None:
+    # .9 weighs 8: (8*.2 + .8 + .9) / 10 = .33 would fail; the median of .2 .8 .9 is .8.
+    value = panel(0.2, 0.8, 0.9, None, weights={"j0": 8.0})
+    found = _found(value, threshold=0.7, strategy="weighted_average")
+    assert found.rule == Rule(Strategy.WEIGHTED_AVERAGE, Strategy.MEDIAN, "failed: j3")
+    assert (found.score, found.decision) == (0.8, PASS)
+    assert found.degraded == ("3 of 4 jurors answered",)
+    # The others run on what came back, and the panel is marked.
+    for strategy in ("mean", "quorum", "majority", "highest", "lowest", "unanimous"):
+        other = _found(panel(0.2, 0.8, 0.9, None), threshold=0.7, quorum=0.5, strategy=strategy)
+        assert other.rule == Rule(Strategy(strategy), Strategy(strategy), None)
+        assert other.degraded == ("3 of 4 jurors answered",)
+
+
+def test_the_policy_for_failed_jurors_is_no_matter_of_reports() -> None:
+    assert Policy.from_body({"failed_jurors": "median"}).failed_jurors is None
+    own = Policy(failed_jurors=Strategy.MEDIAN)
+    assert Policy().over(own).failed_jurors is own.over(Policy()).failed_jurors is Strategy.MEDIAN

@@ -1,0 +1,110 @@
+"""Labels of flagged verdicts alone mislead about a run; the audit of the rest puts that right."""
+
+from __future__ import annotations
+
+import random
+from statistics import fmean
+from typing import NamedTuple
+
+import pytest
+
+from reviewdesk.domain.calibration import Rows, measure
+from reviewdesk.domain.figures import Part
+from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, draw, stratum, weigh
+from reviewdesk.domain.stratified import stratified_rate
+from reviewdesk.domain.verdict import Decision
+
+DRAWS = 300
+
+
+class Drawn(NamedTuple):
+    design: Design
+    accuracy: float
+    brier: float
+    corrected: float
+    low: float
+    high: float
+
+
+class Population:
+    """1,000 verdicts: 150 flagged, 87 of them right at a confidence of .6; 774 of 850 at .9."""
+
+    def __init__(self) -> None:
+        coin = random.Random(1)  # noqa: S311 - an invented population, no secret
+        self.flagged = [place < 150 for place in range(1_000)]
+        self.correct = [place < 87 or 150 <= place < 924 for place in range(1_000)]
+        self.confidence = [0.6 if flagged else 0.9 for flagged in self.flagged]
+        self.passed = [coin.random() < (0.5 if flagged else 0.75) for flagged in self.flagged]
+        self.truth = [
+            passed == correct for passed, correct in zip(self.passed, self.correct, strict=True)
+        ]
+        self.strata = [
+            stratum(Decision.PASS if passed else Decision.FAIL, flagged=flagged)
+            for passed, flagged in zip(self.passed, self.flagged, strict=True)
+        ]
+
+    def labelled(self, seed: str, *, audit: bool) -> Drawn:
+        made = draw([str(place) for place in range(1_000)], self.strata, seed)
+        flagged = [i for i in range(1_000) if self.strata[i] < FIRST_REST]
+        picked = sorted(flagged, key=made.order.__getitem__)[:100]
+        if audit:
+            picked += [i for i in range(1_000) if made.audit[i]]
+        places = [
+            LabelledVerdict(
+                self.strata[i], made.rank[i], Truth.PASS if self.truth[i] else Truth.FAIL
+            )
+            for i in picked
+        ]
+        weighing = weigh(places, made.sizes)
+        weights = weighing.weights if audit else [1.0] * len(picked)
+        rows = Rows.of(
+            [self.confidence[i] for i in picked],
+            [self.correct[i] for i in picked],
+            passed=[self.passed[i] for i in picked],
+        ).weighted(weights)
+        found = measure(rows, fmean(self.passed))
+        whole = stratified_rate([self._part(h, n, places) for h, n in made.sizes.items()])
+        assert found.accuracy is not None
+        assert found.brier is not None
+        assert found.corrected_rate is not None
+        return Drawn(
+            weighing.design,
+            found.accuracy,
+            found.brier,
+            found.corrected_rate,
+            whole.low,
+            whole.high,
+        )
+
+    @staticmethod
+    def _part(h: int, size: int, places: list[LabelledVerdict]) -> Part:
+        inside = [place.truth is Truth.PASS for place in places if place.stratum == h]
+        return Part(size, len(inside), sum(inside))
+
+
+@pytest.fixture(scope="module")
+def population() -> Population:
+    return Population()
+
+
+def test_escalated_labels_alone_are_biased(population: Population) -> None:
+    found = [population.labelled(f"{seed}/", audit=False) for seed in range(20)]
+    assert {one.design for one in found} == {Design.ESCALATED_ONLY}
+    # Of the flagged 87/150 are right; at .6 the Brier score is .58 * .16 + .42 * .36 = .244. The
+    # whole run has .861 and (87 * .16 + 63 * .36 + 774 * .01 + 76 * .81) / 1000 = .1059.
+    assert fmean(one.accuracy for one in found) == pytest.approx(0.58, abs=0.02)
+    assert fmean(one.brier for one in found) == pytest.approx(0.244, abs=0.005)
+    # The bounds are certain: nothing is known of the 850.
+    assert all(one.high - one.low >= 0.85 for one in found)
+
+
+def test_the_audit_makes_the_figures_right_on_average(population: Population) -> None:
+    found = [population.labelled(f"{seed}/", audit=True) for seed in range(DRAWS)]
+    rate = fmean(population.truth)
+    assert {one.design for one in found} == {Design.WEIGHTED}
+    assert fmean(one.accuracy for one in found) == pytest.approx(0.861, abs=0.005)
+    assert fmean(one.brier for one in found) == pytest.approx(0.10594, abs=0.005)
+    assert fmean(one.corrected for one in found) == pytest.approx(rate, abs=0.005)
+    # Of 300 intervals of 95% between 279 and 291 hold the truth.
+    assert 0.93 <= fmean(one.low <= rate <= one.high for one in found) <= 0.97
