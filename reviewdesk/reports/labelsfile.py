@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
+from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.rules import is_time
 from reviewdesk.reports.source import Source
 from reviewdesk.reports.strictjson import Fail, Tally, failing
@@ -38,8 +39,18 @@ _FULL = _PAIR | frozenset(
         "head",
     ]
 )
+_FACTS = ("run", "decision", "pi", "selection", "stratum")
 _KEPT = ("pi", "weight", "selection", "stratum")
 _TRUTHS = ("pass", "fail", "unsure")
+
+MAX_YAML = 1 << 19
+"""512 KiB: some fourteen thousand rows, read in about four seconds."""
+
+_HEAD = 1 << 16
+_COMMENTS = re.compile(rb"(?:\s|#[^\n]*(?:\n|\Z))*")
+_BLOCK = re.compile(rb"-(?:\s|\Z|--)|%")
+_FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
+"""A list in brackets whose first row has a bare key, which is YAML and not JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class ScoreRow:
     confidence: float
     correct: bool
     weight: float | None
+    facts: Row = field(default_factory=dict)
+    """What a full export says besides: the run, the decision and the draw, unchecked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +127,7 @@ def read_labels(source: Source) -> list[LabelRow]:
 
 
 def _rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Objects with their line, from JSON Lines or one JSON array."""
+    """Objects with their line, from JSON Lines, a JSON array or a YAML list."""
     try:
         for line, row in _values(source, fail):
             if not isinstance(row, dict):
@@ -127,12 +140,12 @@ def _rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
 
 def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     with source.open() as stream:
-        head = stream.read(1 << 12)
-    start = head.lstrip()[:1]
-    if head.startswith((b"- ", b"-\n", b"---")):
-        raise fail("", "is YAML, which is not read by this version", "Write it as JSON Lines.")
+        head = stream.read(_HEAD)
+    if _is_yaml(head):
+        yield from _yaml_values(source, fail)
+        return
     with source.open() as stream:
-        if start != b"[":
+        if head.lstrip()[:1] != b"[":
             yield from read_lines(stream, fail, Tally())
             return
         window = Window(stream, fail, Tally())
@@ -142,6 +155,36 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
             yield line, window.value(f"$[{index}]")
         if window.peek():
             raise fail(f"line {window.line}", "holds something behind the end of the list", "")
+
+
+def _is_yaml(head: bytes) -> bool:
+    """Whether the first bytes are those of a YAML list; JSON has no comments before a list."""
+    found = _COMMENTS.match(head)
+    start = found.end() if found else 0
+    if _BLOCK.match(head, start) or _FLOW.match(head, start):
+        return True
+    commented = head.lstrip().startswith(b"#")
+    return commented and head[start : start + 1] in {b"", b"["}
+
+
+def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
+    # Inside, since most labels files are JSON Lines and need no YAML parser.
+    from reviewdesk.reports.suiteyaml import Form, read_yaml
+
+    form = Form(
+        "a labels file",
+        MAX_YAML,
+        "Write it as JSON Lines, which may be longer.",
+        "Write [] for an empty list.",
+    )
+    try:
+        root = read_yaml(source, form)
+    except SuiteError as error:
+        place = f"line {error.line}" if error.line else ""
+        raise fail(place, error.problem, error.hint) from error
+    if not isinstance(root.value, tuple):
+        raise fail(f"line {root.line}", must_be("a list of rows", root.plain()), "")
+    yield from ((node.line, node.plain()) for node in root.value)
 
 
 def _score_row(line: int, row: Row, fail: Fail) -> ScoreRow:
@@ -156,7 +199,9 @@ def _score_row(line: int, row: Row, fail: Fail) -> ScoreRow:
     weight = row.get("weight")
     if weight is not None and (not _is_number(weight) or weight < 0):
         raise _wrong(line, "weight", "a number, 0 or more", weight, fail)
-    return ScoreRow(line, float(confidence), correct, None if weight is None else float(weight))
+    heavy = None if weight is None else float(weight)
+    facts = {key: row[key] for key in _FACTS if key in row}
+    return ScoreRow(line, float(confidence), correct, heavy, facts)
 
 
 def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:

@@ -1,4 +1,4 @@
-"""Labels files as text: JSON Lines, and CSV that a spreadsheet will not run."""
+"""Labels files as text: JSON Lines, YAML, CSV that no spreadsheet runs, a suite's counts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reviewdesk.domain.judgegate import Reliability
 from reviewdesk.domain.safetext import show_line
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -15,8 +16,37 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
     """One object per line, in plain ASCII."""
-    lines = (json.dumps(row, allow_nan=False).replace("\x7f", "\\u007f") for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{_ascii(row)}\n" for row in rows)
+
+
+def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
+    """A list of flat rows, one to a line, below a comment for each fact about them."""
+    lines = [*_comments(about), *(f"- {_flow(row)}" for row in rows)]
+    return "".join(f"{line}\n" for line in (lines if rows else [*lines, "[]"]))
+
+
+def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]) -> str:
+    """The two inputs of a corrected rate, indented to be pasted into a suite's entry."""
+    counts = {name: getattr(cells, name) for name in ("tp", "fn", "tn", "fp")}
+    lines = [
+        *_comments(about),
+        f"reliability: {_flow(counts)}",
+        f"observed_positive_rate: {_ascii(observed)}",
+    ]
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def _comments(about: Mapping[str, Any]) -> list[str]:
+    return [f"# {name}: {_ascii(value)}" for name, value in about.items()]
+
+
+def _flow(row: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{name}: {_ascii(value)}" for name, value in row.items()) + " }"
+
+
+def _ascii(value: object) -> str:
+    """JSON on one line in plain ASCII, which is YAML too and acts on no terminal."""
+    return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

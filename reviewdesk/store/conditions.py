@@ -8,16 +8,41 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from reviewdesk.domain.facts import BREACHES, MEASURED
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.queue import Filter, FilterError, Term
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import UsageError
-from reviewdesk.store import runs, search
+from reviewdesk.store import measures, runs, search
 
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
                               AND l.kind = 'label' AND l.author = d.reviewer)"""
 """The items that a reviewer put off and has not labelled since."""
+
+NUMBERS = {
+    "score": "v.score",
+    "confidence": """(SELECT CASE v.decision WHEN 'pass' THEN said WHEN 'fail' THEN 1 - said END
+                      FROM (SELECT CASE WHEN r.confidence_source = 'vote_share'
+                                   THEN 1.0 * v.passes / nullif(v.answered, 0)
+                                   WHEN r.scores_stated THEN v.stated_score
+                                   ELSE v.score END AS said
+                            FROM runs r WHERE r.key = {run}))""",
+    "agreement": "v.agreement",
+    "margin": "v.margin",
+    "range": "v.range",
+    "share": "v.mass / (SELECT mass FROM measures WHERE run = {run})",
+    # Looked up for each verdict: seconds over a million, and so asked for in the background.
+    "swing": """(SELECT max(score) - min(score)
+                 FROM (SELECT avg(o.score) AS score FROM verdicts o
+                       JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
+                       WHERE o.item = v.item AND o.score IS NOT NULL GROUP BY o.run)
+                 HAVING count(*) > 1)""",
+}
+"""The numbers of a verdict; the swing is that of a run's mean score between two runs or more.
+
+Confidence is the run's own, as ``summary.confidence`` reads it: support, or the share of votes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +64,22 @@ def where(asked: Asked, kept: Filter) -> Sql:
     for group in kept.groups:
         parts = []
         for term in group:
+            if term.name in MEASURED:
+                require_measured(asked.conn, asked.run, term.name)
             text, bound = _CONDITIONS[_named(term)](asked, term)
             parts.append(f"NOT ifnull({text}, 0)" if term.negated else text)
             values += bound
         clause += f" AND ({' OR '.join(parts)})"
     return clause, values
+
+
+def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:
+    """Refuse a fact that the verdicts of a run from an older version do not have yet."""
+    if not measures.known(conn, run):
+        raise UsageError(
+            f"{name} is not known yet: an older version loaded this run",
+            "Wait until it is measured; opening the run does that.",
+        )
 
 
 def _named(term: Term) -> str:
@@ -54,8 +90,8 @@ def _flag(_: Asked, term: Term) -> Sql:
     return "v.flags & ? != 0", [int(term.value)]
 
 
-def _number(_: Asked, term: Term) -> Sql:
-    column, number = f"v.{term.name}", float(term.value)
+def _number(asked: Asked, term: Term) -> Sql:
+    column, number = NUMBERS[term.name].format(run=asked.run), float(term.value)
     if term.op == "=":
         return f"abs({column} - ?) <= {SLACK}", [number]
     slack = SLACK if term.op in {"<=", ">"} else -SLACK
@@ -86,6 +122,10 @@ def _label(_: Asked, term: Term) -> Sql:
 def _warn(_: Asked, term: Term) -> Sql:
     bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
     return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
+
+
+def _breach(_: Asked, term: Term) -> Sql:
+    return "v.marks & ? != 0", [int(BREACHES[term.value])]
 
 
 def _stated(_: Asked, term: Term) -> Sql:
@@ -178,6 +218,7 @@ _CONDITIONS: Mapping[str, Condition] = {
     "words": _words,
     "label": _label,
     "warn": _warn,
+    "breach": _breach,
     "band": _stated,
     "decision": _stated,
     "tag": _tag,

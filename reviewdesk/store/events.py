@@ -202,10 +202,14 @@ def _told(rows: sqlite3.Cursor) -> list[Event]:
 
 
 def steps(conn: sqlite3.Connection, reviewer: str, run: str) -> list[tuple[str, str, bool]]:
-    """Time, kind and whether it stands of what a reviewer did in a run; no imported labels."""
+    """Time, kind and whether it stands of what a reviewer did on screen in a run.
+
+    Labels from a file or a shell take nobody's time; those of a shell do not say if they are blind.
+    """
     rows = conn.execute(
         f"""SELECT at, kind, undone FROM ({_TOLD}) WHERE desk = ? AND reviewer = ? AND run = ?
-            AND json_extract(detail, '$.imported') IS NULL ORDER BY seq""",
+            AND json_extract(detail, '$.imported') IS NULL
+            AND (kind != 'label' OR json_extract(detail, '$.blind') IS NOT NULL) ORDER BY seq""",
         (desk_id(conn), reviewer, run),
     )
     return [(row["at"], row["kind"], not row["undone"]) for row in rows]

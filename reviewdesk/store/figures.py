@@ -10,6 +10,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.sampling import LabelledVerdict
 from reviewdesk.domain.summary import Labelled, RunFigures
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.store.queue import marks
 
 
 def labelled(conn: sqlite3.Connection, run: int) -> list[Labelled]:
@@ -19,21 +20,30 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[Labelled]:
            ON v.item = t.item AND v.run = ? ORDER BY v.draw""",
         (run,),
     )
-    return [
-        Labelled(
-            key=row["key"],
-            id=row["id"],
-            item=row["item"],
-            decision=Decision(row["decision"]) if row["decision"] else None,
-            score=row["score"],
-            stated_score=row["stated_score"],
-            confidence=row["confidence"],
-            passes=row["passes"],
-            answered=row["answered"],
-            place=LabelledVerdict(row["stratum"], row["rank"], Truth(row["truth"])),
-        )
-        for row in rows
-    ]
+    return [_labelled(row, Truth(row["truth"])) for row in rows]
+
+
+def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, Labelled | None]:
+    """The run's verdicts with one content by key; ``None`` where it has no label."""
+    # The view of the truths would be made whole for one of them.
+    said = marks(conn, [item]).get(item)
+    rows = conn.execute("SELECT * FROM verdicts WHERE item = ? AND run = ?", (item, run))
+    return {row["key"]: _labelled(row, said.truth) if said else None for row in rows}
+
+
+def _labelled(row: sqlite3.Row, truth: Truth) -> Labelled:
+    return Labelled(
+        key=row["key"],
+        id=row["id"],
+        item=row["item"],
+        decision=Decision(row["decision"]) if row["decision"] else None,
+        score=row["score"],
+        stated_score=row["stated_score"],
+        confidence=row["confidence"],
+        passes=row["passes"],
+        answered=row["answered"],
+        place=LabelledVerdict(row["stratum"], row["rank"], truth),
+    )
 
 
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from reviewdesk.domain.assess import Assessment, assess
+from reviewdesk.domain.measures import Measures, RunMeasures
 from reviewdesk.domain.provenance import item_hash
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, Draw, draw
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
-from reviewdesk.store import runs
-from reviewdesk.store.connect import explained
+from reviewdesk.store import measures, runs
 from reviewdesk.store.tally import Tally
+from reviewdesk.store.waiting import apart, waiting
 
 BATCH = 500
 
-PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
-
-_TEMPORARY = Path("the temporary folder")
-"""What errors name while a report waits: SQLite keeps such tables outside the desk file."""
-
 _ASSESSED = (
     "pos", "id", "test", "item", "decision", "score", "stated_score", "confidence", "agreement",
-    "band", "margin", "passes", "answered", "seated",
+    "band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
 )  # fmt: skip
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
 _COLUMNS = ", ".join((*_ASSESSED, *_DRAWN))
@@ -40,6 +34,7 @@ _STAGES = {
     "staged_verdicts": f"({_COLUMNS}, PRIMARY KEY (pos)) WITHOUT ROWID",
     "staged_bodies": "(pos INTEGER PRIMARY KEY, body TEXT NOT NULL)",
     "staged_tags": "(pos INTEGER NOT NULL, tag TEXT NOT NULL)",
+    **measures.WINDOWS,
 }
 
 
@@ -65,6 +60,7 @@ class Staged:
 
     new: NewRun
     tally: Tally
+    measures: RunMeasures
     strata: list[int]
     drawn: Draw
     seed: str
@@ -72,31 +68,9 @@ class Staged:
     skipped: int
 
 
-@contextmanager
-def staging(conn: sqlite3.Connection) -> Iterator[None]:
+def staging(conn: sqlite3.Connection) -> AbstractContextManager[None]:
     """The tables in which one report waits; gone at the end, whatever the end is."""
-    try:
-        for name, columns in _STAGES.items():
-            conn.execute(f"CREATE TEMP TABLE {name} {columns}")
-        yield
-    finally:
-        for name in _STAGES:
-            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
-
-
-@contextmanager
-def _apart(conn: sqlite3.Connection) -> Iterator[PutAll]:
-    """One transaction over the waiting tables, which takes no lock on the desk."""
-    with explained(_TEMPORARY):
-        conn.execute("BEGIN")
-        try:
-            # Past the connection's own explanation, which would name the desk.
-            yield partial(sqlite3.Connection.executemany, conn)
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-            raise
+    return waiting(conn, _STAGES)
 
 
 def stage(
@@ -111,20 +85,21 @@ def stage(
     ``progress`` is told how many verdicts are in and may raise to cancel; ``notes`` is asked for
     the reader's notes and its skipped rows once all bodies have been read.
     """
-    tally, batch = Tally(), _Batch()
+    tally, batch, gauge = Tally(), _Batch(), measures.Gauge(conn)
     defaults = Policy.from_body(new.header.get("defaults"))
     generator = _generator(new.header)
     for pos, body in enumerate(bodies):
         verdict = verdict_from_body(body, defaults, generator, new.filled)
         found = assess(verdict)
         tally.add(verdict, found)
+        gauge.add(verdict, found)
         batch.add(_row(pos, new.hash, verdict, found), body)
         if len(batch.rows) == BATCH:
             batch.flush(conn)
             progress(pos + 1)
     batch.flush(conn)
     progress(len(tally.ids))
-    return _drawn(conn, new, tally, *notes())
+    return _drawn(conn, new, tally, gauge.finish(), *notes())
 
 
 class _Batch:
@@ -143,12 +118,12 @@ class _Batch:
 
     def flush(self, conn: sqlite3.Connection) -> None:
         marks = ", ".join("?" * len(_ASSESSED))
-        with _apart(conn) as put:
+        with apart(conn) as put:
             put(f"INSERT INTO staged_verdicts ({', '.join(_ASSESSED)}) VALUES ({marks})", self.rows)
             put("INSERT INTO staged_bodies VALUES (?, ?)", self._bodies)
             put("INSERT INTO staged_tags VALUES (?, ?)", self._tags)
-        for waiting in (self.rows, self._bodies, self._tags):
-            waiting.clear()
+        for rows in (self.rows, self._bodies, self._tags):
+            rows.clear()
 
 
 def _generator(header: Mapping[str, Any]) -> Generator:
@@ -161,17 +136,24 @@ def _row(pos: int, run_hash: str, verdict: Verdict, found: Assessment) -> tuple[
         seat.ballot.confidence for seat in found.seats if seat.ballot.confidence is not None
     ]
     agreement = verdict.agreement.value if verdict.agreement else found.agreement.spread.raw
+    measured = Measures.of(found)
     return (
         pos, verdict.id, verdict.test, bytes.fromhex(item_hash(verdict.body, run_hash)),
         found.decision, found.score, verdict.score,
         sum(confidences) / len(confidences) if confidences else None,
         agreement, found.band, found.agreement.margin,
         found.votes.passes, found.votes.answered, found.votes.seated,
+        measured.range, measured.mass, int(measured.marks),
     )  # fmt: skip
 
 
 def _drawn(
-    conn: sqlite3.Connection, new: NewRun, tally: Tally, notes: list[str], skipped: int
+    conn: sqlite3.Connection,
+    new: NewRun,
+    tally: Tally,
+    measured: RunMeasures,
+    notes: list[str],
+    skipped: int,
 ) -> Staged:
     """Draw the strata, which only the whole run tells."""
     flags = tally.final_flags()
@@ -182,14 +164,14 @@ def _drawn(
     drawn = draw(tally.ids, strata, seed, new.audit_share)
     columns = (flags, strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit)
     assigned = ", ".join(f"{name} = ?" for name in _DRAWN)
-    with _apart(conn) as put:
+    with apart(conn) as put:
         put(
             f"UPDATE staged_verdicts SET {assigned} WHERE pos = ?",
             zip(*columns, range(len(tally.ids)), strict=True),
         )
     if tally.undecidable:
         notes = [*notes, f"{tally.undecidable} without a decision: {_UNDECIDED}"]
-    return Staged(new, tally, strata, drawn, seed, notes, skipped)
+    return Staged(new, tally, measured, strata, drawn, seed, notes, skipped)
 
 
 _UNDECIDED = (
@@ -223,6 +205,7 @@ def enter(conn: sqlite3.Connection, staged: Staged) -> int:
             if h in staged.drawn.sizes
         ],
     )
+    measures.enter(conn, run, staged.measures)
     return run
 
 

@@ -7,21 +7,43 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reviewdesk.domain.facts import MEASURED
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.queue import Filter, parse_order
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.sampling import STRATA
 from reviewdesk.domain.verdict import Band, Decision
-from reviewdesk.store.conditions import DEFERRED, Asked, where
+from reviewdesk.store.conditions import DEFERRED, NUMBERS, Asked, require_measured, where
+
+_LAST = " NULLS LAST"
+
+
+def _first(flag: Flag) -> str:
+    """Verdicts with the flag before all others."""
+    return f"v.flags & {int(flag)} = 0"
+
+
+def _by(column: str) -> tuple[str, ...]:
+    """By a number; verdicts without one come last, whichever way it goes."""
+    return (f"{column}{_LAST}", "v.draw")
+
 
 _ORDERS = {
     "draw": ("v.draw",),
     "mix": ("v.mix",),
     "file": ("v.pos",),
-    "score": ("v.score IS NULL", "v.score", "v.draw"),
-    "agreement": ("v.agreement IS NULL", "v.agreement", "v.draw"),
-    "margin": ("v.margin IS NULL", "v.margin", "v.draw"),
-    "pivotal": (f"v.flags & {int(Flag.PIVOTAL)} = 0", "v.margin IS NULL", "v.margin", "v.draw"),
+    "score": _by("v.score"),
+    "agreement": _by("v.agreement"),
+    "margin": _by("v.margin"),
+    "range": _by("v.range"),
+    # Within a run the shares are in the order of what they are shares of.
+    "share": _by("v.mass"),
+    "volatility": _by(NUMBERS["swing"]),
+    "pivotal": (_first(Flag.PIVOTAL), *_by("v.margin")),
+    "rule": (_first(Flag.REGIME_SENSITIVE), "v.draw"),
+    "trim": (_first(Flag.TRIMMED_DISSENT), "v.draw"),
+    "degr": (_first(Flag.DEGRADED), "v.draw"),
+    "disp": (_first(Flag.DISPUTE), "v.draw"),
     "id": ("v.id",),
 }
 _PAGE = 900
@@ -31,8 +53,11 @@ _PAGE = 900
 def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer: str) -> array[int]:
     """The keys of the verdicts a filter keeps, in order; what is *mine* in it is the reviewer's."""
     name, descending = parse_order(order)
+    if name in MEASURED:
+        require_measured(conn, run, name)
+    way = " DESC" if descending else ""
     columns = [
-        f"{column} DESC" if descending and not column.endswith("NULL") else column
+        column.removesuffix(_LAST) + way + (_LAST if column.endswith(_LAST) else "")
         for column in _ORDERS[name]
     ]
     clause, values = where(Asked(conn, run, reviewer), kept)

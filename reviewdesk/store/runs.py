@@ -6,10 +6,11 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from reviewdesk.domain.breaches import Breach, kinds
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.verdict import Decision
@@ -86,10 +87,11 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A run's verdicts counted by what their panels decided, and by each flag they carry."""
+    """A run's verdicts counted by decision, by each flag they carry, by each rule they break."""
 
     decisions: Mapping[Decision | None, int]
     flags: Mapping[Flag, int]
+    breaches: Mapping[Breach, int] = field(default_factory=dict)
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally]:
@@ -97,19 +99,23 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally
     # All of them are read straight through, for they lie in the order of their runs.
     source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
     rows = conn.execute(
-        f"SELECT run, decision, flags, count(*) AS n FROM {source} GROUP BY run, decision, flags",
+        f"""SELECT run, decision, flags, marks, count(*) AS n FROM {source}
+            GROUP BY run, decision, flags, marks""",
         () if run is None else (run,),
     )
     decisions: dict[int, Counter[Decision | None]] = {}
     flags: dict[int, Counter[Flag]] = {}
+    breaches: dict[int, Counter[Breach]] = {}
     for row in rows:
+        key, n = row["run"], row["n"]
         made = Decision(row["decision"]) if row["decision"] else None
-        decisions.setdefault(row["run"], Counter())[made] += row["n"]
-        carried = flags.setdefault(row["run"], Counter())
-        for flag in Flag:
-            if row["flags"] & flag:
-                carried[flag] += row["n"]
-    return {key: Tally(dict(found), dict(flags[key])) for key, found in decisions.items()}
+        decisions.setdefault(key, Counter())[made] += n
+        flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
+        breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
+    return {
+        key: Tally(dict(found), dict(flags[key]), dict(breaches[key]))
+        for key, found in decisions.items()
+    }
 
 
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:

@@ -180,12 +180,35 @@ def add_search(conn: sqlite3.Connection) -> None:
     )
 
 
+def add_measures(conn: sqlite3.Connection) -> None:
+    """The ballots of a run as packed columns, its alphas, and what each verdict adds to them."""
+    _run(
+        conn,
+        "ALTER TABLE verdicts ADD COLUMN range REAL",
+        "ALTER TABLE verdicts ADD COLUMN mass REAL",
+        "ALTER TABLE verdicts ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",
+        """CREATE TABLE packed (
+            run INTEGER NOT NULL REFERENCES runs(key), first INTEGER NOT NULL,
+            scores BLOB NOT NULL, votes BLOB NOT NULL, stated BLOB NOT NULL,
+            failed BLOB NOT NULL, weights BLOB NOT NULL, juror BLOB NOT NULL,
+            seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
+            strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
+            decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first))""",
+        # A run without a row here was loaded before there was one, and is measured when asked for.
+        """CREATE TABLE measures (
+            run INTEGER PRIMARY KEY REFERENCES runs(key), names TEXT NOT NULL,
+            quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL, alpha_high REAL,
+            alpha_votes REAL, alpha_ordinal REAL, reasons TEXT NOT NULL)""",
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
     create_drafts,
     add_tags_and_marks,
     add_search,
+    add_measures,
 )
 
 

@@ -4,9 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reviewdesk.errors import LabelsFileError
-from reviewdesk.reports.labelsfile import ScoreRow, read_labels, read_scores
+from reviewdesk.reports.labelsfile import MAX_YAML, ScoreRow, read_labels, read_scores
+from reviewdesk.reports.labelswrite import as_jsonl, as_yaml
 from reviewdesk.reports.source import Source
 
 
@@ -44,10 +47,16 @@ def test_two_key_rows() -> None:
     assert found.source is None
 
 
+DRAWN = {
+    "run": "r", "decision": "pass", "pi": 0.1, "selection": "audit", "stratum": "rest/pass",
+}  # fmt: skip
+"""What a full row says of the run and its draw."""
+
+
 def test_full_rows_and_an_unsure_one() -> None:
     unsure = {**FULL, "correct": None, "confidence": None, "truth": "unsure"}
     found = read_scores(_source(FULL, unsure, FULL))
-    assert found.rows == (ScoreRow(1, 0.9, True, 10.0), ScoreRow(3, 0.9, True, 10.0))
+    assert found.rows == (ScoreRow(1, 0.9, True, 10.0, DRAWN), ScoreRow(3, 0.9, True, 10.0, DRAWN))
     assert found.source == "support"
 
 
@@ -148,10 +157,100 @@ def test_a_wrong_label_row_is_named_with_its_line(row: Any, text: str) -> None:
     assert text in str(caught.value)
 
 
-def test_yaml_and_damage_are_labels_errors() -> None:
-    with pytest.raises(LabelsFileError, match="YAML"):
-        read_scores(_source("- confidence: 0.5"))
+def test_damage_is_a_labels_error() -> None:
     with pytest.raises(LabelsFileError, match="gzip"):
         read_scores(Source.from_bytes("a", b"\x1f\x8b\x08"))
     with pytest.raises(LabelsFileError, match=r"line 1: is not UTF-8 text \(byte 0\)"):
         read_scores(Source.from_bytes("a", b"\xff"))
+
+
+def _yaml(text: str | bytes) -> Source:
+    return Source.from_bytes("labels.yaml", text.encode() if isinstance(text, str) else text)
+
+
+ONE, TWO = "{confidence: 0.9, correct: true}", "{confidence: 1, correct: false}"
+STRICT = '[{"confidence": 0.9, "correct": true}, {"confidence": 1, "correct": false}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("- confidence: .9\n  correct: true\n- confidence: 1\n  correct: false\n", [1, 3]),
+        (f"# of week 36\n\n---\n- {ONE}\n- {TWO}", [4, 5]),
+        ("-\n  confidence: 9e-1\n  correct: True\n-\n  correct: false\n  confidence: 1", [2, 5]),
+        (f"[{ONE},\n {TWO}]", [1, 2]),
+        (f"[ # a list\n {ONE}, {TWO}]", [2, 2]),
+        (f"# JSON below a comment\n{STRICT}", [2, 2]),
+        (f"%YAML 1.2\n---\n- {ONE}\n- {TWO}\n", [3, 4]),
+        (f"\ufeff- {ONE}\r\n\r\n- {TWO}\r\n", [1, 3]),
+    ],
+)
+def test_a_yaml_list_is_read_with_its_lines(text: str, lines: list[int]) -> None:
+    found = read_scores(_yaml(text)).rows
+    assert [(row.confidence, row.correct) for row in found] == [(0.9, True), (1.0, False)]
+    assert [row.line for row in found] == lines
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans())))
+def test_the_same_rows_read_the_same_in_every_form(pairs: list[tuple[float, bool]]) -> None:
+    rows = [{"confidence": confidence, "correct": correct} for confidence, correct in pairs]
+    block = "".join(
+        f"- confidence: {json.dumps(one)}\n  correct: {json.dumps(other)}\n" for one, other in pairs
+    )
+    forms = (as_jsonl(rows), as_yaml(rows, {"run": "a\nb\x85\u2028"}), json.dumps(rows), block)
+    for text in forms:
+        found = read_scores(_yaml(text)).rows
+        assert [(row.confidence, row.correct) for row in found] == pairs
+
+
+def test_full_rows_may_be_yaml() -> None:
+    unsure = {**FULL, "correct": None, "confidence": None, "truth": "unsure"}
+    text = as_yaml([FULL, unsure], {})
+    assert read_scores(_yaml(text)).rows == (ScoreRow(1, 0.9, True, 10.0, DRAWN),)
+    assert read_scores(_yaml(text)).source == "support"
+    lines = _source(FULL, unsure)
+    assert read_labels(_yaml(text)) == read_labels(lines)
+
+
+@pytest.mark.parametrize("text", ["[]", "# none\n[]\n", "--- []\n", "[ ]\n"])
+def test_an_empty_list_is_an_empty_set(text: str) -> None:
+    assert read_scores(_yaml(text)).rows == ()
+
+
+BOMB = "- &a [x,x]\n- &b [*a,*a]\n- [*b,*b]\n"
+ROW = "- {confidence: 0.5, correct: true}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "line 1: has the anchor &a. Write the value out: a labels file has no anchors"),
+        (ROW + "- *x\n", "line 2: has the alias *x"),
+        (ROW + "- !!python/name:os.system x\n", "line 2: has the tag "),
+        (ROW + "- {confidence: 0.5, confidence: 1}\n", 'line 2: has the key "confidence" twice'),
+        (ROW + "- {confidence: .nan, correct: true}\n", "line 2: holds .nan, which is no number"),
+        (ROW + "- {confidence: .inf, correct: true}\n", "line 2: holds .inf, which is no number"),
+        (ROW + "- {confidence: nan, correct: true}\n", 'from 0 to 1, found "nan"'),
+        (ROW + "- {confidence: true, correct: true}\n", "from 0 to 1, found true"),
+        (ROW + "- {confidence: 1.1, correct: true}\n", "line 2: confidence must be a number"),
+        (ROW + "- {confidence: -0.1, correct: true}\n", "line 2: confidence must be a number"),
+        (ROW + "- {confidence: 0.5, correct: yes}\n", 'true or false, found "yes"'),
+        (ROW + "- {confidence: 0.5, correct: 1}\n", "line 2: correct must be true or false"),
+        (ROW + "- {confidence: 0.5, right: true}\n", 'line 2: has the key "right"'),
+        (ROW + "- 0.5\n", "line 2: must be an object, found 0.5"),
+        (ROW + "---\n" + ROW, "line 2: starts a second document"),
+        (ROW + "- {confidence: 0.5\n", "is not YAML"),
+        (ROW + "\t- {}\n", "line 2: is not YAML: a tab"),
+        ("---\nlabels: []\n", "line 2: must be a list of rows, found {"),
+        ("# nothing\n", "labels.yaml: holds nothing. Write [] for an empty list."),
+        ("- " * 100_000, "line 1: is nested more than 16 levels deep"),
+        (b"- \xff\n", "line 1: is not UTF-8"),
+        ("#" + " " * MAX_YAML + "\n" + ROW, "is over 512 KiB of YAML. Write it as JSON Lines"),
+    ],
+)
+def test_wrong_yaml_is_named_with_its_line(text: str | bytes, said: str) -> None:
+    with pytest.raises(LabelsFileError) as caught:
+        read_scores(_yaml(text))
+    assert str(caught.value).startswith("labels.yaml: ")
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable()

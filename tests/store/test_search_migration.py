@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reviewdesk.desk.searching import find, index, indexed
 from reviewdesk.store import schema
-from tests.helpers import contents, load, open_desk, report, verdict
+from tests.helpers import contents, load, open_desk, report, unmeasure, verdict
 
 TABLES = ("search", "indexed_runs", "case_tags", "filters", "seen")
 
@@ -21,6 +21,7 @@ def test_an_older_desk_gets_its_tags_and_an_empty_index(tmp_path: Path) -> None:
         load(desk, report(verdict("w", case={"test": "t", "tags": ["refund"]}), report_id="two"))
         filled = contents(desk)["case_tags"]
         assert len(filled) == 4
+        unmeasure(desk.conn)
         for name in TABLES:
             desk.conn.execute(f"DROP TABLE {name}")
         desk.conn.execute("DROP INDEX label_events_deferred")

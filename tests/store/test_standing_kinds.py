@@ -13,7 +13,7 @@ from reviewdesk.desk.marking import mark, tag
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import events, schema
 from reviewdesk.store.events import Entry
-from tests.helpers import load, numbered, open_desk
+from tests.helpers import load, numbered, open_desk, unmeasure
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,11 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk = open_desk(tmp_path / "desk.db")
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
+        schema.add_measures(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")
+        unmeasure(desk.conn)
+        desk.conn.execute("PRAGMA user_version=3")
         place = desk.find(run, "v1")
         desk.label(place, Truth.PASS, note="n")
         desk.defer(desk.find(run, "v0"))

@@ -1,0 +1,202 @@
+"""What a suite may hold a value to: ``exact``, ``not`` and ``schema``.
+
+A schema is JSON Schema, draft 2020-12, with the keywords that can judge a single value. References
+are refused, so that nothing is fetched and nothing recurs; regular expressions, because one of them
+can keep a machine busy for ever; and every other keyword, because JSON Schema ignores what does not
+apply and the gate would hold nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema.exceptions import ValidationError, best_match  # type: ignore[import-untyped]
+from jsonschema.validators import extend  # type: ignore[import-untyped]
+from referencing import Registry
+
+from reviewdesk.domain.expect import Judged, Matcher, Value
+from reviewdesk.domain.verdict import SLACK
+from reviewdesk.reports.wording import found as shown
+
+Path = list[str | int]
+
+_NOTES = frozenset({"title", "description", "$comment", "default", "examples", "deprecated"})
+_NUMBERS = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+)  # fmt: skip
+_ONE, _SEVERAL = frozenset({"not", "if", "then", "else"}), frozenset({"allOf", "anyOf", "oneOf"})
+_KEYWORDS = (
+    _NOTES | _NUMBERS | _ONE | _SEVERAL | {"type", "enum", "const", "minLength", "maxLength"}
+)
+_LIMITS = frozenset({"minimum", "maximum"})
+
+
+class SchemaProblem(ValueError):
+    """A schema that a suite cannot use, with the path to what is wrong."""
+
+    def __init__(self, path: Path, problem: str, hint: str = "") -> None:
+        """Keep place, sentence and hint apart."""
+        super().__init__(problem)
+        self.path, self.problem, self.hint = path, problem, hint
+
+
+def same(one: Value, other: Value) -> bool:
+    """Equality of JSON: 1 is 1.0, true is not 1; numbers forgive 1e-9."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= SLACK
+    return type(one) is type(other) and one == other
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """One value and no other."""
+
+    value: Value
+
+    @property
+    def written(self) -> Any:
+        """The matcher as JSON."""
+        return {"exact": self.value}
+
+    def words(self, *, negated: bool = False) -> str:
+        """Such as ``be false``."""
+        return f"{'not ' * negated}be {shown(self.value)}"
+
+    def judge(self, value: Value) -> Judged:
+        """Whether the value is the same."""
+        return Judged(same(self.value, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Whatever another matcher refuses."""
+
+    inner: Matcher
+
+    @property
+    def written(self) -> Any:
+        """The matcher as JSON."""
+        return {"not": self.inner.written}
+
+    def words(self, *, negated: bool = False) -> str:
+        """What the inner one says, turned round."""
+        return self.inner.words(negated=not negated)
+
+    def judge(self, value: Value) -> Judged:
+        """Whether the inner one refuses the value."""
+        return Judged(not self.inner.judge(value).fits)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A JSON schema; ``minimum`` and ``maximum`` forgive 1e-9."""
+
+    schema: dict[str, Any]
+    _validator: Any = field(repr=False, compare=False)
+
+    @staticmethod
+    def of(schema: dict[str, Any]) -> Schema:
+        """Check a schema.
+
+        Raises:
+            SchemaProblem: it is no schema, or has a keyword that a suite does not take.
+        """
+        if not schema:
+            raise SchemaProblem([], "is an empty schema, which holds nothing", "Give a limit.")
+        for path, keyword in _keywords(schema, []):
+            if keyword not in _KEYWORDS:
+                raise _refused(path, keyword)
+        wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
+        if wrong is not None:
+            raise SchemaProblem(list(wrong.absolute_path), f"is no JSON schema: {_said(wrong)}")
+        return Schema(schema, _SlackValidator(schema, registry=Registry()))
+
+    @property
+    def written(self) -> Any:
+        """The matcher as JSON."""
+        return {"schema": self.schema}
+
+    @property
+    def of_numbers(self) -> str:
+        """The first keyword that judges numbers alone; empty without one."""
+        return next((word for _, word in _keywords(self.schema, []) if word in _NUMBERS), "")
+
+    def words(self, *, negated: bool = False) -> str:
+        """Such as ``be at least 0.7``, or the whole schema where it says more."""
+        start = "not " * negated
+        if not self._simple:
+            return f"{start}fit {json.dumps(self.schema, ensure_ascii=False)}"
+        names = {"minimum": "at least", "maximum": "at most"}
+        limits = (f"{names[key]} {self.schema[key]:.10g}" for key in names if key in self.schema)
+        return f"{start}be {' and '.join(limits)}"
+
+    def judge(self, value: Value) -> Judged:
+        """Whether the value fits, and for a plain limit how much room is left."""
+        wrong = best_match(self._validator.iter_errors(value))
+        margin = None
+        if self._simple and isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = (self.schema.get(key) for key in ("minimum", "maximum"))
+            room = [value - low] if low is not None else []
+            room += [high - value] if high is not None else []
+            margin = min(room)
+        why = "" if wrong is None or margin is not None else _said(wrong)
+        return Judged(wrong is None, margin, why)
+
+    @property
+    def _simple(self) -> bool:
+        """Whether it is a minimum or a maximum and no more."""
+        keys = self.schema.keys() - _NOTES
+        return bool(keys & _LIMITS) and keys <= _LIMITS | {"type"}
+
+
+def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Every keyword of a schema and of those within it, with its path."""
+    if not isinstance(schema, dict):
+        return
+    for keyword, inner in schema.items():
+        here = [*path, keyword]
+        yield here, keyword
+        if keyword in _ONE:
+            yield from _keywords(inner, here)
+        if keyword in _SEVERAL and isinstance(inner, list):
+            for at, one in enumerate(inner):
+                yield from _keywords(one, [*here, at])
+
+
+def _refused(path: Path, keyword: str) -> SchemaProblem:
+    name = shown(keyword)
+    if keyword.startswith("$"):
+        hint = "Schemas here are draft 2020-12 and refer to nothing: write them out."
+        return SchemaProblem(path, f"has {name}, which is not read", hint)
+    if keyword in {"pattern", "patternProperties"}:
+        hint = "A regular expression can run without end: use enum or exact."
+        return SchemaProblem(path, f"has {name}, which is not read", hint)
+    close = get_close_matches(keyword, _KEYWORDS, 1)
+    hint = f'Did you mean "{close[0]}"?' if close else f"Known: {', '.join(sorted(_KEYWORDS))}."
+    return SchemaProblem(path, f"has {name}, which says nothing of a single value", hint)
+
+
+def _said(error: ValidationError) -> str:
+    """What the validator says, without the length that a hostile value may give it."""
+    text: str = error.message
+    return text if len(text) <= 160 else f"{text[:160]}…"
+
+
+def _minimum(validator: Any, limit: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+    if validator.is_type(value, "number") and value < limit - SLACK:
+        yield ValidationError(f"{value!r} is less than the minimum of {limit!r}")
+
+
+def _maximum(validator: Any, limit: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+    if validator.is_type(value, "number") and value > limit + SLACK:
+        yield ValidationError(f"{value!r} is greater than the maximum of {limit!r}")
+
+
+_SlackValidator = extend(Draft202012Validator, {"minimum": _minimum, "maximum": _maximum})

@@ -1,0 +1,186 @@
+"""Suites of gates: what a YAML file holds juries and judges to, checked whole before any is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reviewdesk.domain import judgegate, jurygate
+from reviewdesk.domain.correction import Corrected
+from reviewdesk.domain.expect import Expectation
+from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT
+from reviewdesk.domain.judgegate import RATES, Reliability
+from reviewdesk.errors import ReportError, SuiteError
+from reviewdesk.reports.matchers import Schema
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.suitenodes import Nodes, Table
+from reviewdesk.reports.suiteyaml import Node, read_yaml
+
+_SUITE = ("jury", "calibration")
+_JURY = ("name", "report", "run", "case", "expect")
+_JUDGE = ("name", "labels", "run", "reliability", "observed_positive_rate", "expect")
+_RELIABILITY = ("tp", "fn", "tn", "fp")
+
+
+@dataclass(frozen=True, slots=True)
+class JuryGate:
+    """One ``jury:`` entry; the lines are those that errors about its source and case name."""
+
+    line: int
+    name: str
+    report: str | None
+    run: str | None
+    case: str | None
+    source_line: int
+    case_line: int
+    expect: tuple[Expectation, ...]
+
+    @property
+    def source(self) -> str:
+        """The report or run as the suite names it."""
+        return self.report or self.run or ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeGate:
+    """One ``calibration:`` entry; ``by_default`` where it expects what the document gives.
+
+    It names a file of labels or a run of the desk; of a run the observed rate is known only later,
+    and with it what is expected by default.
+    """
+
+    line: int
+    name: str
+    labels: str | None
+    run: str | None
+    source_line: int
+    reliability: Reliability | None
+    observed: float | None
+    expect: tuple[Expectation, ...]
+    by_default: bool
+
+    @property
+    def source(self) -> str:
+        """The labels file or run as the suite names it."""
+        return self.labels or self.run or ""
+
+    @property
+    def rate(self) -> Corrected | None:
+        """The corrected rate, where both of its inputs are given."""
+        if self.reliability is None or self.observed is None:
+            return None
+        return self.reliability.correct(self.observed)
+
+
+Gate: TypeAlias = JuryGate | JudgeGate
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite in the order of its file; ``file`` is the name that is printed."""
+
+    file: str
+    entries: tuple[Gate, ...]
+
+
+def read_suite(path: str) -> Suite:
+    """Read a suite and check all of it.
+
+    Raises:
+        SuiteError: names file and line, what is wrong and what to do.
+    """
+    try:
+        source = Source.from_path(path)
+        root = read_yaml(source)
+    except ReportError as error:
+        # The bytes below speak as a report's; here they are a suite's.
+        raise SuiteError(error.file, 0, error.problem, "Name the suite's YAML file.") from error
+    nodes = Nodes(source.shown_name)
+    table = nodes.table(root, "a suite", _SUITE)
+    if not table:
+        raise nodes.fail(root.line, "holds no gates", "Write a list under jury: or calibration:.")
+    entries: list[Gate] = []
+    if "jury" in table:
+        entries += [_jury(nodes, one) for one in nodes.items(table, "jury", root)]
+    if "calibration" in table:
+        entries += [_judge(nodes, one) for one in nodes.items(table, "calibration", root)]
+    return Suite(nodes.file, tuple(sorted(entries, key=lambda one: one.line)))
+
+
+def _jury(nodes: Nodes, node: Node) -> JuryGate:
+    table = nodes.table(node, "a jury entry", _JURY)
+    name = nodes.text(table, "name", node)
+    sources = _sources(nodes, table, node, "report")
+    source = nodes.text(table, sources[0], node)
+    return JuryGate(
+        line=node.line,
+        name=name,
+        report=source if sources[0] == "report" else None,
+        run=source if sources[0] == "run" else None,
+        case=nodes.text(table, "case", node) if "case" in table else None,
+        source_line=table[sources[0]].line,
+        case_line=table["case"].line if "case" in table else node.line,
+        expect=tuple(
+            nodes.expectation(one, jurygate.SPANS) for one in nodes.items(table, "expect", node)
+        ),
+    )
+
+
+def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
+    """The one key that names what an entry looks at."""
+    found = [key for key in (file, "run") if key in table]
+    if len(found) != 1:
+        problem = f"has both {file} and run" if found else f"has neither {file} nor run"
+        raise nodes.fail(node.line, problem, "Name one: a file, or a run of the desk.")
+    return found
+
+
+def _judge(nodes: Nodes, node: Node) -> JudgeGate:
+    table = nodes.table(node, "a calibration entry", _JUDGE)
+    reliability = _reliability(nodes, table["reliability"]) if "reliability" in table else None
+    rate = table.get("observed_positive_rate")
+    observed = None if rate is None else nodes.share(rate, "observed_positive_rate")
+    both = reliability is not None and observed is not None
+    name = nodes.text(table, "name", node)
+    (key,) = _sources(nodes, table, node, "labels")
+    source = nodes.text(table, key, node)
+    return JudgeGate(
+        line=node.line,
+        name=name,
+        labels=source if key == "labels" else None,
+        run=source if key == "run" else None,
+        source_line=table[key].line,
+        reliability=reliability,
+        observed=observed,
+        expect=(
+            _expected(nodes, table, node, both=both or key == "run")
+            if "expect" in table
+            else default_expectations(observed if both else None)
+        ),
+        by_default="expect" not in table,
+    )
+
+
+def _reliability(nodes: Nodes, node: Node) -> Reliability:
+    table = nodes.table(node, "reliability", _RELIABILITY)
+    return Reliability(**{key: nodes.count(table, key, node) for key in _RELIABILITY})
+
+
+def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
+    found = []
+    for one in nodes.items(table, "expect", node):
+        found.append(nodes.expectation(one, judgegate.SPANS))
+        if found[-1].target in RATES and not both:
+            problem = f"{found[-1].target} needs both reliability and observed_positive_rate"
+            raise nodes.fail(one.line, problem, "Give both, or leave it out.")
+    return tuple(found)
+
+
+def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
+    """What the judge calibration document expects where nobody says."""
+    limits = {judgegate.Target.ECE: ECE_LIMIT, judgegate.Target.BRIER: BRIER_LIMIT}
+    if observed is not None:
+        limits[judgegate.Target.CORRECTED] = observed
+    return tuple(
+        Expectation(target.value, Schema.of({"maximum": limit})) for target, limit in limits.items()
+    )

@@ -1,0 +1,134 @@
+"""Parts of a suite out of its nodes: mappings of known keys, lists, texts, numbers, matchers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from reviewdesk.domain.expect import Expectation, Matcher, Span, is_number
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import SuiteError
+from reviewdesk.reports.matchers import Exact, Not, Schema, SchemaProblem
+from reviewdesk.reports.suiteyaml import Node
+from reviewdesk.reports.wording import found, must_be
+
+Table = Mapping[str, Node]
+
+_EXPECTATION = ("target", "matcher", "message")
+_MATCHERS = ("exact", "not", "schema")
+
+
+class Nodes:
+    """The nodes of one suite, with the name that its errors begin with."""
+
+    def __init__(self, file: str) -> None:
+        """Take the name as it is printed."""
+        self.file = file
+
+    def table(self, node: Node, what: str, known: Iterable[str]) -> Table:
+        """A mapping that has no other keys than these."""
+        if not isinstance(node.value, dict):
+            raise self.fail(node.line, f"{what} {must_be('a mapping', node.plain())}")
+        for key in node.value:
+            if key not in known:
+                line = (node.keys or {}).get(key, node.line)
+                raise self._unknown(line, f"key of {what}", key, known)
+        return node.value
+
+    def items(self, table: Table, key: str, above: Node) -> tuple[Node, ...]:
+        """A list that is there and not empty."""
+        node = self._member(table, key, above)
+        if not isinstance(node.value, tuple) or not node.value:
+            raise self.fail(node.line, f"{key} {must_be('a list of at least one', node.plain())}")
+        return node.value
+
+    def text(self, table: Table, key: str, above: Node) -> str:
+        """A text; what a person wrote as a name is one, though it may look like a number."""
+        node = self._member(table, key, above)
+        if isinstance(node.value, dict | tuple) or node.value is None or not node.text.strip():
+            raise self.fail(node.line, f"{key} {must_be('a text', node.plain())}")
+        return node.text
+
+    def count(self, table: Table, key: str, above: Node) -> int:
+        """A whole number, 0 or more."""
+        node = self._member(table, key, above)
+        value = node.value
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            expected = "a whole number, 0 or more"
+            raise self.fail(node.line, f"{key} {must_be(expected, node.plain())}")
+        return value
+
+    def share(self, node: Node, key: str) -> float:
+        """A number from 0 to 1."""
+        value = node.value
+        if not isinstance(value, int | float) or not is_number(value) or not 0 <= value <= 1:
+            raise self.fail(node.line, f"{key} {must_be('a number from 0 to 1', node.plain())}")
+        return float(value)
+
+    def expectation(self, node: Node, spans: Mapping[str, Span]) -> Expectation:
+        """One target of those that there are, held to one matcher."""
+        table = self.table(node, "an expectation", _EXPECTATION)
+        target = self.text(table, "target", node)
+        if target not in spans:
+            raise self._unknown(table["target"].line, "target", target, spans)
+        matcher = self._matcher(self._member(table, "matcher", node), target, spans[target])
+        message = self.text(table, "message", node) if "message" in table else ""
+        return Expectation(target, matcher, message)
+
+    def fail(self, line: int, problem: str, hint: str = "") -> SuiteError:
+        """An error that names file and line."""
+        return SuiteError(self.file, line, problem, hint)
+
+    def _matcher(self, node: Node, target: str, span: Span) -> Matcher:
+        table = self.table(node, "a matcher", _MATCHERS)
+        if len(table) != 1:
+            problem = f"a matcher must hold one of {', '.join(_MATCHERS)}, found {len(table)}"
+            raise self.fail(node.line, problem)
+        ((kind, inner),) = table.items()
+        if kind == "not":
+            return Not(self._matcher(inner, target, span))
+        made = self._exact if kind == "exact" else self._schema
+        return made(inner, target, span)
+
+    def _exact(self, node: Node, target: str, span: Span) -> Matcher:
+        value = node.plain()
+        if not span.holds(value):
+            problem = f"exact: {target} is {span.words}, and never {found(value)}"
+            raise self.fail(node.line, problem, "Write a value that it can have.")
+        return Exact(value)
+
+    def _schema(self, node: Node, target: str, span: Span) -> Matcher:
+        schema = node.plain()
+        if not isinstance(schema, dict):
+            raise self.fail(node.line, f"schema: {must_be('a mapping', schema)}")
+        try:
+            made = Schema.of(schema)
+        except SchemaProblem as wrong:
+            line = _line_of(node, wrong.path)
+            raise self.fail(line, f"schema: {wrong.problem}", wrong.hint) from wrong
+        if made.of_numbers and not span.numeric:
+            problem = f"schema: {target} is {span.words}, of which {made.of_numbers} says nothing"
+            raise self.fail(node.line, problem, "Use exact, or enum in the schema.")
+        return made
+
+    def _member(self, table: Table, key: str, above: Node) -> Node:
+        if key not in table:
+            raise self.fail(above.line, f'has no "{key}"', f"Add {key}: to it.")
+        return table[key]
+
+    def _unknown(self, line: int, what: str, name: str, known: Iterable[str]) -> SuiteError:
+        names = [str(one) for one in known]
+        close = get_close_matches(name[:80], names, 1)
+        hint = f'Did you mean "{close[0]}"? ' if close else ""
+        problem = f'"{show_line(name, 60)}" is no {what}'
+        return self.fail(line, problem, f"{hint}Known: {', '.join(names)}.")
+
+
+def _line_of(node: Node, path: list[str | int]) -> int:
+    """The line of what a path leads to: a key's own, where it is one."""
+    if not path:
+        return node.line
+    above, last = node.at(path[:-1]), path[-1]
+    if above.keys and isinstance(last, str) and last in above.keys:
+        return above.keys[last]
+    return node.at(path).line

@@ -1,0 +1,248 @@
+"""YAML as far as suites and labels need it: mappings, lists and JSON's scalars, with their lines.
+
+The parser's events are read one by one, so that whatever could grow, run or surprise is refused
+before anything is built: anchors and aliases, merge keys, tags, a second document, doubled keys,
+nesting without end. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import SuiteError
+from reviewdesk.reports.source import Source
+
+MAX_BYTES = 1 << 18
+"""256 KiB: some two thousand entries, read in about a second."""
+
+MAX_DEPTH = 16
+"""A JSON schema within ``not`` within a check stands ten levels deep before it says much."""
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
+_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a document is called, how large it may be, and what to do where it is not so."""
+
+    what: str = "a suite"
+    max_bytes: int = MAX_BYTES
+    too_large: str = "Divide it into several suites."
+    empty: str = "Write a list under jury:."
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value with the line it starts on; ``keys`` has the lines of a mapping's keys."""
+
+    line: int
+    value: Scalar | tuple[Node, ...] | dict[str, Node]
+    text: str = ""
+    """A scalar as it is written, without its quotes."""
+    keys: dict[str, int] | None = None
+
+    def plain(self) -> Any:
+        """The value without its lines."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        if isinstance(self.value, tuple):
+            return [node.plain() for node in self.value]
+        return self.value
+
+    def at(self, path: Sequence[str | int]) -> Node:
+        """The node at the end of a path, or the last one that is there."""
+        node = self
+        for step in path:
+            inner = node.value
+            if isinstance(inner, tuple):
+                inner = {str(at): one for at, one in enumerate(inner)}
+            if not isinstance(inner, dict) or str(step) not in inner:
+                break
+            node = inner[str(step)]
+        return node
+
+
+def read_yaml(source: Source, form: Form | None = None) -> Node:
+    """The one document of a file, a suite unless ``form`` says otherwise.
+
+    Raises:
+        SuiteError: it is no YAML, or has something that such a document must not have.
+    """
+    form = form or Form()
+    with source.open() as stream:
+        data = stream.read(form.max_bytes + 1)
+    if len(data) > form.max_bytes:
+        problem = f"is over {form.max_bytes >> 10} KiB of YAML"
+        raise SuiteError(source.shown_name, 0, problem, form.too_large)
+    return _Reader(source.shown_name, form).document(_text(source.shown_name, data))
+
+
+def _text(name: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SuiteError(name, line, "is not UTF-8 text", "Save it as UTF-8.") from error
+
+
+class _Reader:
+    """One walk over the events of a file."""
+
+    def __init__(self, name: str, form: Form) -> None:
+        self._name, self._form = name, form
+
+    def document(self, text: str) -> Node:
+        found: Node | None = None
+        documents = 0
+        events = self._events(text)
+        for event in events:
+            if isinstance(event, DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise self._error(event, "starts a second document", "Keep one in a file.")
+                found = self._node(next(events), events, 1)
+        if found is None or (found.value is None and not found.text):
+            raise SuiteError(self._name, 0, "holds nothing", self._form.empty)
+        return found
+
+    def _events(self, text: str) -> Iterator[Event]:
+        try:
+            yield from yaml.parse(text, Loader=yaml.SafeLoader)
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            shown = show_line(text[error.position : error.position + 1])
+            problem = f"holds the character {shown}, which YAML does not allow"
+            raise SuiteError(self._name, line, problem, "Take it out.") from error
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 0
+            raise SuiteError(self._name, line, _problem(error), _hint(error)) from error
+        except (ValueError, OverflowError) as error:
+            # The parser trips over escapes such as "\UFFFFFFFF" and versions of a thousand digits.
+            raise SuiteError(
+                self._name, 0, "is not YAML: an escape or a directive in it is none"
+            ) from error
+
+    def _node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
+        self._refuse(event, depth)
+        line = _line(event)
+        if isinstance(event, ScalarEvent):
+            return Node(line, self._scalar(event), self._mended(event))
+        if isinstance(event, SequenceStartEvent):
+            nodes = []
+            while not isinstance(inner := next(events), SequenceEndEvent):
+                nodes.append(self._node(inner, events, depth + 1))
+            return Node(line, tuple(nodes))
+        members: dict[str, Node] = {}
+        keys: dict[str, int] = {}
+        while not isinstance(inner := next(events), MappingEndEvent):
+            key = self._key(inner, keys)
+            keys[key] = _line(inner)
+            members[key] = self._node(next(events), events, depth + 1)
+        return Node(line, members, keys=keys)
+
+    def _refuse(self, event: Event, depth: int) -> None:
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
+            sign = "*" if isinstance(event, AliasEvent) else "&"
+            problem = f"has the {'alias' if sign == '*' else 'anchor'} {sign}{event.anchor}"
+            hint = f"Write the value out: {self._form.what} has no anchors and aliases."
+            raise self._error(event, problem, hint)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            hint = f"Take it out: {self._form.what} has no tags."
+            raise self._error(event, f"has the tag {tag}", hint)
+        if depth > MAX_DEPTH and isinstance(event, SequenceStartEvent | MappingStartEvent):
+            raise self._error(event, f"is nested more than {MAX_DEPTH} levels deep", "")
+
+    def _key(self, event: Event, seen: dict[str, int]) -> str:
+        self._refuse(event, 0)
+        if not isinstance(event, ScalarEvent):
+            raise self._error(event, "has a list or a mapping as a key", "Name it with a text.")
+        key = self._mended(event)
+        if key == "<<" and event.style is None:
+            raise self._error(event, "has a merge key", "Write the keys out.")
+        if key in seen:
+            problem = f'has the key "{key}" twice, first on line {seen[key]}'
+            raise self._error(event, problem, "Keep one of them.")
+        return key
+
+    def _scalar(self, event: ScalarEvent) -> Scalar:
+        text = self._mended(event)
+        if event.style is not None:
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if _ENDLESS.match(text):
+            raise self._error(event, f"holds {text}, which is no number", "Write a number.")
+        return _number(text)
+
+    def _mended(self, event: ScalarEvent) -> str:
+        text: str = event.value
+        if not _SURROGATE.search(text):
+            return text
+        try:
+            # JSON writes characters beyond U+FFFF as two escapes.
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as error:
+            problem = "holds half a character (a lone surrogate)"
+            raise self._error(event, problem, "Take it out.") from error
+
+    def _error(self, event: Event, problem: str, hint: str) -> SuiteError:
+        return SuiteError(self._name, _line(event), show_line(problem, 160), hint)
+
+
+def _number(text: str) -> int | float | str:
+    """A number within the bounds of other programs; whatever is none stays a text.
+
+    A run's hash such as ``12e45678`` has the shape of a number that is too large.
+    """
+    if _INTEGER.match(text):
+        return int(text) if len(text) <= 18 else text
+    number = float(text) if _NUMBER.match(text) else math.inf
+    return number if math.isfinite(number) else text
+
+
+def _line(event: Event) -> int:
+    mark = event.start_mark
+    return mark.line + 1 if mark is not None else 0
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    said = error.problem or error.context or "it cannot be read"
+    if "'\\t'" in said:
+        return "is not YAML: a tab stands where only spaces may"
+    return f"is not YAML: {show_line(said, 160)}"
+
+
+def _hint(error: yaml.MarkedYAMLError) -> str:
+    if "'\\t'" in (error.problem or ""):
+        return "Indent with spaces."
+    return "Check quotes, colons and the indentation."

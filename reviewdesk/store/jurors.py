@@ -1,0 +1,103 @@
+"""What is read of a run for its jurors: labelled verdicts, bad replies, scores in other runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.verdict import Decision, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict that people call a pass or a fail, and when they last said so."""
+
+    body: str
+    decision: Decision | None
+    truth: Truth
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A case of a run, and its panel score in one of the runs that judged the same content.
+
+    Where one run judged it several times, the score is the mean, and the decision theirs if alike.
+    """
+
+    key: int
+    id: str
+    run: str
+    score: float
+    decision: Decision | None
+
+
+def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
+    """The run's verdicts with a pass or fail label, in file order."""
+    rows = conn.execute(
+        """SELECT b.body, v.decision, t.truth, t.at
+           FROM (SELECT item, min(label) AS truth, max(at) AS at FROM labels GROUP BY item
+                 HAVING min(label) = max(label) AND min(label) IN ('pass', 'fail')) t
+           CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
+           JOIN bodies b ON b.verdict = v.key ORDER BY v.key""",
+        (run,),
+    )
+    for row in rows:
+        decision = Decision(row["decision"]) if row["decision"] else None
+        yield Judged(row["body"], decision, Truth(row["truth"]), row["at"])
+
+
+def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
+    """The key of the verdict and the seat of every reply of a run that could not be read."""
+    rows = conn.execute(
+        """SELECT v.key, j.key AS seat
+           FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j
+           WHERE v.run = ? AND instr(b.body, ?) AND json_extract(j.value, '$.status') = ?""",
+        # The plain search spares most bodies the reading of their JSON.
+        (run, Status.PARSE_FAIL.value, Status.PARSE_FAIL.value),
+    )
+    for row in rows:
+        yield row["key"], row["seat"]
+
+
+_SCORES = """SELECT mine.key, mine.id, v.run, avg(v.score) AS score,
+           iif(min(ifnull(v.decision, '')) = max(ifnull(v.decision, '')), min(v.decision), NULL)
+               AS decision
+    FROM (SELECT item, min(key) AS key, id FROM verdicts WHERE run = ? GROUP BY item) mine
+    CROSS JOIN verdicts v ON v.item = mine.item
+    WHERE v.score IS NOT NULL AND v.run IN (SELECT key FROM runs WHERE removed_at IS NULL)
+    GROUP BY mine.key, v.run"""
+
+
+def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], int]:
+    """The keys of the cases whose scores move most between runs, and how many have two or more."""
+    rows = conn.execute(
+        f"""SELECT key, count(*) OVER () AS cases FROM ({_SCORES}) GROUP BY key HAVING count(*) > 1
+            ORDER BY round((sum(score * score) - count(*) * avg(score) * avg(score))
+                           / (count(*) - 1), 12) DESC,
+                     round(max(score) - min(score), 12) DESC, key LIMIT ?""",
+        (run, most),
+    ).fetchall()
+    return [row["key"] for row in rows], rows[0]["cases"] if rows else 0
+
+
+def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Repeated]:
+    """The scores of some of a run's cases in every loaded run, case by case, oldest run first."""
+    chosen = f"WHERE run = ? AND key IN ({', '.join('?' * len(keys))})"
+    rows = conn.execute(
+        f"""SELECT s.*, r.name FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
+            JOIN runs r ON r.key = s.run ORDER BY s.key, s.run""",
+        (run, *keys),
+    )
+    for row in rows:
+        decision = Decision(row["decision"]) if row["decision"] else None
+        yield Repeated(row["key"], row["id"], row["name"], row["score"], decision)
+
+
+def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
+    """The ids of a few verdicts."""
+    marks = ", ".join("?" * len(keys))
+    rows = conn.execute(f"SELECT key, id FROM verdicts WHERE key IN ({marks})", keys)
+    return {row["key"]: row["id"] for row in rows}

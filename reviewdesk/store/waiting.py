@@ -1,0 +1,44 @@
+"""Tables of the connection's own, in which rows wait outside of the desk's write lock."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.store.connect import explained
+
+PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
+
+_TEMPORARY = Path("the temporary folder")
+"""What errors name while rows wait: SQLite keeps such tables outside the desk file."""
+
+
+@contextmanager
+def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[None]:
+    """Temporary tables, each a name with its columns; gone at the end, whatever the end is."""
+    try:
+        for name, columns in tables.items():
+            conn.execute(f"CREATE TEMP TABLE {name} {columns}")
+        yield
+    finally:
+        for name in tables:
+            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
+
+
+@contextmanager
+def apart(conn: sqlite3.Connection) -> Iterator[PutAll]:
+    """One transaction over the waiting tables, which takes no lock on the desk."""
+    with explained(_TEMPORARY):
+        conn.execute("BEGIN")
+        try:
+            # Past the connection's own explanation, which would name the desk.
+            yield partial(sqlite3.Connection.executemany, conn)
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise

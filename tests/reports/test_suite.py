@@ -1,0 +1,235 @@
+"""Suites: what they may say, and the file and line of what they may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.jurygate import Target
+from reviewdesk.errors import SuiteError
+from reviewdesk.reports.suite import JudgeGate, JuryGate, Suite, read_suite
+
+ENTRY = """\
+jury:
+  - name: n
+    report: r.json
+    expect:
+      - target: jury.agreement
+        matcher: { exact: 1 }
+"""
+
+
+def read(tmp_path: Path, text: str) -> Suite:
+    path = tmp_path / "s.yml"
+    path.write_text(text, encoding="utf-8")
+    return read_suite(str(path))
+
+
+def test_an_entry_as_the_documents_write_it(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        """\
+# three expectations
+jury:
+  - name: "no split decisions"
+    report: ./release-notes.json
+    case: "summary reads as a deployment note"
+    expect:
+      - { target: jury.agreement, matcher: { schema: { minimum: 0.7 } } }
+      - target: jury.confidence
+        matcher: { not: { exact: low } }
+        message: too split
+      - { target: jury.escalate, matcher: { exact: false } }
+  - name: 2024
+    run: week-37
+    expect: [{ target: jury.bias_warning, matcher: { exact: null } }]
+""",
+    )
+    first, second = found.entries
+    assert isinstance(first, JuryGate)
+    assert isinstance(second, JuryGate)
+    assert (first.name, first.report, first.run) == (
+        "no split decisions",
+        "./release-notes.json",
+        None,
+    )
+    assert (first.line, first.source_line, first.case_line) == (3, 4, 5)
+    assert [one.target for one in first.expect] == list(Target)[:3]
+    assert [one.matcher.words() for one in first.expect] == [
+        "be at least 0.7",
+        'not be "low"',
+        "be false",
+    ]
+    assert [one.message for one in first.expect] == ["", "too split", ""]
+    # A name is a text, whatever else it looks like.
+    assert (second.name, second.run, second.case) == ("2024", "week-37", None)
+    assert found.file == str(tmp_path / "s.yml")
+
+
+def test_a_calibration_entry_as_the_document_writes_it(tmp_path: Path) -> None:
+    text = """\
+calibration:
+  - name: "judge stays calibrated"
+    labels: ./calibration-labels.jsonl # one {confidence, correct} per line
+    reliability: { tp: 90, fn: 10, tn: 80, fp: 20 }
+    observed_positive_rate: 0.50
+"""
+    (bare,) = read(tmp_path, text).entries
+    assert isinstance(bare, JudgeGate)
+    assert bare.by_default
+    expected = [("ece", 0.1), ("brier", 0.25), ("corrected_rate", 0.5)]
+    assert [(one.target, one.matcher.written) for one in bare.expect] == [
+        (target, {"schema": {"maximum": limit}}) for target, limit in expected
+    ]
+    # (0.5 + 0.8 - 1) / (0.9 + 0.8 - 1) = 0.3 / 0.7
+    assert bare.rate is not None
+    assert bare.rate.rate == pytest.approx(0.3 / 0.7)
+    text += (
+        "    expect: [{ target: corrected_rate_high, matcher: { schema: { maximum: 0.60 } } }]\n"
+    )
+    (said,) = read(tmp_path, text + ENTRY).entries[:1]
+    assert isinstance(said, JudgeGate)
+    assert not said.by_default
+    assert [one.target for one in said.expect] == ["corrected_rate_high"]
+
+
+def test_entries_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    judge = ENTRY.replace("jury:", "calibration:").split("    report")[0] + "    labels: l.jsonl\n"
+    kinds = [
+        [type(one) for one in read(tmp_path, text).entries]
+        for text in (judge + ENTRY, ENTRY + judge)
+    ]
+    assert kinds == [[JudgeGate, JuryGate], [JuryGate, JudgeGate]]
+
+
+def changed(old: str, new: str) -> str:
+    assert old in ENTRY
+    return ENTRY.replace(old, new)
+
+
+MATCHER = "{ exact: 1 }"
+JUDGE = "calibration:\n  - name: n\n    labels: l.jsonl\n"
+WRONG: dict[str, tuple[str, int, str]] = {
+    "a list": ("- a\n", 1, "a suite must be a mapping"),
+    "a text": ("hello\n", 1, "a suite must be a mapping"),
+    "no gates": ("{}\n", 1, "holds no gates"),
+    "an empty list": ("jury: []\n", 1, "jury must be a list of at least one"),
+    "no list": ("jury: 3\n", 1, "jury must be a list of at least one, found 3"),
+    "an unknown block": (ENTRY + "tools: []\n", 7, '"tools" is no key of a suite'),
+    "an entry of text": ("jury:\n  - x\n", 2, "a jury entry must be a mapping"),
+    "an unknown key": (changed("report:", "reprt:"), 3, 'Did you mean "report"? Known: name, '),
+    "no name": (changed("name: n\n    ", ""), 2, 'has no "name"'),
+    "an empty name": (changed("name: n", "name: ''"), 2, "name must be a text"),
+    "a null name": (changed("name: n", "name:"), 2, "name must be a text, found null"),
+    "a list as name": (changed("name: n", "name: [n]"), 2, "name must be a text"),
+    "no source": (changed("    report: r.json\n", ""), 2, "neither report nor run"),
+    "two sources": (changed("report: r.json", "report: r\n    run: x"), 2, "both report and run"),
+    "no expect": (ENTRY.split("    expect", maxsplit=1)[0], 2, 'has no "expect"'),
+    "nothing expected": (
+        ENTRY.split("      -", maxsplit=1)[0],
+        4,
+        "expect must be a list of at least one",
+    ),
+    "an unknown target": (changed("agreement", "agrement"), 5, 'Did you mean "jury.agreement"?'),
+    "another target": (changed("jury.agreement", "ece"), 5, "Known: jury.agreement, jury.conf"),
+    "no target": (changed("target: jury.agreement\n        ", ""), 5, 'has no "target"'),
+    "no matcher": (changed("\n        matcher: { exact: 1 }", ""), 5, 'has no "matcher"'),
+    "a bare matcher": (changed(MATCHER, "1"), 6, "a matcher must be a mapping, found 1"),
+    "an empty matcher": (changed(MATCHER, "{}"), 6, "must hold one of exact, not, schema, found 0"),
+    "two matchers": (changed(MATCHER, "{exact: 1, schema: {minimum: 1}}"), 6, "found 2"),
+    "an unknown matcher": (changed(MATCHER, "{contains: x}"), 6, "Known: exact, not, schema."),
+    "not of nothing": (changed(MATCHER, "{not: 1}"), 6, "a matcher must be a mapping, found 1"),
+    "exact of a text": (changed(MATCHER, "{exact: no}"), 6, 'never "no"'),
+    "exact of a list": (changed(MATCHER, "{exact: [1]}"), 6, "never [1]"),
+    "not of a slip": (
+        changed("agreement", "confidence").replace(MATCHER, "{not: {exact: Low}}"),
+        6,
+        'jury.confidence is "high", "medium" or "low", and never "Low"',
+    ),
+    "a boolean of YAML 1.1": (
+        changed("agreement", "escalate").replace(MATCHER, "{exact: no}"),
+        6,
+        'jury.escalate is true or false, and never "no"',
+    ),
+    "no schema": (changed(MATCHER, "{schema: 0.7}"), 6, "schema: must be a mapping, found 0.7"),
+    "a wrong schema": (
+        changed(MATCHER, "\n          schema:\n            minimum: high"),
+        8,
+        "schema: is no JSON schema",
+    ),
+    "an endless limit": (changed(MATCHER, "{schema: {minimum: 1e999}}"), 6, "is no JSON schema"),
+    "an endless number": (changed(MATCHER, "{exact: 1e999}"), 6, 'never "1e999"'),
+    "a slip in a schema": (
+        changed(MATCHER, "\n          schema:\n            minimun: 1"),
+        8,
+        'Did you mean "minimum"?',
+    ),
+    "a slip below": (
+        changed(MATCHER, "\n          schema:\n            anyOf:\n              - minimun: 1"),
+        9,
+        'Did you mean "minimum"?',
+    ),
+    "a limit on a word": (
+        changed("agreement", "confidence").replace(MATCHER, "{schema: {minimum: 1}}"),
+        6,
+        "of which minimum says nothing",
+    ),
+    "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
+    "a message of none": (ENTRY + "        message:\n", 7, "message must be a text"),
+    "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
+    "labels and a run": (f"{JUDGE}    run: x\n", 2, "has both labels and run"),
+    "another's key": (
+        f"{JUDGE}    report: x\n",
+        4,
+        "is no key of a calibration entry. Known: name, ",
+    ),
+    "another's target": (f"{JUDGE}    expect: [{{target: jury.escalate}}]\n", 4, "Known: ece, bri"),
+    "a target there is not": (
+        f"{JUDGE}    expect: [{{target: auc}}]\n",
+        4,
+        "Known: ece, brier, gap",
+    ),
+    "half a matrix": (f"{JUDGE}    reliability: {{tp: 1, fn: 2}}\n", 4, 'has no "tn"'),
+    "a negative count": (
+        f"{JUDGE}    reliability: {{tp: -1}}\n",
+        4,
+        "tp must be a whole number, 0",
+    ),
+    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp must be a whole number, 0"),
+    "a rate of 2": (f"{JUDGE}    observed_positive_rate: 2\n", 4, "must be a number from 0 to 1"),
+    "a true rate": (
+        f"{JUDGE}    observed_positive_rate: true\n",
+        4,
+        "must be a number from 0 to 1",
+    ),
+    "a rate without a matrix": (
+        f"{JUDGE}    expect:\n      - target: corrected_rate\n        matcher: {{exact: 1}}\n",
+        5,
+        "needs both reliability and observed_positive_rate",
+    ),
+    "an exact word": (
+        f"{JUDGE}    expect: [{{target: ece, matcher: {{exact: low}}}}]\n",
+        4,
+        'ece is a number, and never "low"',
+    ),
+    "escapes": (changed("report:", '"\\e[31m\\u202e":'), 3, "is no key of a jury entry"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_has_file_and_line(tmp_path: Path, name: str) -> None:
+    text, line, problem = WRONG[name]
+    with pytest.raises(SuiteError) as caught:
+        read(tmp_path, text)
+    said = str(caught.value)
+    assert said.startswith(f"{tmp_path / 's.yml'}:{line}: ")
+    assert problem in said
+    assert said.isprintable()
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.yml", tmp_path / "a\0b"):
+        with pytest.raises(SuiteError) as caught:
+            read_suite(str(path))
+        assert str(caught.value).endswith("Name the suite's YAML file.")
