@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -116,6 +117,17 @@ def contents(desk: Desk) -> dict[str, list[Any]]:
         row["name"]: [tuple(line) for line in desk.conn.execute(f"SELECT * FROM {row['name']}")]
         for row in tables
     }
+
+
+def unmeasure(conn: sqlite3.Connection) -> None:
+    """Take a desk back to the schema before runs were measured, as an older version left it."""
+    for name in ("packed", "measures"):
+        conn.execute(f"DROP TABLE {name}")
+    for name in ("range", "mass", "marks"):
+        conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
+    # Five migrations came before.
+    conn.execute("PRAGMA user_version=5")
+    conn.execute("DELETE FROM migrations WHERE name = 'add_measures'")
 
 
 def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) -> LabelRow:

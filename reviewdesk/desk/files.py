@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk import transfer
-from reviewdesk.desk.transfer import Exported
-from reviewdesk.domain.records import Loaded, Run
+from reviewdesk.desk import exporting
+from reviewdesk.desk.exporting import Exported, JudgeCounts, Resample
+from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,13 +47,43 @@ def _there(path: Path) -> bool:
         return False
 
 
-def export(desk: Desk, run: Run, kind: str, source: str | None = None) -> tuple[str, Exported]:
-    """A run's labels as text: ``mcptest`` (two keys per row), ``full`` or ``csv``."""
-    from reviewdesk.reports.labelswrite import as_csv, as_jsonl
+def export(
+    desk: Desk, run: Run, kind: str, source: str | None = None, drawn: Resample | None = None
+) -> tuple[str, Exported]:
+    """A run's labels as text, and the rows that are in it.
 
-    make = transfer.score_rows if kind == "mcptest" else transfer.full_rows
-    found = make(desk, run, source)
-    return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
+    ``mcptest`` and ``yaml`` have two keys per row and may be ``drawn`` by weight; ``full`` and
+    ``csv`` hold everything known of each label, its weight too.
+    """
+    from reviewdesk.reports.labelswrite import as_csv, as_jsonl, as_yaml
+
+    if kind in {"full", "csv"}:
+        found = exporting.full_rows(desk, run, source)
+        return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
+    found = exporting.score_rows(desk, run, source, drawn)
+    if kind == "yaml":
+        about = _about(run, found.design, drawn) | {"confidence_source": found.source}
+        return as_yaml(found.rows, about | {"n": len(found.rows)}), found
+    return as_jsonl(found.rows), found
+
+
+def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[str, JudgeCounts]:
+    """What a suite's calibration entry takes to correct the pass rate, as text and as counts.
+
+    Raises:
+        UsageError: no label makes a row.
+    """
+    from reviewdesk.reports.labelswrite import as_reliability
+
+    found = exporting.judge_counts(desk, run, drawn)
+    about = _about(run, found.design, drawn) | {"n": found.n}
+    return as_reliability(found.cells, found.observed, about), found
+
+
+def _about(run: Run, design: Design, drawn: Resample | None) -> dict[str, str]:
+    """What a file's comments say of where its numbers come from."""
+    seed = {} if drawn is None else {"resampled by weight, seed": drawn.seed}
+    return {"run": run.name, "design": design.value, **seed}
 
 
 def write(desk: Desk, path: Path, text: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.chronicle import pace
 from reviewdesk.desk.marking import tag_counts
 from reviewdesk.domain.gates import default_checks
+from reviewdesk.domain.honest import more, of_strata
 from reviewdesk.domain.judgement import CalibrationPage, Counts
 from reviewdesk.domain.jurors import Panel, count
 from reviewdesk.domain.records import Run, Truth
@@ -23,10 +25,22 @@ if TYPE_CHECKING:
     from reviewdesk.domain.summary import Labelled
 
 
+class Fits(Flag):
+    """The sets of rows that are measured in full: a blind session is shown ``ALONE`` only."""
+
+    NONE = 0
+    HEADLINE = auto()
+    ALONE = auto()
+    BOTH = HEADLINE | ALONE
+
+
 def calibration_page(
-    desk: Desk, run: Run, confidence: str | None = None, *, jurors: bool = True
+    desk: Desk, run: Run, source: str | None = None, *, jurors: bool = True, fits: Fits = Fits.BOTH
 ) -> CalibrationPage:
-    """Read all of it in one state of the desk; without ``jurors`` no ballot is read."""
+    """Read all of it in one state of the desk; without ``jurors`` no ballot is read.
+
+    ``fits`` names the sets of rows for which anything is resampled or simulated.
+    """
     from reviewdesk.domain import summary
     from reviewdesk.store import figures
 
@@ -36,17 +50,25 @@ def calibration_page(
         given = figures.given_blind(desk.conn)
         counted = count(_panels(desk, run)) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), pace(desk, run)
-    made = summary.make_rows(labelled, totals, confidence)
+    made = summary.make_rows(labelled, totals, source)
     found = summary.both_lines(made, labelled, totals)
     reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
+    passes, right = summary.pass_parts(labelled, totals), summary.right_parts(labelled, totals)
+    lacking = summary.described(made, totals)
+    fit = summary.headline_fit(made, found) if Fits.HEADLINE in fits else None
     return CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
-        alone=summary.alone(labelled, given, confidence),
-        gates=default_checks(found.headline),
+        alone=summary.alone(labelled, given, source, fits=Fits.ALONE in fits),
+        gates=default_checks(found.headline, fit.null if fit else None),
         strata=reached,
         audit=audit(reached, summary.audited(made, labelled, totals.audits)),
         counts=_counts(run, labelled),
+        honest=of_strata(passes, lacking),
+        accuracy=of_strata(right, lacking),
+        more=more(passes, found.headline),
+        fit=fit,
+        bins=summary.bin_counts(made),
         jurors=counted,
         tags=tags,
         pace=speed,

@@ -1,35 +1,78 @@
-"""Calibration of a labels file, without a desk."""
+"""Calibration of a labels file: by itself, or as the trusted set of a run it was not drawn from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.records import Calibration, Design
+from reviewdesk.domain.fit import fit
+from reviewdesk.domain.gates import default_checks
+from reviewdesk.domain.honest import OF_ITSELF, Honest, Method, of_trusted
+from reviewdesk.domain.judgement import FilePage
+from reviewdesk.domain.records import Calibration, Design, Metrics, Run
+from reviewdesk.domain.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.store import figures
+from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.reports.labelsfile import ScoreRow
     from reviewdesk.reports.source import Source
 
+_DECIDED = {Decision.PASS.value, Decision.FAIL.value}
+_DRAWN = {name for name in STRATA if not name.endswith("/none")}
+_REST = _DRAWN & {*STRATA[FIRST_REST:]}
+UNEVEN = "the rows weigh differently, and the interval takes raw counts"
+UNDECIDED = "not every row says what the judge decided, so there is no confusion"
+SAME_RUN = "the labels are of this very run: calibrate it without a file"
+NO_RUN = "the judge decided nothing in this run"
 
-def calibrate_file(source: Source) -> Calibration:
-    """The figures of a file of ``{confidence, correct}`` rows, weighted where every row says so."""
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How a judge decided a run: ``passed`` of ``decided`` verdicts."""
+
+    run: str
+    passed: int
+    decided: int
+
+    @property
+    def rate(self) -> float | None:
+        """The observed pass rate."""
+        return self.passed / self.decided if self.decided else None
+
+
+def observed(desk: Desk, run: Run) -> Observed:
+    """What the judge said over a whole loaded run."""
+    with explained(desk.path):
+        found = figures.run_figures(desk.conn, run.key)
+    return Observed(run.name, found.passed, found.passed + found.failed)
+
+
+def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
+    """The figures of a file of ``{confidence, correct}`` rows, weighted where every row says so.
+
+    ``over`` is a run that the file was not drawn from: with rows that say what the judge decided,
+    its pass rate is corrected by them.
+    """
     from reviewdesk.reports.labelsfile import read_scores
 
     file = read_scores(source)
-    weights = [row.weight for row in file.rows]
-    heavy = [weight for weight in weights if weight is not None and weight > 0]
+    kept, weighted, warnings = _weighed(file.rows)
+    said = [row.facts.get("decision") for row in kept]
+    known = bool(said) and all(isinstance(one, str) and one in _DECIDED for one in said)
     rows = Rows.of(
-        [row.confidence for row in file.rows],
-        [row.correct for row in file.rows],
-        heavy if len(heavy) == len(weights) else None,
+        [row.confidence for row in kept],
+        [row.correct for row in kept],
+        [row.weight or 0.0 for row in kept] if weighted else None,
+        [one == Decision.PASS.value for one in said] if known else None,
     )
-    warnings = []
-    if not file.rows:
-        warnings.append("the file has no rows: ECE is 0 by definition, not by merit")
-    if heavy and len(heavy) < len(weights):
-        warnings.append("some rows carry no weight, so every row counts as one")
-    return Calibration(
-        labelled=measure(rows, None),
+    line, found = measure(rows, over.rate if over else None), fit(rows)
+    calibration = Calibration(
+        labelled=line,
         population=None,
         design=Design.FILE,
         confidence_source=file.source or "file",
@@ -40,3 +83,57 @@ def calibrate_file(source: Source) -> Calibration:
         waiting=0,
         warnings=tuple(warnings),
     )
+    return FilePage(
+        calibration=calibration,
+        fit=found,
+        honest=_honest(kept, line, over),
+        gates=default_checks(line, found.null),
+        representative=weighted and _drawn(kept),
+    )
+
+
+def _weighed(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
+    """The rows that count, whether their weights do, and what to know; weight 0 stands for none."""
+    if not rows:
+        return [], False, ["the file has no rows: ECE is 0 by definition, not by merit"]
+    heavy = [row for row in rows if row.weight is not None and row.weight > 0]
+    if not heavy:
+        return [*rows], False, []
+    if any(row.weight is None for row in rows):
+        return [*rows], False, ["some rows carry no weight, so every row counts as one"]
+    light = len(rows) - len(heavy)
+    return heavy, True, [f"{light} rows of weight 0 are left out"] if light else []
+
+
+def _drawn(rows: Sequence[ScoreRow]) -> bool:
+    """Whether every row is of a draw, and the audit of what nothing flagged is among them."""
+    strata = {str(row.facts.get("stratum")) for row in rows}
+    return (
+        all(row.facts.get("selection") == "draw" and _chosen(row.facts.get("pi")) for row in rows)
+        and strata <= _DRAWN
+        and bool(strata & _REST)
+    )
+
+
+def _chosen(pi: object) -> bool:
+    return isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
+
+
+def _honest(rows: Sequence[ScoreRow], line: Metrics, over: Observed | None) -> Honest:
+    """Lang and Reiczigel's, where the file's confusion and a run's counts are known."""
+    if over is None:
+        return _none(OF_ITSELF)
+    if any(row.facts.get("run") == over.run for row in rows):
+        return _none(SAME_RUN)
+    if not over.decided:
+        return _none(NO_RUN)
+    tp, fn, tn, fp = line.tp, line.fn, line.tn, line.fp
+    if tp is None or fn is None or tn is None or fp is None:
+        return _none(UNDECIDED)
+    if line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
+        return _none(UNEVEN)
+    return of_trusted(over.passed, over.decided, tp, fn, tn, fp)
+
+
+def _none(reason: str) -> Honest:
+    return Honest(Method.NONE, None, None, None, reason)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.domain.measures import UNMEASURED, RunAlphas
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.sampling import STRATA
-from reviewdesk.store import runs
+from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.runs import Tally
 
@@ -22,10 +23,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run in the list of all, and how many of its verdicts have a label."""
+    """One run in the list of all, how many of its verdicts have a label, and its alphas."""
 
     run: Run
     labelled: int
+    alphas: RunAlphas = UNMEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,18 @@ class RunDetails:
     labels: LabelCounts
     desk: str
     head: str
+    alphas: RunAlphas = UNMEASURED
 
 
 def overview(desk: Desk) -> list[RunLine]:
     """Every run that was not removed, the newest last."""
     with reading(desk.conn, desk.path):
         labelled = runs.labelled(desk.conn)
-        return [RunLine(run, labelled.get(run.key, 0)) for run in runs.all_runs(desk.conn)]
+        alphas = measures.alphas(desk.conn)
+        return [
+            RunLine(run, labelled.get(run.key, 0), alphas.get(run.key, UNMEASURED))
+            for run in runs.all_runs(desk.conn)
+        ]
 
 
 def tallies(desk: Desk) -> dict[int, Tally]:
@@ -91,6 +98,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             labels=_labels(runs.truths(desk.conn, run.key)),
             desk=str(desk.path),
             head=desk.head(),
+            alphas=measures.alphas(desk.conn, run.key).get(run.key, UNMEASURED),
         )
 
 

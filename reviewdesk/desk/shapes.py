@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.domain.breaches import Breach, kinds
 from reviewdesk.domain.flags import Flag, names
-from reviewdesk.domain.records import Calibration, Event, Item, Loaded, Metrics, QueueRow, Run
+from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.trail import trail
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.store.runs import Tally
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.overview import RunLine, Tally
-    from reviewdesk.domain.gates import Check
-    from reviewdesk.domain.judgement import CalibrationPage
-    from reviewdesk.domain.jurors import JurorCounts
-    from reviewdesk.domain.strata import Stratum
+    from reviewdesk.desk.overview import RunLine
+    from reviewdesk.domain.measures import RunAlphas
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
@@ -41,7 +40,8 @@ def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
 def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
     """One line of ``runs --json``; a decision that nobody made counts as ``none``."""
     run = line.run
-    made, flags = (tally.decisions, tally.flags) if tally else ({}, {})
+    tally = tally or Tally({}, {})
+    made, flags = tally.decisions, tally.flags
     return {
         "run": run.name,
         "hash": run.hash,
@@ -56,10 +56,23 @@ def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
         "skipped": run.skipped,
         "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
         "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
+        **_agreed(line.alphas),
+        "breaches": _breaches(tally) if line.alphas.measured else None,
         "seed": run.seed,
         "loaded_at": run.loaded_at,
         "notes": list(run.notes),
     }
+
+
+def _agreed(found: RunAlphas) -> dict[str, Any]:
+    """The alphas of a run, and why those are null that are."""
+    shape = asdict(found)
+    reasons = shape.pop("reasons")
+    return {**shape, "alpha_reasons": reasons}
+
+
+def _breaches(tally: Tally) -> dict[str, int]:
+    return {kind.key: tally.breaches.get(kind, 0) for kind in Breach}
 
 
 def loaded(file: str, made: Loaded) -> dict[str, Any]:
@@ -94,60 +107,6 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
     }
 
 
-def calibration(found: Calibration, gates: Sequence[Check]) -> dict[str, Any]:
-    """``calibrate --json``: the population where the design carries it, else the labelled."""
-    line = asdict(found.headline)
-    head = {
-        "n": line.pop("n"),
-        "confidence_source": found.confidence_source,
-        "design": found.design,
-        "ess": line.pop("ess"),
-    }
-    counts = {"unsure": found.unsure, "disputed": found.disputed, "no_verdict": found.no_verdict}
-    return {
-        **head,
-        **line,
-        **counts,
-        "labelled": asdict(found.labelled),
-        "population": asdict(found.population) if found.population else None,
-        "gates": [asdict(check) for check in gates],
-        "warnings": list(found.warnings),
-    }
-
-
-def judged(page: CalibrationPage) -> dict[str, Any]:
-    """``calibrate --json`` of a run: its draw as well, and its jurors where they were asked for."""
-    jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
-    return {
-        **calibration(page.calibration, page.gates),
-        "verdicts": page.counts.verdicts,
-        "strata": [_stratum(one) for one in page.strata],
-        "audit": asdict(page.audit),
-        "missing": list(page.missing),
-        "blind": _side(page.split.blind),
-        "open": _side(page.split.open),
-        "open_unsaid": page.split.unsaid,
-        "tags": [asdict(one) for one in page.tags],
-        **jurors,
-    }
-
-
-def _stratum(one: Stratum) -> dict[str, Any]:
-    return {"stratum": one.name, **asdict(one), "unanswered": one.unanswered}
-
-
-def _counts(one: JurorCounts) -> dict[str, Any]:
-    accuracy = one.right / one.votes if one.votes else None
-    said = {"votes": one.votes, "right": one.right, "wrong": one.wrong, "accuracy": accuracy}
-    return {"id": one.name, "seat": one.seat, **said, **asdict(one)}
-
-
-def _side(line: Metrics) -> dict[str, Any]:
-    """One side of a split; of no labels nothing is known, not even an error of 0."""
-    shape = asdict(line)
-    return shape if line.n else dict.fromkeys(shape) | {"n": 0}
-
-
 def verdict(item: Item) -> dict[str, Any]:
     """``show --json``: what the report states, and everything recomputed beside it."""
     return {**content(item), **_found(item), **_reviewed(item)}
@@ -173,6 +132,7 @@ def content(item: Item) -> dict[str, Any]:
 def _found(item: Item) -> dict[str, Any]:
     """What the panel decided and how."""
     found, stated = item.assessment, item.verdict
+    told = trail(stated, found)
     return {
         "decision": found.decision,
         "score": found.score,
@@ -182,7 +142,7 @@ def _found(item: Item) -> dict[str, Any]:
         "jurors": jurors(item),
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
-        "votes": asdict(found.votes),
+        "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
         "trim": trim(item),
         "agreement": agreement(item),
         "band": found.band,
@@ -193,12 +153,17 @@ def _found(item: Item) -> dict[str, Any]:
         "flags": names(item.row.flags),
         "reasons": {note.flag.label: note.reason for note in found.notes},
         "mismatches": list(found.mismatches),
-        "panel_hash": (stated.body.get("provenance") or {}).get("panel_hash"),
+        "breaches": [kind.key for kind in kinds(found.marks & ~Breach.ROUNDING)],
+        "panel_hash": told.panel_hash,
+        "panel_hash_status": told.panel_hash_status,
+        "provenance": asdict(told),
         "derived": list(found.derived),
         "set_by_you": list(stated.set_by_you),
         "remarks": list(remarks(stated, found)),
         "strategy_used": found.rule.used,
         "fallback_reason": found.rule.reason,
+        "label_reported": stated.text("label"),
+        "label_vote": labels(item),
     }
 
 
@@ -264,6 +229,12 @@ def trim(item: Item) -> dict[str, Any]:
         "low": [names_[seat] for seat in cut.low],
         "high": [names_[seat] for seat in cut.high],
     }
+
+
+def labels(item: Item) -> dict[str, Any] | None:
+    """The recounted consensus of the ballots' labels, where they are what decides."""
+    found = item.assessment.label_vote
+    return None if found is None else {**asdict(found), "decision": found.decision}
 
 
 def agreement(item: Item) -> dict[str, Any]:

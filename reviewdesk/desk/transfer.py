@@ -1,4 +1,4 @@
-"""Labels out of a desk and into it."""
+"""Labels of files into a desk, and those that stand in it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.desk.exporting import labels_of
 from reviewdesk.domain.records import Design, Run, Truth
-from reviewdesk.domain.sampling import STRATA
-from reviewdesk.domain.summary import Labelled, Rowed, make_rows
 from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store import events, figures, runs, tags
+from reviewdesk.store import events, figures, runs
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import Entry
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.reports.labelsfile import LabelRow
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """Rows to write, and what the person should know about them."""
-
-    rows: tuple[dict[str, Any], ...]
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,113 +37,10 @@ class Imported:
     unusable_tags: int
 
 
-def score_rows(desk: Desk, run: Run, source: str | None) -> Exported:
-    """The two keys per row that a calibration file holds, and no more."""
-    made = _made(desk, run, source)
-    weighted = made.weighing.design in {Design.WEIGHTED, Design.CENSUS}
-    kept = [
-        {"confidence": float(confidence), "correct": bool(correct)}
-        for confidence, correct, weight in zip(
-            made.rows.confidence, made.rows.correct, made.weights, strict=True
-        )
-        if weight > 0 or not weighted
-    ]
-    warnings = []
-    if left := len(made.verdicts) - len(kept):
-        warnings.append(
-            f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
-            "count once it has one"
-        )
-    if weighted and any(abs(weight - 1) > 1e-9 for weight in made.weights if weight):
-        warnings.append(
-            "the rows stand for different numbers of verdicts, and this format cannot say so; "
-            "use --format full"
-        )
-    if not weighted and kept:
-        warnings.append(f"design: {made.weighing.design}")
-    return Exported(tuple(kept), tuple(warnings))
-
-
-def full_rows(desk: Desk, run: Run, source: str | None) -> Exported:
-    """Every label of a run with all that is known of it; those without a row say ``null``."""
-    made = _made(desk, run, source)
-    rowed = {
-        verdict.key: (float(made.rows.confidence[i]), bool(made.rows.correct[i]), made.weights[i])
-        for i, verdict in enumerate(made.verdicts)
-    }
-    head = desk.head()
-    rows = [
-        _full_row(run, verdict, label, rowed.get(verdict.key), made, head)
-        for verdict in figures.labelled(desk.conn, run.key)
-        for label in _labels_of(desk, verdict.item)
-    ]
-    return Exported(tuple(rows), ())
-
-
-def _made(desk: Desk, run: Run, source: str | None) -> Rowed:
-    labelled = figures.labelled(desk.conn, run.key)
-    return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
-
-
-def _labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
-    """The labels of an item, each with its author's newest note and tags, whenever given."""
-    # SQLite's json_extract ends a text at NUL, so only the choice of the event is made there.
-    rows = desk.conn.execute(
-        """SELECT l.*, (SELECT n.detail FROM standing_events n
-                        WHERE n.item = l.item AND n.author = l.author
-                          AND json_type(n.detail, '$.note') IS NOT NULL
-                        ORDER BY n.key DESC LIMIT 1) AS noted
-           FROM labels l WHERE l.item = ? ORDER BY l.author""",
-        (item,),
-    )
-    tagged = tags.of_item(desk.conn, item)
-    return [
-        {
-            **dict(row),
-            "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None,
-            "tags": list(tagged.get(row["author"], ())),
-        }
-        for row in rows
-    ]
-
-
-def _full_row(
-    run: Run,
-    verdict: Labelled,
-    label: dict[str, Any],
-    row: tuple[float, bool, float] | None,
-    made: Rowed,
-    head: str,
-) -> dict[str, Any]:
-    detail = json.loads(label["detail"])
-    confidence, correct, weight = row or (None, None, 0.0)
-    return {
-        "confidence": confidence,
-        "correct": correct,
-        "confidence_source": made.source,
-        "id": verdict.id,
-        "run": run.name,
-        "item_hash": verdict.item.hex(),
-        "decision": verdict.decision,
-        "truth": label["label"],
-        "tentative": bool(label["tentative"]),
-        "stratum": STRATA[verdict.place.stratum],
-        "pi": made.weighing.inclusion.get(verdict.place.stratum),
-        "weight": weight,
-        "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
-        "blind": detail.get("blind"),
-        "reviewer": label["author"],
-        "time": detail.get("at") or label["at"],
-        "note": label["note"],
-        "tags": label["tags"],
-        "head": head,
-    }
-
-
 def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
     """Every standing label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
-        for label in _labels_of(desk, verdict.item):
+        for label in labels_of(desk, verdict.item):
             detail = json.loads(label["detail"])
             yield {
                 "run": run.name,

@@ -89,18 +89,18 @@ def test_the_pace_of_a_sitting(desk: Desk) -> None:
     run = desk.run()
     assert pace(desk, run) == Pace(None, None, 0)
     keys = {name: desk.find(run, name) for name in ("v0", "v1", "v2", "v3", "v4")}
-    desk.label(keys["v0"], Truth.PASS)
+    desk.label(keys["v0"], Truth.PASS, blind=False)
     wait(desk, 9)
-    desk.label(keys["v1"], Truth.PASS)
+    desk.label(keys["v1"], Truth.PASS, blind=False)
     wait(desk, 8)
     desk.note(keys["v2"], "n")
     wait(desk, 10)
-    desk.label(keys["v2"], Truth.FAIL)
+    desk.label(keys["v2"], Truth.FAIL, blind=False)
     desk.undo()
     wait(desk, 8)
-    desk.label(keys["v2"], Truth.PASS)
+    desk.label(keys["v2"], Truth.PASS, blind=False)
     wait(desk, 300)
-    desk.label(keys["v3"], Truth.PASS)
+    desk.label(keys["v3"], Truth.PASS, blind=False)
     # v1 took 9 + 1 s; v2 (8 + 1) + (10 + 1), then 1 to undo and 8 + 1 to label again, 30 s in all;
     # v3 came after 301 s, which is an absence. 2 / 40 * 3600 = 180.
     assert pace(desk, run) == Pace(180.0, 20.0, 2)
@@ -108,13 +108,20 @@ def test_the_pace_of_a_sitting(desk: Desk) -> None:
 
 def test_an_import_is_no_work(desk: Desk) -> None:
     run = desk.run()
-    desk.label(desk.find(run, "v0"), Truth.PASS)
+    desk.label(desk.find(run, "v0"), Truth.PASS, blind=False)
     wait(desk, 2)
     names = ("v2", "v3", "v4")
     import_labels(desk, run, [label_row(name, "ann", Truth.PASS) for name in names])
     wait(desk, 3)
-    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.label(desk.find(run, "v1"), Truth.PASS, blind=False)
     # One second to write each of the three rows, 2 + 3 waited, and one for the label itself.
     assert pace(desk, run) == Pace(3600 / 9, 9.0, 1)
     with closing(open_desk(desk.path, "ben")) as ben:
         assert pace(ben, run) == Pace(None, None, 0)
+
+
+def test_labels_from_a_shell_take_nobodys_time(desk: Desk) -> None:
+    run = desk.run()
+    for name in ("v0", "v1", "v2"):
+        desk.label(desk.find(run, name), Truth.PASS)
+    assert pace(desk, run) == Pace(None, None, 0)

@@ -43,7 +43,7 @@ def test_labels_are_counted_for_every_run_that_holds_their_content(tmp_path: Pat
     desk.close()
 
 
-def test_all_runs_take_two_statements(tmp_path: Path) -> None:
+def test_all_runs_take_three_statements(tmp_path: Path) -> None:
     desk = open_desk(tmp_path / "desk.db")
     counts = []
     for number in range(3):
@@ -53,7 +53,7 @@ def test_all_runs_take_two_statements(tmp_path: Path) -> None:
         overview(desk)
         desk.conn.set_trace_callback(None)
         counts.append(sum(text.lstrip().startswith("SELECT") for text in seen))
-    assert counts == [2, 2, 2]
+    assert counts == [3, 3, 3]
     desk.close()
 
 
@@ -62,13 +62,12 @@ def test_decisions_and_flags_are_counted(tmp_path: Path) -> None:
     other = load(desk, numbered(8, report_id="other"), "other.json")
     run = load(desk, mixed())
     found = tallies(desk)[run.key]
-    # b's mean of .9 .2 .8 passes; c's of .1 and .3 fails; a failed panel decides nothing.
+    # b's mean of .9 .2 .8 passes; c's of .1 and .3 fails; a panel that failed whole is an error.
     assert found.decisions == {
         Decision.PASS: 2,
         Decision.FAIL: 1,
-        Decision.ERROR: 1,
+        Decision.ERROR: 2,
         Decision.INCONCLUSIVE: 1,
-        None: 1,
     }
     # Only b is escalated; d, e and f are no verdicts; b splits.
     assert found.flags[Flag.ESCALATED] == 1

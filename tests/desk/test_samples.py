@@ -11,15 +11,22 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.desk import Desk
+from reviewdesk.desk import Desk, files, shapes
+from reviewdesk.desk.gate import run_suite
+from reviewdesk.desk.transfer import import_labels
 from reviewdesk.desk.twins import flips
+from reviewdesk.domain.breaches import Breach
+from reviewdesk.domain.gates import Outcome
 from reviewdesk.domain.provenance import item_hash
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
+from reviewdesk.reports.labelsfile import read_labels
 from reviewdesk.reports.schema import report_schema
 from tests.helpers import SAMPLES, open_desk
 
 FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
+NOTES, LIBRARY = "release-notes.json", "library-desk.jsonl"
 OTHERWISE = {
     "crash-liability",
     "delete-account-now",
@@ -48,7 +55,7 @@ def document(name: str) -> dict[str, Any]:
     return {**header, "verdicts": verdicts}
 
 
-@pytest.mark.parametrize("name", [FIRST, SECOND, CODE])
+@pytest.mark.parametrize("name", [FIRST, SECOND, CODE, LIBRARY])
 def test_a_sample_loads_without_a_remark(desk: Desk, name: str) -> None:
     sample = document(name)
     assert list(Draft202012Validator(report_schema()).iter_errors(sample)) == []
@@ -58,12 +65,31 @@ def test_a_sample_loads_without_a_remark(desk: Desk, name: str) -> None:
     assert loaded.run.verdicts == len(sample["verdicts"])
 
 
-@pytest.mark.parametrize("name", [FIRST, SECOND, CODE])
+@pytest.mark.parametrize("name", [FIRST, SECOND, CODE, LIBRARY])
 def test_the_figures_of_a_sample_follow_from_its_ballots(desk: Desk, name: str) -> None:
     run = desk.load(Source.from_path(SAMPLES / name)).run
     for key in desk.queue(run):
         item = desk.item(key)
         assert item.assessment.mismatches == (), item.verdict.id
+
+
+def test_a_sample_shows_a_quorum_that_rounding_decides(desk: Desk) -> None:
+    run = desk.load(Source.from_path(SAMPLES / NOTES)).run
+    item = desk.item(desk.find(run, "rollback statement for a column drop"))
+    votes, made = item.assessment.votes, item.assessment.decisions
+    # Two of three are .6667, which is .67 as written and under it to the letter.
+    assert (votes.passes, votes.seated, item.verdict.policy.quorum) == (2, 3, 0.67)
+    assert (made.quorum, made.quorum_strict) == (Decision.PASS, Decision.FAIL)
+    assert Breach.ROUNDING in item.assessment.marks
+    assert any(
+        text.startswith("quorum rounding: 2 of 3") for text in shapes.verdict(item)["remarks"]
+    )
+
+
+def test_a_sample_shows_a_vote_that_denies_its_score(desk: Desk) -> None:
+    run = desk.load(Source.from_path(SAMPLES / NOTES)).run
+    found = [desk.item(key).assessment.breaches for key in desk.queue(run)]
+    assert [breach.kind for one in found for breach in one] == [Breach.PASS_SCORE]
 
 
 def test_the_second_panel_judges_the_same_content(desk: Desk) -> None:
@@ -105,3 +131,32 @@ def test_the_code_review_holds_every_shape_of_response() -> None:
     assert len(telling) == 1
     compile(found["repeat-calls"]["output"], "calls.py", "exec")
     assert found["list-maintenance"]["alternative"].startswith("diff --git ")
+
+
+@pytest.mark.parametrize(("ending", "kind"), [("jsonl", "mcptest"), ("yaml", "yaml")])
+def test_the_labels_of_the_library_are_exported_from_its_run(
+    desk: Desk, ending: str, kind: str
+) -> None:
+    run = desk.load(Source.from_path(SAMPLES / LIBRARY)).run
+    rows = read_labels(Source.from_path(SAMPLES / "library-desk-truth.jsonl"))
+    assert import_labels(desk, run, rows).design is Design.CENSUS
+    text, found = files.export(desk, run, kind)
+    assert text == (SAMPLES / f"library-desk-labels.{ending}").read_text(encoding="utf-8")
+    assert found.warnings == ()
+    cells = files.reliability(desk, run)[0].splitlines()[-2:]
+    suite = (SAMPLES / "library-gates.yml").read_text(encoding="utf-8")
+    assert suite.count("\n".join(cells)) == 2
+
+
+def test_the_gates_of_the_library_pass() -> None:
+    def no_desk() -> Desk:
+        raise AssertionError("the suite names no run")
+
+    found = run_suite(str(SAMPLES / "library-gates.yml"), no_desk)
+    assert [entry.status for entry in found.entries] == [Outcome.PASS, Outcome.PASS]
+    first, second = (
+        [(one.expected.target, one.reading.value) for one in entry.findings]
+        for entry in found.entries
+    )
+    # The same rows in two forms, held to other limits.
+    assert first == second

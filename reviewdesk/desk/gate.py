@@ -1,0 +1,40 @@
+"""Running a suite: every entry held to its report, its run or its labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviewdesk.desk.gatejudge import judged
+from reviewdesk.desk.gatejury import JuryEntry, OpenDesk, hold_juries
+from reviewdesk.domain.expect import SuiteResult, Tally
+
+
+def run_suite(path: str, open_desk: OpenDesk, *, keep: int | None = None) -> SuiteResult:
+    """Hold everything that a suite names to what it expects.
+
+    Files are found relative to the suite, and ``open_desk`` is called only where an entry names a
+    run. Of each status the first ``keep`` findings of an entry are kept. An entry whose report, run
+    or labels cannot be used has an ``error``, and the others are run all the same.
+
+    Raises:
+        SuiteError: the suite itself is wrong, and nothing was run.
+    """
+    from reviewdesk.reports.suite import JuryGate, read_suite
+
+    suite = read_suite(path)
+    folder = Path(path).parent
+    juries = {
+        at: JuryEntry(suite.file, gate, Tally(keep))
+        for at, gate in enumerate(suite.entries)
+        if isinstance(gate, JuryGate)
+    }
+    hold_juries(juries.values(), folder, open_desk)
+    return SuiteResult(
+        suite.file,
+        tuple(
+            juries[at].result()
+            if isinstance(gate, JuryGate)
+            else judged(suite.file, gate, folder, open_desk)
+            for at, gate in enumerate(suite.entries)
+        ),
+    )

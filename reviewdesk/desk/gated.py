@@ -1,0 +1,170 @@
+"""What became of a suite, as JSON and as the XML that build servers read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from reviewdesk.domain.expect import EntryResult, Finding, Kind, SuiteResult
+from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_IN_XML = 100
+"""How many findings of one status stand in the XML; all of them are in the JSON."""
+
+
+def as_json(result: SuiteResult) -> dict[str, Any]:
+    """``gate --json``; a status beside pass, fail and skip is ``error``."""
+    return {
+        "suite": result.suite,
+        **_numbers({status: result.count(status) for status in Outcome}),
+        "errors": len(result.errors),
+        "entries": [_entry(entry) for entry in result.entries],
+    }
+
+
+def _numbers(counts: dict[Outcome, int]) -> dict[str, int]:
+    return {
+        "passed": counts[Outcome.PASS],
+        "failed": counts[Outcome.FAIL],
+        "skipped": counts[Outcome.SKIP],
+    }
+
+
+def _entry(entry: EntryResult) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "status": "error" if entry.error else entry.status,
+        "kind": entry.kind,
+        "source": entry.source,
+        "case": entry.case,
+        "design": entry.design,
+        "representative": entry.representative,
+        "verdicts": _numbers(entry.units) if entry.kind is Kind.JURY else None,
+        "counts": _numbers(entry.counts),
+        "values": dict(entry.origins),
+        "checks": [_check(found) for found in entry.findings],
+        "notes": list(entry.notes),
+        "error": entry.error or None,
+    }
+
+
+def _check(found: Finding) -> dict[str, Any]:
+    reading = found.reading
+    return {
+        "target": found.expected.target,
+        "value": reading.value,
+        "matcher": found.expected.matcher.written,
+        "status": found.status,
+        "note": found.note,
+        "margin": found.margin,
+        "message": found.expected.message,
+        "verdict": found.verdict,
+        "test": found.test,
+        "source": reading.origin,
+        "metric": reading.metric,
+    }
+
+
+def value_words(found: Finding) -> str:
+    """The value that was found, short enough for a line."""
+    value = found.reading.value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"{value:.6g}" if isinstance(value, int | float) else f'"{show_line(value, 120)}"'
+
+
+def sentence(found: Finding) -> str:
+    """One finding in words: the verdict, its value, where that comes from, what it must be."""
+    reading = found.reading
+    origin = " ".join(word for word in (reading.origin, reading.metric) if word)
+    where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
+    text = f"{where}{found.expected.target} is {value_words(found)}"
+    text += f" ({origin})" if origin else ""
+    if found.status is Outcome.SKIP:
+        return f"{text}: skipped, {found.note}"
+    text += f", must {show_line(found.expected.matcher.words(), 300)}"
+    if found.margin is not None:
+        text += f", margin {found.margin:+.6g}"
+    if found.note:
+        text += f" ({show_line(found.note, 300)})"
+    return f"{text}: {show_line(found.expected.message)}" if found.expected.message else text
+
+
+def headline(entry: EntryResult) -> str:
+    """What an entry looked at and how much of it passed."""
+    parts = [show_line(entry.source, 120)]
+    if entry.case is not None:
+        parts.append(show_line(entry.case, 120))
+    judged = sum(entry.units.values())
+    if entry.kind is Kind.JURY and judged and entry.case is None:
+        parts.append(f"{entry.units[Outcome.PASS]} of {judged} verdicts pass")
+    if skipped := entry.counts[Outcome.SKIP]:
+        parts.append(f"{skipped} checks skipped" if skipped > 1 else "1 check skipped")
+    if entry.origins:
+        counts = " and ".join(f"{count} {origin}" for origin, count in entry.origins.items())
+        parts.append(f"values: {counts}")
+    return ", ".join([*parts, *entry.notes])
+
+
+def write_junit(result: SuiteResult, path: Path) -> None:
+    """Write JUnit's XML; a file that is there is replaced only if it is XML itself.
+
+    Raises:
+        UsageError: the file cannot be written, or holds something else.
+    """
+    try:
+        if path.exists() and path.read_bytes()[:1] not in {b"", b"<"}:
+            raise UsageError(f"{path}: is there already and is no XML", "Name another file.")
+        path.write_bytes(junit(result))
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise UsageError(f"{path}: {reason}", "Name another file.") from error
+
+
+def junit(result: SuiteResult) -> bytes:
+    """One test case per entry, with what failed, was skipped or could not be read inside it."""
+    counts = {
+        "tests": len(result.entries),
+        "failures": result.count(Outcome.FAIL),
+        "errors": len(result.errors),
+        "skipped": result.count(Outcome.SKIP),
+    }
+    numbers = {name: str(count) for name, count in counts.items()}
+    root = ET.Element("testsuites", numbers)
+    suite = ET.SubElement(root, "testsuite", {"name": show_line(result.suite), **numbers})
+    for entry in result.entries:
+        case = ET.SubElement(
+            suite, "testcase", classname=entry.kind.value, name=show_line(entry.name)
+        )
+        _outcome(case, entry)
+    ET.indent(root)
+    made: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return made + b"\n"
+
+
+def _outcome(case: Element, entry: EntryResult) -> None:
+    if entry.error:
+        ET.SubElement(case, "error", message=show_line(entry.error, 4000))
+        return
+    lines = list(details(entry, entry.status, _IN_XML))
+    if entry.status is Outcome.PASS:
+        ET.SubElement(case, "system-out").text = headline(entry)
+        return
+    tag = "failure" if entry.status is Outcome.FAIL else "skipped"
+    inner = ET.SubElement(case, tag, message=headline(entry))
+    inner.text = show("\n".join(lines), 1_000_000)
+
+
+def details(entry: EntryResult, status: Outcome, most: int) -> Iterator[str]:
+    """The findings of one status in words, and how many more there are."""
+    mine = [found for found in entry.findings if found.status is status][:most]
+    yield from map(sentence, mine)
+    if more := entry.counts[status] - len(mine):
+        yield f"and {more} more (--json has all)"

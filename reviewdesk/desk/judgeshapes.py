@@ -1,0 +1,134 @@
+"""``calibrate --json``: keys keep their names, and an interval of the ECE is not among them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.domain.records import Calibration, Metrics
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.figures import Bin, Fit, Interval
+    from reviewdesk.domain.honest import Honest
+    from reviewdesk.domain.judgement import CalibrationPage, FilePage
+    from reviewdesk.domain.jurors import JurorCounts
+    from reviewdesk.domain.strata import Stratum
+
+
+def filed(page: FilePage) -> dict[str, Any]:
+    """The figures of a labels file."""
+    fit = page.fit
+    return {
+        **_calibration(page.calibration),
+        **_fitted(fit),
+        **_ends("accuracy", fit.accuracy),
+        "honest": asdict(page.honest),
+        "representative": page.representative,
+        "gates": [asdict(check) for check in page.gates],
+        "warnings": list(page.calibration.warnings),
+    }
+
+
+def judged(page: CalibrationPage) -> dict[str, Any]:
+    """The figures of a run: its draw as well, and its jurors where they were asked for."""
+    jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
+    fitted = {} if page.fit is None else _fitted(page.fit) | _accuracy(page.accuracy, page.fit)
+    return {
+        **_calibration(page.calibration),
+        **fitted,
+        "honest": asdict(page.honest),
+        "honest_accuracy": asdict(page.accuracy),
+        "more_audits": [asdict(one) for one in page.more],
+        "gates": [asdict(check) for check in page.gates],
+        "warnings": list(page.calibration.warnings),
+        "verdicts": page.counts.verdicts,
+        "strata": [_stratum(one) for one in page.strata],
+        "audit": asdict(page.audit),
+        "missing": list(page.missing),
+        "blind": _side(page.split.blind),
+        "open": _side(page.split.open),
+        "open_unsaid": page.split.unsaid,
+        "tags": [asdict(one) for one in page.tags],
+        **jurors,
+    }
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    """The population where the design carries it, else the labelled; both below their names."""
+    line = asdict(found.headline)
+    return {
+        "n": line.pop("n"),
+        "confidence_source": found.confidence_source,
+        "design": found.design,
+        "ess": line.pop("ess"),
+        **line,
+        "unsure": found.unsure,
+        "disputed": found.disputed,
+        "no_verdict": found.no_verdict,
+        "labelled": asdict(found.labelled),
+        "population": asdict(found.population) if found.population else None,
+    }
+
+
+def _fitted(fit: Fit) -> dict[str, Any]:
+    """What the headline's rows say beyond sums; undefined is ``null``."""
+    null, loss = fit.null, fit.log_loss
+    return {
+        "ece_expected": null.expected if null else None,
+        "ece_expected_exact": null.exact if null else None,
+        "ece_p": null.p if null else None,
+        "ece_p95": null.p95 if null else None,
+        **_ends("brier", fit.brier),
+        **_ends("gap", fit.gap),
+        "auroc": fit.auroc,
+        "log_loss": loss.value if loss else None,
+        "log_loss_clipped": loss.clipped if loss else 0,
+        "spiegelhalter": asdict(fit.spiegelhalter),
+        "corp": asdict(fit.corp) if fit.corp else None,
+        "murphy": asdict(fit.murphy) if fit.murphy else None,
+        "bins": [_bin(one) for one in fit.bins],
+        "suggestions": [{**asdict(one), "applied": False} for one in fit.suggestions],
+    }
+
+
+def _accuracy(found: Honest, fit: Fit) -> dict[str, Any]:
+    """By the strata where they give an estimate, else Wilson's on the labels."""
+    if found.estimate is None:
+        return _ends("accuracy", fit.accuracy)
+    return {"accuracy_low": found.low, "accuracy_high": found.high}
+
+
+def _ends(name: str, found: Interval | None) -> dict[str, Any]:
+    return {
+        f"{name}_low": found.low if found else None,
+        f"{name}_high": found.high if found else None,
+    }
+
+
+def _bin(one: Bin) -> dict[str, Any]:
+    """One bin; ``count`` is its rows, ``n`` their weight."""
+    return {
+        "bin": one.index,
+        "n": one.weight,
+        "count": one.n,
+        "mean_confidence": one.mean_confidence,
+        "accuracy": one.accuracy,
+        "low": one.low,
+        "high": one.high,
+    }
+
+
+def _stratum(one: Stratum) -> dict[str, Any]:
+    return {"stratum": one.name, **asdict(one), "unanswered": one.unanswered}
+
+
+def _counts(one: JurorCounts) -> dict[str, Any]:
+    accuracy = one.right / one.votes if one.votes else None
+    said = {"votes": one.votes, "right": one.right, "wrong": one.wrong, "accuracy": accuracy}
+    return {"id": one.name, "seat": one.seat, **said, **asdict(one)}
+
+
+def _side(line: Metrics) -> dict[str, Any]:
+    """One side of a split; of no labels nothing is known, not even an error of 0."""
+    shape = asdict(line)
+    return shape if line.n else dict.fromkeys(shape) | {"n": 0}

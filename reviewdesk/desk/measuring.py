@@ -1,0 +1,103 @@
+"""Runs that an older version loaded, measured when somebody asks: packed columns and figures.
+
+A run that is loaded is measured with it; see ``store/ingest.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.measures import Measures, RunMeasures
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.errors import Cancelled, DeskError
+from reviewdesk.store import measures, runs
+from reviewdesk.store.connect import explained, writing
+from reviewdesk.store.waiting import waiting
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.packing import Packed
+    from reviewdesk.domain.verdict import Verdict
+
+_BATCH = 500
+_TABLES = {**measures.WINDOWS, **measures.LATER}
+
+Progress = Callable[[float, int], bool]
+"""Told the share and the number of verdicts so far; ``False`` cancels."""
+
+
+def measured(desk: Desk, run: Run) -> bool:
+    """Whether a run's measures are in the desk."""
+    with explained(desk.path):
+        return measures.known(desk.conn, run.key)
+
+
+def measure(desk: Desk, run: Run, progress: Progress | None = None) -> bool:
+    """Measure a run if that was never done; whether it is measured then.
+
+    The verdicts are read outside of the write lock; ``progress`` may stop it, and nothing is kept.
+    """
+    if measured(desk, run):
+        return True
+    try:
+        with _staged(desk, run, progress) as found:
+            _keep(desk, run, found)
+    except Cancelled:
+        return False
+    return True
+
+
+def packed(desk: Desk, run: Run) -> Packed:
+    """A run's packed columns; what is not in the desk is put there, or only worked out."""
+    with explained(desk.path):
+        known = measures.packed(desk.conn, run.key)
+    if known is not None:
+        return known
+    with _staged(desk, run, None) as found:
+        # Locked or read-only: the next one who asks works it out again.
+        with suppress(DeskError):
+            _keep(desk, run, found)
+        return measures.waiting_packed(desk.conn, found)
+
+
+def _keep(desk: Desk, run: Run, found: RunMeasures) -> None:
+    """Write down what waits, unless another process has done so meanwhile."""
+    with writing(desk.conn, desk.path):
+        if not measures.known(desk.conn, run.key):
+            measures.fill(desk.conn, run.key, found)
+
+
+@contextmanager
+def _staged(desk: Desk, run: Run, progress: Progress | None) -> Iterator[RunMeasures]:
+    """The figures of a run whose columns and measures wait."""
+    with waiting(desk.conn, _TABLES):
+        gauge, done = measures.Gauge(desk.conn), 0
+        for batch in _batches(desk, run):
+            made = []
+            for verdict in batch:
+                found = assess(verdict)
+                gauge.add(verdict, found)
+                made.append((done, Measures.of(found)))
+                done += 1
+            measures.wait_for(desk.conn, made)
+            if progress is not None and not progress(done / run.verdicts, done):
+                raise Cancelled("measuring was stopped; nothing was kept")
+        yield gauge.finish()
+
+
+def _batches(desk: Desk, run: Run) -> Iterator[list[Verdict]]:
+    """The verdicts of a run in the order of the file."""
+    with explained(desk.path):
+        filled = Policy.from_body(runs.options(desk.conn, run.key))
+    defaults = Policy.from_body(run.header.get("defaults"))
+    stated = run.header.get("generator") or {}
+    generator = Generator(stated.get("model"), stated.get("vendor"))
+    for start in range(0, run.verdicts, _BATCH):
+        with explained(desk.path):
+            bodies = measures.bodies(desk.conn, run.key, start, _BATCH)
+        yield [verdict_from_body(json.loads(body), defaults, generator, filled) for body in bodies]

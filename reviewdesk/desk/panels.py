@@ -1,0 +1,21 @@
+"""The ballots of a whole run as columns, for what is worked out over all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.measuring import packed
+from reviewdesk.domain.records import Run
+from reviewdesk.store.search import first_key
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.columns import Columns
+
+
+def panels(desk: Desk, run: Run) -> Columns:
+    """Every ballot of a run, in file order."""
+    from reviewdesk.domain.columns import unpacked
+
+    first = first_key(desk.conn, run.key)
+    return unpacked(packed(desk, run), range(first, first + run.verdicts))

@@ -1,0 +1,91 @@
+"""What other rules would have decided, over a run and on one item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.desk.panels import panels
+from reviewdesk.domain.packing import seat_names
+from reviewdesk.domain.policies import Outcome, Result, Table, Variant, whole
+from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.turning import outcomes
+from reviewdesk.errors import UsageError
+from reviewdesk.store.connect import reading
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+
+def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> Table:
+    """Recompute a run's decisions under other rules from its ballots; without any, all of them."""
+    from reviewdesk.domain import summary, whatif
+    from reviewdesk.store import figures
+
+    columns = panels(desk, run)
+    with reading(desk.conn, desk.path):
+        labelled = figures.labelled(desk.conn, run.key)
+        totals = figures.run_figures(desk.conn, run.key)
+    if variants is None:
+        variants = whole(whatif.busiest(columns))
+    known_jurors(columns.names, variants, run.name)
+    found = summary.summarise(labelled, totals)
+    return Table(
+        verdicts=len(columns),
+        design=found.design,
+        standing=whatif.standing(columns, found.headline, found.confidence_source),
+        rows=whatif.results(columns, variants, whatif.truths(columns, labelled, totals)),
+        jurors=len(columns.names),
+    )
+
+
+def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) -> None:
+    """Refuse to leave out somebody who never sat."""
+    for variant in variants:
+        if variant.dropped is not None and variant.dropped not in names:
+            some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+            raise UsageError(f"no juror {variant.dropped!r} in {where}", f"Jurors: {some}.")
+
+
+def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple[Outcome, ...]:
+    """One verdict as it stands, then under other rules; without any, under all of them."""
+    names = seat_names([ballot.id for ballot in item.verdict.ballots])
+    if variants is None:
+        variants = whole(names)
+    known_jurors(names, variants, item.verdict.id)
+    standing = Outcome(Variant(), item.assessment.score, item.assessment.decision)
+    return (standing, *outcomes(item.verdict, variants))
+
+
+def shape(table: Table, row: Result) -> dict[str, Any]:
+    """One line of ``whatif --json``."""
+    return {
+        "policy": row.variant.name,
+        "flipped": row.flipped,
+        "pass_rate": row.pass_rate,
+        "inconclusive": row.inconclusive,
+        "n_labelled": row.n_labelled,
+        "accuracy": row.accuracy,
+        "brier": row.brier,
+        "ece": row.ece,
+        "changed": row.changed,
+        "decided": row.decided,
+        "undecided": row.undecided,
+        "verdicts": table.verdicts,
+        "own": row.own,
+        "design": table.design,
+        "confidence_source": row.confidence,
+        **asdict(row.variant),
+    }
+
+
+def item_shape(item: Item, row: Outcome) -> dict[str, Any]:
+    """One line of ``whatif VERDICT --json``."""
+    return {
+        "policy": row.variant.name,
+        "value": row.value,
+        "decision": row.decision,
+        "differs": row.decision != item.assessment.ruled,
+        **asdict(row.variant),
+    }

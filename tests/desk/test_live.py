@@ -1,0 +1,254 @@
+"""The strip that follows the label log, against the figures that are computed anew."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk, live
+from reviewdesk.desk.judge import calibration_page
+from reviewdesk.desk.live import LiveStrip
+from reviewdesk.desk.transfer import import_labels
+from reviewdesk.domain.livefigures import LiveFigures
+from reviewdesk.domain.records import Run, Truth
+from tests.domain.test_livefigures import close, same
+from tests.helpers import label_row, load, numbered, open_desk, report, spawn, verdict
+
+# Two of the verdicts share one content.
+BODIES = [
+    verdict("a", 0.9, 0.8, 0.7),
+    verdict("b", 0.9, 0.2, 0.8, flagged=True),
+    verdict("c", 0.1, None, 0.3),
+    verdict("d", None, None, decision="error"),
+    verdict("e", 0.7, 0.9, 0.8),
+    verdict("f", 0.2, 0.3, 0.1, input="question a", output="answer a"),
+    verdict("g", 0.2, 0.9, 0.1, flagged=True),
+]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[Desk, Run]]:
+    with closing(open_desk(tmp_path / "desk.db")) as desk:
+        yield desk, load(desk, report(*BODIES))
+
+
+def agree(strip: LiveStrip, desk: Desk, run: Run) -> None:
+    found = strip.read(desk, run)
+    same(found.calibration, desk.calibration(run))
+    page = calibration_page(desk, run, jurors=False)
+    close(found.alone, page.alone.metrics)
+    assert found.pace == page.pace
+
+
+def say(desk: Desk, run: Run, **truths: str) -> None:
+    for name, truth in truths.items():
+        desk.label(desk.find(run, name), Truth(truth))
+
+
+def test_every_kind_of_event_is_followed(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    agree(strip, desk, run)
+    chance = random.Random(7)  # noqa: S311 - a fixed sequence, not a secret
+    for _ in range(60):
+        what = chance.choice(["label", "label", "label", "undo", "redo", "note", "defer"])
+        key = desk.find(run, chance.choice("abcdefg"))
+        if what == "label":
+            desk.label(key, chance.choice([Truth.PASS, Truth.FAIL, Truth.UNSURE]))
+        elif what in {"undo", "redo"}:
+            (desk.undo if what == "undo" else desk.redo)()
+        elif what == "note":
+            desk.note(key, "seen")
+        else:
+            desk.defer(key)
+        agree(strip, desk, run)
+    assert strip.rebuilt == 1
+
+
+def test_verdicts_of_one_content_change_together(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    agree(strip, desk, run)
+    say(desk, run, a="pass")
+    agree(strip, desk, run)
+    # The panel passed the one and failed the other.
+    found = strip.read(desk, run).calibration.labelled
+    assert (found.n, found.tp, found.fn) == (2, 1, 1)
+    desk.undo()
+    agree(strip, desk, run)
+
+
+def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    say(desk, run, b="fail")
+    agree(strip, desk, run)
+    rows = [label_row(name, "bea", Truth.PASS) for name in "abceg"]
+    import_labels(desk, run, rows)
+    agree(strip, desk, run)
+    # b is a fail for ann and a pass for bea.
+    assert strip.read(desk, run).calibration.disputed == 1
+    desk.undo()
+    agree(strip, desk, run)
+    desk.redo()
+    agree(strip, desk, run)
+    assert strip.rebuilt == 1
+
+
+@pytest.mark.parametrize("many", [0, 2])
+def test_where_much_was_written_all_is_read(
+    opened: tuple[Desk, Run], monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(live, "MANY", many)
+    desk, run = opened
+    strip = LiveStrip()
+    agree(strip, desk, run)
+    import_labels(desk, run, [label_row(name, "bea", Truth.PASS) for name in "abceg"])
+    agree(strip, desk, run)
+    desk.undo()
+    agree(strip, desk, run)
+    assert strip.rebuilt == 3
+
+
+def test_two_desks_label_at_once(opened: tuple[Desk, Run], tmp_path: Path) -> None:
+    ann, run = opened
+    strips = LiveStrip(), LiveStrip()
+    with closing(open_desk(tmp_path / "desk.db", reviewer="bea")) as bea:
+        chance = random.Random(3)  # noqa: S311 - a fixed sequence, not a secret
+        for turn in range(40):
+            desk = chance.choice([ann, bea])
+            if turn % 7 == 6:
+                desk.undo()
+            else:
+                key = desk.find(run, chance.choice("abcdefg"))
+                desk.label(key, chance.choice([Truth.PASS, Truth.FAIL]))
+            if chance.random() < 0.5:
+                agree(strips[0], ann, run)
+            if chance.random() < 0.5:
+                agree(strips[1], bea, run)
+        agree(strips[0], ann, run)
+        agree(strips[1], bea, run)
+    assert [strip.rebuilt for strip in strips] == [1, 1]
+
+
+_OTHER = """
+import sys
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Truth
+desk = Desk.open()
+run = desk.run()
+print("ready", flush=True)
+for line in sys.stdin:
+    for name in line.split():
+        desk.label(desk.find(run, name), Truth.FAIL)
+    print("done", flush=True)
+desk.close()
+"""
+
+
+def test_another_process_labels_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        run = load(desk, numbered(40))
+        strip = LiveStrip()
+        other = spawn(_OTHER, path, "bea")
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        # While the other writes, each read sees one state: never more labels than were given.
+        other.stdin.write(" ".join(f"v{i}" for i in range(20)) + "\n")
+        other.stdin.flush()
+        counts = []
+        for i in range(20, 40):
+            desk.label(desk.find(run, f"v{i}"), Truth.PASS)
+            counts.append(strip.read(desk, run).calibration.labelled.n)
+        assert other.stdout.readline() == "done\n"
+        assert counts == sorted(counts)
+        agree(strip, desk, run)
+        assert strip.read(desk, run).calibration.labelled.n == 40
+        other.communicate(timeout=30)
+
+
+def test_another_run_is_read_anew(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    say(desk, run, a="pass", b="fail")
+    # The same contents under another panel have the same labels.
+    bodies = [{**body, "jurors": body["jurors"][:2]} for body in BODIES]
+    second = load(desk, report(*bodies, report_id="second"), "second.json")
+    for one in (run, second, run):
+        agree(strip, desk, one)
+    assert strip.rebuilt == 3
+    say(desk, second, c="fail")
+    agree(strip, desk, run)
+    assert strip.rebuilt == 3
+
+
+def test_another_desk_is_read_anew(opened: tuple[Desk, Run], tmp_path: Path) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    say(desk, run, a="pass", b="fail")
+    agree(strip, desk, run)
+    with closing(open_desk(tmp_path / "other.db")) as other:
+        copy = load(other, report(*BODIES))
+        assert copy.hash == run.hash
+        say(other, copy, c="pass", e="pass", g="fail")
+        agree(strip, other, copy)
+    assert strip.rebuilt == 2
+
+
+def test_another_log_at_the_same_place_is_read_anew(tmp_path: Path) -> None:
+    strip = LiveStrip()
+    for truths in ({"a": "pass", "b": "fail"}, {"a": "fail", "c": "pass", "e": "pass"}):
+        path = tmp_path / "desk.db"
+        with closing(open_desk(path)) as desk:
+            run = load(desk, report(*BODIES))
+            say(desk, run, **truths)
+            agree(strip, desk, run)
+        path.unlink()
+    assert strip.rebuilt == 2
+
+
+def test_what_fails_half_way_is_not_kept(
+    opened: tuple[Desk, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    agree(strip, desk, run)
+    say(desk, run, a="pass", b="fail", c="pass")
+    apply, calls = LiveFigures.apply, iter([False, True])
+
+    def breaking(self: LiveFigures, changes: dict[int, None]) -> None:
+        if next(calls, False):
+            raise KeyError(1)
+        apply(self, changes)
+
+    monkeypatch.setattr(LiveFigures, "apply", breaking)
+    with pytest.raises(KeyError):
+        strip.read(desk, run)
+    agree(strip, desk, run)
+    assert strip.rebuilt == 2
+
+
+def test_a_refresh_reads_no_label_but_the_new_one(opened: tuple[Desk, Run]) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    say(desk, run, b="fail", c="pass", e="pass")
+    strip.read(desk, run)
+    say(desk, run, a="pass")
+    queries: list[str] = []
+    desk.conn.set_trace_callback(queries.append)
+    strip.read(desk, run)
+    desk.conn.set_trace_callback(None)
+    reads = [query for query in queries if query.lstrip().startswith("SELECT")]
+    assert len(reads) == 9
+    for query in reads:
+        plan = [row["detail"] for row in desk.conn.execute(f"EXPLAIN QUERY PLAN {query}")]
+        # The newest event is the first that a walk from the end meets, and the view holds no more
+        # than the labels of the items that were looked up.
+        few = "SCAN label_events" if "LIMIT 1" in query else "SCAN labels"
+        assert [line for line in plan if line.startswith("SCAN") and line != few] == [], query
