@@ -12,7 +12,7 @@ import sys
 import click
 
 from reviewdesk import __version__
-from reviewdesk.cli import config, deskfile, figures, filters, labels, review
+from reviewdesk.cli import config, deskfile, figures, filters, gate, labels, review, runs, whatif
 from reviewdesk.cli.common import say, shared_options
 from reviewdesk.errors import ExitCode, ReviewDeskError
 
@@ -37,7 +37,7 @@ def cli(*, debug: bool) -> None:
 for command in (
     review.open_,
     review.ingest,
-    review.runs,
+    runs.runs,
     review.queue,
     review.show,
     labels.label,
@@ -47,6 +47,8 @@ for command in (
     labels.labels,
     filters.filters,
     figures.calibrate,
+    gate.gate,
+    whatif.whatif,
     deskfile.desk,
     config.config,
 ):

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     type=click.Choice(["support", "score", "reported", "vote_share"]),
     help="Where a run's confidence is read from.",
 )
-@click.option("--jurors", is_flag=True, help="Each juror against the labels.")
+@click.option("--jurors", is_flag=True, help="Each juror against the labels and over time.")
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="DAYS",
+    help="With --jurors: suggest weights from the labels of the last DAYS days alone.",
+)
 @run_option
 @json_option
 @shared_options
@@ -38,47 +44,79 @@ def calibrate(
     labels: str | None,
     confidence: str | None,
     jurors: bool,
+    window: int | None,
     run_name: str | None,
     as_json: bool,
 ) -> None:
-    """Show how far the judge's confidence can be trusted, by LABELS or by the desk's labels."""
+    """Show how far the judge's confidence can be trusted, by LABELS or by the desk's labels.
+
+    LABELS with --run are a trusted set from elsewhere: where its rows say what the judge decided,
+    the run's pass rate is corrected by them.
+    """
+    if window is not None and not jurors:
+        raise UsageError("--window: it is the jurors' weights that have one", "Add --jurors.")
     if labels is not None:
         if jurors:
             raise UsageError(
                 "--jurors: a labels file holds no votes", "Leave out the file, or --jurors."
             )
-        _of_file(labels, as_json=as_json)
+        _of_file(labels, run_name, as_json=as_json)
+    elif jurors:
+        _of_jurors(run_name, confidence, window, as_json=as_json)
     else:
-        _of_run(run_name, confidence, jurors=jurors, as_json=as_json)
+        _of_run(run_name, confidence, as_json=as_json)
 
 
-def _of_file(labels: str, *, as_json: bool) -> None:
-    from reviewdesk.cli import plain
+def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
+    from reviewdesk.cli import plain_judge
     from reviewdesk.cli.review import source_of
-    from reviewdesk.desk import shapes
-    from reviewdesk.desk.labelled import calibrate_file
-    from reviewdesk.domain.gates import default_checks
+    from reviewdesk.desk import judgeshapes
+    from reviewdesk.desk.labelled import calibrate_file, observed
 
-    found = calibrate_file(source_of(labels))
-    gates = default_checks(found.headline)
+    over = None
+    if run_name is not None:
+        with open_desk() as desk:
+            over = observed(desk, chosen_run(desk, run_name))
+    page = calibrate_file(source_of(labels), over)
     if as_json:
-        put_json(shapes.calibration(found, gates))
+        put_json(judgeshapes.filed(page))
         return
-    put(plain.calibration(found, gates))
-    _warn(found)
+    put(plain_judge.filed(page))
+    _warn(page.calibration)
 
 
-def _of_run(run_name: str | None, confidence: str | None, *, jurors: bool, as_json: bool) -> None:
-    from reviewdesk.cli import plain
-    from reviewdesk.desk import shapes
-    from reviewdesk.desk.judge import calibration_page
+def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
+    from reviewdesk.cli import plain_judge
+    from reviewdesk.desk import judgeshapes
+    from reviewdesk.desk.judge import Fits, calibration_page
 
     with open_desk() as desk:
-        page = calibration_page(desk, chosen_run(desk, run_name), confidence, jurors=jurors)
+        run = chosen_run(desk, run_name)
+        page = calibration_page(desk, run, confidence, jurors=False, fits=Fits.HEADLINE)
     if as_json:
-        put_json(shapes.judged(page))
+        put_json(judgeshapes.judged(page))
         return
-    put(plain.judged(page))
+    put(plain_judge.judged(page))
+    _warn(page.calibration)
+
+
+def _of_jurors(
+    run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
+) -> None:
+    from reviewdesk.cli import plain_judge, plain_jurors
+    from reviewdesk.desk import judgeshapes
+    from reviewdesk.desk.judge import Fits, calibration_page
+    from reviewdesk.desk.jurors import jurors_page, jurors_shape
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        page = calibration_page(desk, run, confidence, jurors=False, fits=Fits.HEADLINE)
+        found = jurors_page(desk, run, window)
+    if as_json:
+        put_json(judgeshapes.judged(page) | jurors_shape(found))
+        return
+    put(plain_judge.judged(page))
+    put(plain_jurors.jurors(found))
     _warn(page.calibration)
 
 

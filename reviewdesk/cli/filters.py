@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli.common import Bar, json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.runs import measure_run
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Run
 
 
-def ready(desk: Desk, run: Run, text: str) -> str:
-    """A filter with its saved ones written out, the run indexed to the end if it needs that."""
+def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
+    """A filter with its saved ones written out, once the run has all that it and an order need."""
     from reviewdesk.desk.filters import expand
     from reviewdesk.desk.searching import index
-    from reviewdesk.domain.queue import parse_filter
+    from reviewdesk.domain.queue import measured_order, parse_filter
 
     text = expand(desk, text)
-    if parse_filter(text).searches:
+    kept, ordered = parse_filter(text), measured_order(order)
+    if kept.measured or ordered:
+        measure_run(desk, run)
+    if kept.searches:
         bar = Bar(f"indexing {run.name}")
         try:
             index(desk, run, bar)

@@ -18,12 +18,14 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
+from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
+    from reviewdesk.desk.exporting import Resample
     from reviewdesk.domain.records import Event
 
-_FORMATS = ("mcptest", "full", "csv")
+_FORMATS = ("mcptest", "full", "yaml", "csv", "reliability")
 _SOURCES = ("support", "score", "reported", "vote_share")
 
 
@@ -109,26 +111,59 @@ def labels() -> None:
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="Two keys per row, or everything known of each label.",
+    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), or the "
+    "judge's counts for a suite (reliability).",
 )  # fmt: skip
 @click.option("--confidence", type=click.Choice(_SOURCES), help="Where confidence is read from.")
+@click.option(
+    "--resample", type=click.IntRange(min=1, max=1_000_000), metavar="N",
+    help="Draw N rows by their weights, repeats included, for readers that know no weights.",
+)  # fmt: skip
+@click.option("--seed", help="With --resample: what fixes the draw.  [default: 0]")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file.")
 @run_option
 @shared_options
-def export(*, kind: str, confidence: str | None, output: Path | None, run_name: str | None) -> None:
+def export(
+    *, kind: str, confidence: str | None, resample: int | None, seed: str | None,
+    output: Path | None, run_name: str | None,
+) -> None:  # fmt: skip
     """Write a run's labels for a calibration gate, an archive or another desk."""
     from reviewdesk.desk import files
 
+    drawn = _drawn(kind, confidence, resample, seed)
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        text, found = files.export(desk, run, kind, confidence)
+        if kind == "reliability":
+            text, counts = files.reliability(desk, run, drawn)
+            warnings, said = counts.warnings, f"{counts.n} rows counted"
+        else:
+            text, found = files.export(desk, run, kind, confidence, drawn)
+            warnings, said = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
         if output is None:
             click.echo(text, nl=False)
         else:
             files.write(desk, output, text)
-        for warning in found.warnings:
+        for warning in warnings:
             say(f"warning: {warning}")
-        say(f"{len(found.rows)} rows; log head {desk.head()}")
+        say(f"{said}; log head {desk.head()}")
+
+
+def _drawn(
+    kind: str, confidence: str | None, resample: int | None, seed: str | None
+) -> Resample | None:
+    """The draw that was asked for, once the options go together."""
+    from reviewdesk.desk.exporting import Resample
+
+    if kind == "reliability" and confidence is not None:
+        raise UsageError("--confidence: counts have no confidence", "Leave it out.")
+    if resample is None:
+        if seed is not None:
+            raise UsageError("--seed: nothing is drawn", "Add --resample N.")
+        return None
+    if kind in {"full", "csv"}:
+        problem = f"--resample: the rows of {kind} carry their weights"
+        raise UsageError(problem, "Leave it out, or take --format mcptest or yaml.")
+    return Resample(resample, seed or "0")
 
 
 @labels.command("import", epilog="One import is one undo.")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from reviewdesk.domain.breaches import Breach
 from reviewdesk.domain.flags import SHORT
-from reviewdesk.domain.records import Calibration, Item, Metrics, QueueRow
+from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.gates import Check
-    from reviewdesk.domain.judgement import CalibrationPage
-    from reviewdesk.domain.jurors import JurorCounts
-    from reviewdesk.domain.strata import Audit, Stratum
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -57,113 +52,41 @@ def run_line(line: dict[str, Any]) -> str:
         f"({line['format']}, {show_line(line['file'])})"
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
+    text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}"
     return "\n".join([text, *(f"  note: {show_line(note)}" for note in line["notes"])])
+
+
+def _alphas(line: Mapping[str, Any]) -> str:
+    """How far the jurors of a run agree, each figure that is undefined with its reason."""
+    why = line["alpha_reasons"]
+
+    def said(name: str, figure: str) -> str:
+        return f"{figure} ({why[name].words})" if name in why else figure
+
+    alpha = said("alpha", f"alpha {number(line['alpha'])}")
+    if line["alpha_low"] is not None:
+        alpha += f" [{number(line['alpha_low'])}, {number(line['alpha_high'])}]"
+    elif line["alpha"] is not None:
+        alpha = said("alpha_low", alpha)
+    votes = said("alpha_votes", f"on votes {number(line['alpha_votes'])}")
+    ranks = said("alpha_ordinal", f"on ranks {number(line['alpha_ordinal'])}")
+    return f"{alpha}, {votes}, {ranks}"
+
+
+def _audited(counts: Mapping[str, int] | None) -> str:
+    """The rules of its own that a report breaks; a rounded quorum breaks none."""
+    if counts is None:
+        return "audit of the producer: not done yet"
+    found = dict(counts)
+    rounded = found.pop(Breach.ROUNDING.key)
+    broken = ", ".join(f"{n} {Breach[key.upper()].label}" for key, n in found.items() if n)
+    told = f"audit of the producer: {broken or 'no rule of its own is broken'}"
+    return told + (f"; {rounded} {Breach.ROUNDING.label}" if rounded else "")
 
 
 def _tally(name: str, counts: Mapping[str, int]) -> str:
     found = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return f"{name}: {found or 'none'}"
-
-
-def calibration(found: Calibration, gates: Sequence[Check]) -> str:
-    """Both lines of the strip, the confusion and the gates."""
-    population = "-" if found.population is None else _metrics(found.population)
-    line = found.headline
-    return "\n".join(
-        [
-            f"design      {found.design}   confidence from {found.confidence_source}",
-            f"labelled    {_metrics(found.labelled)}",
-            f"population  {population}",
-            (
-                f"confusion   tp {_count(line.tp)}  fn {_count(line.fn)}  tn {_count(line.tn)}  "
-                f"fp {_count(line.fp)}   sensitivity {number(line.sensitivity)}  "
-                f"specificity {number(line.specificity)}  J {number(line.youden_j)}"
-            ),
-            (
-                f"left out    {found.unsure} unsure, {found.disputed} disputed, "
-                f"{found.no_verdict} without a decision"
-            ),
-            *(f"gate        {_gate(check)}" for check in gates),
-        ]
-    )
-
-
-def _gate(check: Check) -> str:
-    margin = "" if check.margin is None else f"  margin {check.margin:+.3f}"
-    note = f"  ({check.note})" if check.note else ""
-    held = f"{check.target} {number(check.value)} {check.op} {number(check.limit)}"
-    return f"{check.status.upper():4}  {held}{margin}{note}"
-
-
-def judged(page: CalibrationPage) -> str:
-    """The figures of a run with its draw, and with its jurors where they were asked for."""
-    lines = [calibration(page.calibration, page.gates)]
-    lines += [f"stratum     {_stratum(one)}" for one in page.strata]
-    lines.append(f"audit       {_audit(page.audit)}")
-    lines += [f"missing     {text}" for text in page.missing]
-    lines.append(f"blind       {_metrics(page.split.blind)}")
-    unsaid = f"  ({page.split.unsaid} do not say)" if page.split.unsaid else ""
-    lines.append(f"open        {_metrics(page.split.open)}{unsaid}")
-    if page.tags:
-        tags = ", ".join(f"{show_line(one.tag, 80)} {one.count}" for one in page.tags)
-        lines.append(f"tags        {tags}")
-    if page.jurors is not None:
-        lines += ["", _jurors(page.jurors)]
-    return "\n".join(lines)
-
-
-def _stratum(one: Stratum) -> str:
-    return (
-        f"{one.name:13} {one.size} verdicts, {one.labelled} labelled, prefix {one.prefix}, "
-        f"{one.counted} pass or fail in it, weight {number(one.weight)}, "
-        f"audit {one.audit_done}/{one.audit}"
-    )
-
-
-def _audit(found: Audit) -> str:
-    text = f"{found.done} of {found.planned} done, {found.counted} count, {found.errors} errors"
-    if found.bound is None:
-        return text
-    return f"{text}; unstable, at most {number(found.bound)} (one-sided 95%)"
-
-
-_JUROR = (
-    "votes", "right", "wrong", "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents",
-    "dissents_right",
-)  # fmt: skip
-
-
-def _jurors(found: Sequence[JurorCounts]) -> str:
-    """A table of counts, the names last, so that columns stand whatever they hold."""
-    rows = [[str(getattr(one, name)) for name in _JUROR] for one in found]
-    head = [name.replace("_", " ") for name in _JUROR]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    names = ["juror", *(show_line(one.name, 200) for one in found)]
-    return "\n".join(
-        "  ".join([*map(str.rjust, cells, widths), name])
-        for cells, name in zip([head, *rows], names, strict=True)
-    )
-
-
-def _count(value: int | None) -> str:
-    return "-" if value is None else str(value)
-
-
-def _metrics(line: Metrics) -> str:
-    if not line.n:
-        # ECE of nothing is 0 by definition, which must not read as merit.
-        return "n 0"
-    corrected = ""
-    if line.corrected_rate is not None:
-        corrected = (
-            f"  pass rate {number(line.observed_positive_rate)} -> {number(line.corrected_rate)} "
-            f"[{number(line.corrected_rate_low)}, {number(line.corrected_rate_high)}]"
-        )
-    return (
-        f"n {line.n}  ESS {number(line.ess, 1)}  ECE {number(line.ece)}  "
-        f"Brier {number(line.brier)}  gap {number(line.gap)}  accuracy {number(line.accuracy)}"
-        f"{corrected}"
-    )
 
 
 def verdict(item: Item) -> str:

@@ -76,10 +76,8 @@ def _bytes(text: str) -> int:
     return int(digits) * factor
 
 
-def _quorum(text: str | None) -> float | str | None:
+def quorum_of(text: str) -> float | str:
     """A quorum as a report would state it: a share, or ``k/n``."""
-    if text is None:
-        return None
     whole, slash, of = text.partition("/")
     if slash and whole.isdecimal() and of.isdecimal() and 0 < int(whole) <= int(of):
         return text
@@ -102,7 +100,7 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
         skip_bad=given["skip_bad"],
         seed=given["seed"],
         threshold=given["threshold"],
-        quorum=_quorum(given["quorum"]),
+        quorum=None if given["quorum"] is None else quorum_of(given["quorum"]),
         strategy=given["strategy"],
         import_labels=given["import_labels"],
         audit_share=current_settings().audit_share,
@@ -120,7 +118,7 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 @click.command("open", epilog="Example: reviewdesk open sample_runs/support-bot.jsonl")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--filter", "filter_", help="Which verdicts: esc label:none text~word @saved.")
-@click.option("--order", help="draw, file, score, agreement, margin, pivotal or id; - descends.")
+@click.option("--order", help="draw, score, range, share, pivotal, ...; - in front descends.")
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @run_option
 @loading_options
@@ -163,14 +161,13 @@ def _view(
     from dataclasses import replace
 
     from reviewdesk.cli.filters import ready
-    from reviewdesk.domain.queue import parse_order
 
     view = replace(
         view,
         filter=_kept(desk, run, view.filter) if filter_ is None else ready(desk, run, filter_),
     )
     if order is not None:
-        parse_order(order)
+        ready(desk, run, "", order)
         view = replace(view, order=order)
     if blind is not None:
         view = replace(view, blind=blind)
@@ -255,40 +252,6 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
         click.get_current_context().exit(ExitCode.BAD_INPUT)
 
 
-@click.group(invoke_without_command=True)
-@json_option
-@shared_options
-@click.pass_context
-def runs(ctx: click.Context, *, as_json: bool) -> None:
-    """List the loaded runs."""
-    if ctx.invoked_subcommand is not None:
-        return
-    from reviewdesk.cli import plain
-    from reviewdesk.desk import shapes
-    from reviewdesk.desk.overview import overview, tallies
-
-    with open_desk() as desk:
-        counted = tallies(desk)
-        lines = [shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
-        if as_json:
-            put_json(lines)
-            return
-        say(f"desk: {desk.path}")
-    for line in lines:
-        put(plain.run_line(line))
-
-
-@runs.command()
-@click.argument("run")
-@shared_options
-def remove(*, run: str) -> None:
-    """Hide RUN; its labels stay, and opening its file shows it again."""
-    with open_desk() as desk:
-        found = desk.run(run)
-        desk.remove(found)
-        say(f"{found.name}: hidden; its labels are kept")
-
-
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order -score")
 @click.option("--filter", "filter_", default="", help="Which verdicts: esc text~word @saved.")
 @click.option("--order", default="draw", show_default=True, help="- in front descends.")
@@ -303,7 +266,7 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        view = View(filter=ready(desk, run, filter_), order=order)
+        view = View(filter=ready(desk, run, filter_, order), order=order)
         if not as_json:
             _print_queue(desk, run, view)
             return

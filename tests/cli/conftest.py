@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.cli import run
+from tests.cli.gatekit import CALM, LONE, SPLIT, Gate, Write, suite
+from tests.helpers import report, verdict
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Done:
 
 
 Cli = Callable[..., Done]
+
+
+def keys(text: str) -> set[str]:
+    """The names in a list of them."""
+    return set(text.replace(",", " ").split())
 
 
 @pytest.fixture
@@ -60,7 +67,7 @@ def cli(desk_path: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
+def write(tmp_path: Path) -> Write:
     """Put a file beside the desk."""
 
     def put(name: str, data: bytes) -> Path:
@@ -69,3 +76,27 @@ def write(tmp_path: Path) -> Callable[[str, bytes], Path]:
         return path
 
     return put
+
+
+@pytest.fixture
+def loaded(cli: Cli, write: Write) -> Cli:
+    """A desk with four verdicts: a pass, a flagged pass, a fail, and one without a decision."""
+    data = report(
+        verdict("agreed", 0.9, 0.8, 0.9),
+        verdict("split", 0.9, 0.2, 0.8, flagged=True),
+        verdict("failed", 0.1, None, 0.3),
+        verdict("none", None, None, decision="error"),
+    )
+    assert cli("ingest", write("report.json", data)).code == 0
+    return cli
+
+
+@pytest.fixture
+def gate(cli: Cli, write: Write) -> Gate:
+    """Run a suite beside ``report.json``, which holds the three verdicts."""
+    write("report.json", report(CALM, SPLIT, LONE))
+
+    def call(*entries: str, options: tuple[str | Path, ...] = ()) -> Done:
+        return cli("gate", write("suite.yml", suite(*entries)), *options)
+
+    return call

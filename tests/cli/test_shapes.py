@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, keys
 from tests.helpers import numbered, report, verdict
 
 Write = Callable[[str, bytes], Path]
@@ -17,22 +18,6 @@ FLAGS = """escalated, bias_warning, same_family, derived_low, split, pivotal, de
     regime_sensitive, single_juror, dispute, mismatch, trimmed_dissent, suspicious_text,
     no_verdict"""
 STRATA = {f"{side}/{word}" for side in ("flagged", "rest") for word in ("pass", "fail", "none")}
-
-
-def keys(text: str) -> set[str]:
-    return set(text.replace(",", " ").split())
-
-
-@pytest.fixture
-def loaded(cli: Cli, write: Write) -> Cli:
-    data = report(
-        verdict("agreed", 0.9, 0.8, 0.9),
-        verdict("split", 0.9, 0.2, 0.8, flagged=True),
-        verdict("failed", 0.1, None, 0.3),
-        verdict("none", None, None, decision="error"),
-    )
-    assert cli("ingest", write("report.json", data)).code == 0
-    return cli
 
 
 def test_queue(loaded: Cli) -> None:
@@ -57,7 +42,8 @@ def test_queue(loaded: Cli) -> None:
 SHOW = {
     "": """run, id, item_hash, rubric, input, output, decision, score, strategy, threshold, quorum,
            jurors, values, decisions, votes, trim, agreement, same_family, bias_warning, flags,
-           mismatches, panel_hash, labels, reruns, derived, strategy_used, fallback_reason""",
+           mismatches, panel_hash, labels, reruns, derived, strategy_used, fallback_reason,
+           breaches, panel_hash_status, provenance, remarks""",
     "jurors": """id, model, vendor, family, score, pass, confidence, weight, status, state,
            dissent, reason, error""",
     "values": "mean, trimmed_mean, median, weighted_average, highest, lowest",
@@ -81,6 +67,23 @@ def test_show(loaded: Cli, name: str) -> None:
     assert re.fullmatch("[0-9a-f]{64}", found["item_hash"])
     assert (found["run"], found["id"], found["input"]) == ("run", name, f"question {name}")
     assert found["votes"]["seated"] == len(found["jurors"])
+
+
+def test_show_names_the_kinds_of_mismatch(cli: Cli, write: Write) -> None:
+    # The mean is .467 against .6, and the trim leaves out the middle instead of the lowest.
+    trim = {"method": "quantile", "dropped_low": ["j2"], "dropped_high": ["j1"]}
+    data = report(
+        verdict("odd", 0.9, 0.3, 0.2, decision="pass", trim=trim),
+        verdict("hashed", 0.9, 0.9, 0.9, provenance={"panel_hash": "cafe"}),
+    )
+    assert cli("ingest", write("report.json", data)).code == 0
+    odd, hashed = (cli("show", name, "--json").json for name in ("odd", "hashed"))
+    assert odd["breaches"] == ["decision", "trim"]
+    assert [text.split(":")[0] for text in odd["mismatches"]] == ["decision", "trim"]
+    assert (odd["panel_hash"], odd["panel_hash_status"]) == (None, None)
+    assert hashed["breaches"] == hashed["mismatches"] == []
+    assert (hashed["panel_hash"], hashed["panel_hash_status"]) == ("cafe", "unverified")
+    assert hashed["provenance"]["pre_trim"] == [0.9, 0.9, 0.9]
 
 
 def test_show_gives_the_votes(loaded: Cli) -> None:
@@ -148,144 +151,14 @@ def test_runs(loaded: Cli) -> None:
 
 def test_runs_in_plain_words(loaded: Cli) -> None:
     loaded("label", "split", "fail")
-    (line,) = loaded("runs").out.splitlines()
+    line, *further = loaded("runs").out.splitlines()
     for text in (
         "4 verdicts, 1 flagged, 3 to audit, 1 labelled, 3 failed ballots, 0 skipped",
         "decisions: 2 pass, 1 fail, 1 error",
         "1 escalated",
     ):
         assert text in line
-
-
-CALIBRATE = """n, confidence_source, design, ess, ece, brier, gap, accuracy, tp, fn, tn, fp,
-    sensitivity, specificity, youden_j, observed_positive_rate, corrected_rate,
-    corrected_rate_low, corrected_rate_high, corrected_status, warnings"""
-
-
-def test_calibrate(loaded: Cli) -> None:
-    empty = loaded("calibrate", "--json").json
-    assert empty.keys() >= keys(CALIBRATE)
-    assert (empty["n"], empty["ece"], empty["brier"]) == (0, 0, None)
-    assert (empty["design"], empty["confidence_source"]) == ("none", "support")
-    assert empty["warnings"]
-    for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
-        loaded("label", name, truth)
-    found = loaded("calibrate", "--json").json
-    assert (found["n"], found["design"], found["warnings"]) == (3, "census", [])
-    # agreed passed rightly, split passed wrongly, failed failed rightly.
-    assert [found[name] for name in ("tp", "fn", "tn", "fp")] == [1, 0, 1, 1]
-    assert found["accuracy"] == pytest.approx(2 / 3)
-    assert found["observed_positive_rate"] == pytest.approx(2 / 3)
-
-
-GATE = "target, value, limit, op, status, margin"
-STRATUM = "stratum, size, labelled, prefix, counted, unanswered, weight, audit, audit_done"
-JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, failed, trimmed,
-    dissents, dissents_right"""
-
-
-@pytest.fixture
-def labelled(loaded: Cli) -> Cli:
-    for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
-        loaded("label", name, truth)
-    return loaded
-
-
-def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
-    found = labelled("calibrate", "--json").json
-    assert {target["target"]: target["status"] for target in found["gates"]} == {
-        # Confidences .867 .633 .8, and split is wrong: (.133 + .633 + .2) / 3 = .322.
-        "ece": "fail",
-        # (.0178 + .4011 + .04) / 3 = .153.
-        "brier": "pass",
-        # Sensitivity 1, specificity 1/2: (2/3 + 1/2 - 1) / (1/2) = 1/3, under 2/3.
-        "corrected_rate": "pass",
-    }
-    assert all(gate.keys() >= keys(GATE) for gate in found["gates"])
-    ece, brier, rate = found["gates"]
-    assert (ece["value"], ece["op"], ece["limit"]) == (found["ece"], "<=", 0.10)
-    assert ece["margin"] == pytest.approx(0.10 - 0.3222, abs=1e-4)
-    assert brier["margin"] == pytest.approx(0.25 - 0.153, abs=1e-3)
-    assert rate["margin"] == pytest.approx(1 / 3)
-    assert {row["stratum"]: (row["size"], row["weight"]) for row in found["strata"]} == {
-        "flagged/pass": (1, 1.0),
-        "rest/pass": (1, 1.0),
-        "rest/fail": (1, 1.0),
-        "rest/none": (1, None),
-    }
-    assert all(row.keys() >= keys(STRATUM) for row in found["strata"])
-    assert found["audit"] == {"planned": 3, "done": 2, "counted": 2, "errors": 0, "bound": None}
-    assert found["missing"] == []
-    # A label from the shell does not say whether it was blind.
-    assert (found["blind"]["n"], found["open"]["n"], found["open_unsaid"]) == (0, 3, 3)
-    assert found["open"].keys() == found["blind"].keys() == found["labelled"].keys()
-    assert found["tags"] == []
-    assert "jurors" not in found
-
-
-def test_calibrate_tells_the_tags(labelled: Cli) -> None:
-    labelled("label", "agreed", "pass", "--tag", "tone")
-    assert labelled("calibrate", "--json").json["tags"] == [{"tag": "tone", "count": 1}]
-    assert "tags        tone 1" in labelled("calibrate").out
-
-
-def test_calibrate_jurors(labelled: Cli) -> None:
-    found = labelled("calibrate", "--jurors", "--json").json["jurors"]
-    assert all(row.keys() >= keys(JUROR) for row in found)
-    # j1 passes agreed and split and fails failed; j2 passes the first, fails the second, and
-    # failed on the third; j3 as j1.
-    assert [(row["id"], row["votes"], row["right"], row["failed"]) for row in found] == [
-        ("j1", 3, 2, 0),
-        ("j2", 2, 2, 1),
-        ("j3", 3, 2, 0),
-    ]
-    assert found[0]["accuracy"] == pytest.approx(2 / 3)
-    assert (found[1]["dissents"], found[1]["dissents_right"]) == (1, 1)
-
-
-def test_calibrate_in_plain_words(labelled: Cli) -> None:
-    lines = [" ".join(row.split()) for row in labelled("calibrate", "--jurors").out.splitlines()]
-    # j2 has the lowest score of agreed and of split, and is trimmed on both.
-    reached = "prefix 1, 1 pass or fail in it, weight 1.000, audit 1/1"
-    few = "(up to 50 labels, a calibrated judge often misses it)"
-    for text in (
-        f"gate FAIL ece 0.322 <= 0.100 margin -0.222 {few}",
-        "gate PASS corrected_rate 0.333 <= 0.667 margin +0.333",
-        f"stratum rest/fail 1 verdicts, 1 labelled, {reached}",
-        "audit 2 of 3 done, 2 count, 0 errors",
-        "2 2 0 1 0 1 0 0 1 2 1 1 j2",
-    ):
-        assert text in lines, text
-    assert any(line.startswith("open n 3") and line.endswith("(3 do not say)") for line in lines)
-
-
-def test_what_is_missing_is_said(loaded: Cli) -> None:
-    loaded("label", "split", "fail")
-    text = "rest/fail has no pass or fail label in its prefix: 1 more to the next figures"
-    assert f"missing     {text}" in loaded("calibrate").out
-    assert text in loaded("calibrate", "--json").json["missing"]
-
-
-def test_a_labels_file_has_gates_and_no_jurors(cli: Cli, write: Write) -> None:
-    # The eight rows of the judge calibration document: ECE .0875, Brier .0691.
-    confidences = (0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05)
-    rows = "".join(
-        f'{{"confidence": {c}, "correct": {"true" if i < 4 else "false"}}}\n'
-        for i, c in enumerate(confidences)
-    )
-    path = write("labels.jsonl", rows.encode())
-    found = cli("calibrate", path, "--json").json
-    assert [(gate["target"], gate["status"]) for gate in found["gates"]] == [
-        ("ece", "pass"),
-        ("brier", "pass"),
-    ]
-    assert [gate["margin"] for gate in found["gates"]] == pytest.approx(
-        [0.10 - 0.0875, 0.25 - 0.0691], abs=1e-4
-    )
-    assert "strata" not in found
-    refused = cli("calibrate", path, "--jurors")
-    assert (refused.code, len(refused.lines)) == (2, 1)
-    assert "--jurors" in refused.lines[0]
+    assert [part.split()[0] for part in further] == ["alpha", "audit"]
 
 
 def test_events(loaded: Cli) -> None:
@@ -331,7 +204,25 @@ def test_desk_verify_and_info(loaded: Cli, desk_path: Path) -> None:
     assert (info["runs"], info["verdicts"], info["events"]) == (1, 4, 1)
 
 
-def test_no_key_is_a_promise_about_what_is_not_built(loaded: Cli) -> None:
-    found = loaded("calibrate", "--json").json
-    for name in ("auroc", "log_loss", "ece_p", "honest", "bins"):
-        assert name not in found or found[name] is not None
+def test_show_gives_the_consensus_of_labels(cli: Cli, write: Write) -> None:
+    words = [("a", "KEEP", 0.9), ("b", "keep", 0.7), ("c", "SPLIT", 0.2), ("d", "ERROR", None)]
+    jurors = [
+        {"id": name, "label": label, **({} if sure is None else {"confidence": sure})}
+        for name, label, sure in words
+    ]
+    said = {"id": "v", "case": {"test": "t"}, "strategy": "majority", "label": "SPLIT"}
+    data = json.dumps({"schema": "reviewdesk.report/1", "verdicts": [{**said, "jurors": jurors}]})
+    assert cli("ingest", write("labels.json", data.encode())).code == 0
+    found = cli("show", "v", "--json").json
+    # Two of the three that answered, two of the four seats; (.9 + .7 + .2) / 3 = .6.
+    vote = found["label_vote"]
+    assert (vote["label"], vote["decision"], vote["disagreement"]) == ("KEEP", "pass", True)
+    assert (vote["agreement_pct"], vote["seated_share"]) == (pytest.approx(2 / 3), 0.5)
+    assert vote["avg_confidence"] == pytest.approx(0.6)
+    assert (found["label_reported"], found["decision"]) == ("SPLIT", "pass")
+    assert [juror["status"] for juror in found["jurors"]] == ["ok", "ok", "ok", "error"]
+
+
+def test_show_has_no_consensus_of_labels_elsewhere(loaded: Cli) -> None:
+    found = loaded("show", "agreed", "--json").json
+    assert (found["label_vote"], found["label_reported"]) == (None, None)

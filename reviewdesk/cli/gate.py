@@ -1,0 +1,118 @@
+"""Gates: a suite of expectations, for people and for build servers."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli.common import (
+    current_settings,
+    json_option,
+    open_desk,
+    put,
+    put_json,
+    say,
+    shared_options,
+)
+from reviewdesk.errors import ExitCode, NotFoundError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.expect import EntryResult, SuiteResult
+
+_SHOWN, _FEW = 10, 3
+"""How many failed and how many skipped checks of an entry are printed."""
+_KEPT = 100
+"""How many of each are kept at all, for the XML, where nobody asks for JSON."""
+
+
+@click.command(epilog="Example: reviewdesk gate sample_runs/jury-gates.yml")
+@click.argument("suite", metavar="SUITE.yml")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
+@click.option(
+    "--require-representative",
+    "strict",
+    is_flag=True,
+    help="Exit 3 if the labels of a calibration entry do not stand for a whole run.",
+)
+@json_option
+@shared_options
+def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
+    """Hold juries and judges to what SUITE.yml expects: reports, loaded runs and labels files.
+
+    Exits 0 where nothing failed, 1 where a gate failed, 2 where something could not be read.
+
+    With --require-representative it exits 3 where all passed but the labels behind a calibration do
+    not stand for a whole run. Those of a run do in the designs weighted and census. A labels file
+    does only if it says so: every row that counts has a weight, a pi, a stratum and the selection
+    draw, as a full export writes them, and some are of the rest that nothing flagged. A file of
+    confidence and correct alone never does.
+    """
+    from reviewdesk.desk.gate import run_suite
+    from reviewdesk.desk.gated import as_json as shape
+    from reviewdesk.desk.gated import write_junit
+    from reviewdesk.domain.gates import Outcome
+    from reviewdesk.domain.safetext import show_line
+
+    with ExitStack() as stack:
+        found = run_suite(suite, lambda: _desk(stack), keep=None if as_json else _KEPT)
+    if as_json:
+        put_json(shape(found))
+    else:
+        _print(found)
+    for error in found.errors:
+        say(error)
+    if strict:
+        for entry in found.unrepresentative:
+            say(f"not representative: {show_line(entry.name, 200)} ({entry.design})")
+    if junit is not None:
+        write_junit(found, Path(junit))
+    if found.errors:
+        click.get_current_context().exit(ExitCode.BAD_INPUT)
+    if found.count(Outcome.FAIL):
+        click.get_current_context().exit(ExitCode.FAILED)
+    if strict and found.unrepresentative:
+        click.get_current_context().exit(ExitCode.NOT_REPRESENTATIVE)
+
+
+def _desk(stack: ExitStack) -> Desk:
+    """The desk that holds the runs; a gate makes no new one."""
+    from reviewdesk.desk.core import default_path
+
+    named = current_settings().desk
+    path = Path(named) if named else default_path()
+    if not path.exists():
+        raise NotFoundError(f"there is no desk at {path}", "Name it with --desk, or use report:.")
+    return stack.enter_context(open_desk())
+
+
+def _print(found: SuiteResult) -> None:
+    from reviewdesk.domain.gates import Outcome
+
+    for entry in found.entries:
+        put("\n".join(_lines(entry)))
+    counted = [
+        f"{found.count(Outcome.PASS)} passed",
+        f"{found.count(Outcome.FAIL)} failed",
+        f"{found.count(Outcome.SKIP)} skipped",
+    ]
+    if found.errors:
+        counted.append(f"{len(found.errors)} could not be run")
+    entries = len(found.entries)
+    put(f"{entries} gate{'s' * (entries != 1)}: {', '.join(counted)}")
+
+
+def _lines(entry: EntryResult) -> list[str]:
+    from reviewdesk.desk.gated import details, headline
+    from reviewdesk.domain.gates import Outcome
+    from reviewdesk.domain.safetext import show_line
+
+    name = show_line(entry.name, 200)
+    if entry.error:
+        return [f"ERROR  {name}"]
+    lines = [f"{entry.status.upper():5}  {name}  ({headline(entry)})"]
+    told = (*details(entry, Outcome.FAIL, _SHOWN), *details(entry, Outcome.SKIP, _FEW))
+    return [*lines, *(f"       {text}" for text in told)]

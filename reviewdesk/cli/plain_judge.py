@@ -1,0 +1,175 @@
+"""What labels say of a judge as plain text: every figure with the design of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reviewdesk.cli.plain import number
+from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.safetext import show_line
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.figures import Fit, Interval, Suggestion
+    from reviewdesk.domain.gates import Check
+    from reviewdesk.domain.honest import Honest, More
+    from reviewdesk.domain.judgement import CalibrationPage, FilePage
+    from reviewdesk.domain.strata import Audit, Stratum
+
+
+def filed(page: FilePage) -> str:
+    """The figures of a labels file."""
+    lines = _calibration(page.calibration, page.gates)
+    lines += _fit(page.fit, page.calibration.design)
+    lines.append(f"honest      {_honest('pass rate', page.honest, page.calibration.design)}")
+    return "\n".join(lines)
+
+
+def judged(page: CalibrationPage) -> str:
+    """The figures of a run with its draw."""
+    design = page.calibration.design
+    lines = _calibration(page.calibration, page.gates)
+    lines += [] if page.fit is None else _fit(page.fit, design)
+    lines.append(f"honest      {_honest('pass rate', page.honest, design)}")
+    lines.append(f"honest      {_honest('accuracy', page.accuracy, design)}")
+    lines += [f"stratum     {_stratum(one)}" for one in page.strata]
+    lines.append(f"audit       {_audit(page.audit)}")
+    lines += [f"more        {_more(one)}" for one in page.more]
+    lines += [f"missing     {text}" for text in page.missing]
+    once = _once(page.calibration)
+    lines.append(f"blind       {_metrics(page.split.blind, once)}")
+    unsaid = f"  ({page.split.unsaid} do not say)" if page.split.unsaid else ""
+    lines.append(f"open        {_metrics(page.split.open, once)}{unsaid}")
+    if page.tags:
+        tags = ", ".join(f"{show_line(one.tag, 80)} {one.count}" for one in page.tags)
+        lines.append(f"tags        {tags}")
+    return "\n".join(lines)
+
+
+def _calibration(found: Calibration, gates: Sequence[Check]) -> list[str]:
+    """Both lines of the strip, the confusion and the gates."""
+    design = found.design
+    population = "-" if found.population is None else _metrics(found.population, design)
+    line = found.headline
+    return [
+        f"design      {design}   confidence from {found.confidence_source}",
+        f"labelled    {_metrics(found.labelled, _once(found))}",
+        f"population  {population}",
+        (
+            f"confusion   tp {_count(line.tp)}  fn {_count(line.fn)}  tn {_count(line.tn)}  "
+            f"fp {_count(line.fp)}   sensitivity {number(line.sensitivity)}  "
+            f"specificity {number(line.specificity)}  J {number(line.youden_j)}  [{design}]"
+        ),
+        (
+            f"left out    {found.unsure} unsure, {found.disputed} disputed, "
+            f"{found.no_verdict} without a decision"
+        ),
+        *(f"gate        {_gate(check, design)}" for check in gates),
+    ]
+
+
+def _once(found: Calibration) -> str:
+    """The design of figures for which every label weighs 1."""
+    return f"{found.design}, each label once" if found.design is Design.WEIGHTED else found.design
+
+
+def _gate(check: Check, design: str) -> str:
+    margin = "" if check.margin is None else f"  margin {check.margin:+.3f}"
+    note = f"  ({check.note})" if check.note else ""
+    held = f"{check.target} {number(check.value)} {check.op} {number(check.limit)}"
+    return f"{check.status.upper():4}  {held}{margin}{note}  [{design}]"
+
+
+def _fit(fit: Fit, design: str) -> list[str]:
+    """What the rows of the headline say beyond sums; nothing where there are none."""
+    if not fit.n:
+        return []
+    z, loss, corp = fit.spiegelhalter, fit.log_loss, fit.corp
+    lines = [f"intervals   Brier {_ends(fit.brier)}  gap {_ends(fit.gap)}  [{design}]"]
+    if fit.null is not None:
+        lines.append(
+            f"by chance   a calibrated judge would show ECE {number(fit.null.expected)} here, "
+            f"under {number(fit.null.p95)} in 95%; p {number(fit.null.p, 4)}  [{design}]"
+        )
+    test = z.reason or f"z {number(z.z, 2)} p {number(z.p, 4)}"
+    clipped = f" ({loss.clipped} clipped)" if loss and loss.clipped else ""
+    lines.append(
+        f"ranking     AUROC {number(fit.auroc)}  log-loss {number(loss.value if loss else None)}"
+        f"{clipped}  Spiegelhalter {test}  [{design}]"
+    )
+    if corp is not None:
+        lines.append(
+            f"Brier       {number(corp.brier)} = {number(corp.miscalibration)} miscalibration - "
+            f"{number(corp.discrimination)} discrimination + {number(corp.uncertainty)} "
+            f"uncertainty  [{design}]"
+        )
+    return lines + [f"suggestion  {_suggestion(one)}  [{design}]" for one in fit.suggestions]
+
+
+def _suggestion(one: Suggestion) -> str:
+    if one.reason is not None:
+        return f"{one.method}: {one.reason}"
+    found = "  ".join(f"{name} {number(value)}" for name, value in one.parameters.items())
+    return (
+        f"{one.method}: Brier {number(one.before)} -> {number(one.after)}, cross-validated, "
+        f"not applied{'  ' + found if found else ''}"
+    )
+
+
+def _ends(found: Interval | None) -> str:
+    return "-" if found is None else f"{number(found.low)} to {number(found.high)}"
+
+
+def _honest(what: str, found: Honest, design: str) -> str:
+    """A rate over a whole run; where it has none, its bounds, and why."""
+    if found.low is None or found.high is None:
+        return f"{what} -  ({found.reason})  [{design}]"
+    ends = f"{number(found.low)} to {number(found.high)}"
+    if found.estimate is None:
+        bounds = f"bounds {ends}, the labelled strata at their rates"
+        return f"{what} -, {bounds}  ({found.reason})  [{design}]"
+    by = found.method.replace("_", "-")
+    return f"{what} {number(found.estimate)}, {ends}  ({by}, 95%)  [{design}]"
+
+
+def _more(one: More) -> str:
+    gate = f"{one.target} {one.op} {number(one.limit)}"
+    if one.labels is None:
+        return f"{gate}: {one.reason}"
+    return f"{gate}: {one.labels} more audits to gate, if the rates stay"
+
+
+def _stratum(one: Stratum) -> str:
+    return (
+        f"{one.name:13} {one.size} verdicts, {one.labelled} labelled, prefix {one.prefix}, "
+        f"{one.counted} pass or fail in it, weight {number(one.weight)}, "
+        f"audit {one.audit_done}/{one.audit}"
+    )
+
+
+def _audit(found: Audit) -> str:
+    text = f"{found.done} of {found.planned} done, {found.counted} count, {found.errors} errors"
+    if found.bound is None:
+        return text
+    return f"{text}; unstable, at most {number(found.bound)} (one-sided 95%)"
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _metrics(line: Metrics, design: str) -> str:
+    if not line.n:
+        # ECE of nothing is 0 by definition, which must not read as merit.
+        return f"n 0  [{design}]"
+    corrected = ""
+    if line.corrected_rate is not None:
+        corrected = (
+            f"  pass rate {number(line.observed_positive_rate)} -> {number(line.corrected_rate)} "
+            f"[{number(line.corrected_rate_low)}, {number(line.corrected_rate_high)}]"
+        )
+    return (
+        f"n {line.n}  ESS {number(line.ess, 1)}  ECE {number(line.ece)}  "
+        f"Brier {number(line.brier)}  gap {number(line.gap)}  accuracy {number(line.accuracy)}"
+        f"{corrected}  [{design}]"
+    )

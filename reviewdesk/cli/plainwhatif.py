@@ -1,0 +1,76 @@
+"""What other rules would have decided, as plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reviewdesk.cli.plain import number
+from reviewdesk.domain.policies import Outcome, Result, Table, Variant, departures
+from reviewdesk.domain.records import Design, Item
+from reviewdesk.domain.safetext import show_line
+
+_HEAD = (
+    "flipped", "changed", "inconclusive", "pass rate", "labelled", "accuracy", "Brier", "ECE",
+    "policy",
+)  # fmt: skip
+_COLUMNS = (
+    "flipped: pass to fail or the reverse, against the decision as it stands",
+    "changed: every decision that differs; inconclusive: decided neither way",
+    "pass rate: passes / (passes + fails)",
+)
+_FALSE_CHOICE = "the best of many policies on the same labels looks better than it is"
+
+
+def table(found: Table) -> str:
+    """The run as it stands, then a line for each policy; the names last, for columns to stand."""
+    return _aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
+
+
+def _row(row: Result) -> list[str]:
+    own = "  (the run's own)" if row.own and row.variant != Variant() else ""
+    return [
+        str(row.flipped),
+        str(row.changed),
+        str(row.inconclusive),
+        number(row.pass_rate),
+        str(row.n_labelled),
+        number(row.accuracy),
+        number(row.brier),
+        number(row.ece),
+        show_line(row.variant.name, 200) + own,
+    ]
+
+
+def legend(found: Table) -> list[str]:
+    """How the columns are counted, and what the labels behind them are."""
+    lines = [*filter(None, [departures(found)]), *_COLUMNS]
+    lacking = max((row.undecided for row in found.rows), default=0)
+    if lacking:
+        lines.append(
+            f"inconclusive holds at most {lacking} without the threshold, quorum, score or "
+            "vote that a policy needs (--threshold and --quorum supply the first two)"
+        )
+    if found.design is Design.NONE:
+        return [*lines, "no labels: accuracy, Brier and ECE are unknown"]
+    shares = any(row.confidence == "vote_share" for row in (found.standing, *found.rows))
+    mapped = "the policy's score" + (", or its share of votes where scores lack" if shares else "")
+    lines.append(f"labels: {found.design.value}; confidence: {mapped}")
+    return [*lines, _FALSE_CHOICE]
+
+
+def item(one: Item, found: Sequence[Outcome]) -> str:
+    """One verdict as it stands, then a line for each policy."""
+    rows = [_outcome(row, one) for row in found]
+    return _aligned(("value", "decision", "", "policy"), rows)
+
+
+def _outcome(row: Outcome, one: Item) -> list[str]:
+    differs = "differs" if row.decision != one.assessment.ruled else ""
+    return [number(row.value), row.decision or "-", differs, show_line(row.variant.name, 200)]
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)][:-1]
+    return "\n".join(
+        "  ".join([*map(str.rjust, cells[:-1], widths), cells[-1]]) for cells in [head, *rows]
+    )

@@ -1,0 +1,72 @@
+"""The loaded runs, and hiding one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli.common import (
+    Bar,
+    json_option,
+    open_desk,
+    put,
+    put_json,
+    say,
+    shared_options,
+)
+from reviewdesk.errors import DeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Run
+
+
+def measure_run(desk: Desk, run: Run) -> None:
+    """Measure a run that an older version loaded, with a bar; any other costs one look."""
+    from reviewdesk.desk.measuring import measure
+
+    bar = Bar(f"measuring {run.name}")
+    try:
+        measure(desk, run, bar)
+    finally:
+        bar.done()
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@shared_options
+@click.pass_context
+def runs(ctx: click.Context, *, as_json: bool) -> None:
+    """List the loaded runs with what they hold, how far their jurors agree, and their audit."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from reviewdesk.cli import plain
+    from reviewdesk.desk import shapes
+    from reviewdesk.desk.overview import overview, tallies
+
+    with open_desk() as desk:
+        for run in desk.runs():
+            try:
+                measure_run(desk, run)
+            except DeskError as error:
+                say(f"{run.name}: not measured: {error}")
+        counted = tallies(desk)
+        lines = [shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
+        if as_json:
+            put_json(lines)
+            return
+        say(f"desk: {desk.path}")
+    for line in lines:
+        put(plain.run_line(line))
+
+
+@runs.command()
+@click.argument("run")
+@shared_options
+def remove(*, run: str) -> None:
+    """Hide RUN; its labels stay, and opening its file shows it again."""
+    with open_desk() as desk:
+        found = desk.run(run)
+        desk.remove(found)
+        say(f"{found.name}: hidden; its labels are kept")

@@ -1,0 +1,159 @@
+"""What other rules would have decided, over a run or on one verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from reviewdesk.cli.common import (
+    chosen_run,
+    json_option,
+    named_verdict,
+    open_desk,
+    put,
+    put_json,
+    run_option,
+    say,
+    shared_options,
+)
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reviewdesk.domain.policies import Variant
+
+_STRATEGIES = (
+    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
+    "trimmed_mean",
+)  # fmt: skip
+
+
+class Word(click.Choice[str]):
+    """A choice that is refused in one line, as the other values are."""
+
+    def fail(
+        self,
+        message: str,
+        param: click.Parameter | None = None,
+        ctx: click.Context | None = None,
+    ) -> NoReturn:
+        """Say which option it was."""
+        del ctx
+        name = param.opts[0] if param is not None else "an option"
+        raise UsageError(f"{name}: {message.rstrip('.')}", "Write one of them.")
+
+
+_EPILOG = """\b
+Examples:
+  reviewdesk whatif
+  reviewdesk whatif --strategy median --strategy mean --threshold 0.6 --threshold 0.7
+  reviewdesk whatif --trim 0.1 --trim 0.3 --rounding nearest
+  reviewdesk whatif --drop judge-a --json
+  reviewdesk whatif support/017"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("verdict", required=False)
+@run_option
+@click.option(
+    "--strategy", "strategies", multiple=True, type=Word(_STRATEGIES), help="Another rule."
+)
+@click.option("--trim", "trims", multiple=True, metavar="F", help="Trim fraction, 0 to 0.49.")
+@click.option(
+    "--rounding",
+    "roundings",
+    multiple=True,
+    type=Word(["down", "nearest", "up"]),
+    help="How a trim becomes whole jurors.",
+)
+@click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum: 0.67 or 2/3.")
+@click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass line, 0 to 1.")
+@click.option("--drop", "dropped", multiple=True, metavar="JUROR", help="Without this juror.")
+@json_option
+@shared_options
+def whatif(
+    *, verdict: str | None, run_name: str | None, as_json: bool, **given: tuple[str, ...]
+) -> None:
+    """Show what other rules would have decided, from the stored ballots.
+
+    Without options: every strategy, trims, quorums, thresholds, and each juror left out. Options
+    may be repeated; the policies are every combination of what is given, under the run's own rule
+    where no strategy is. A trim or a quorum without a strategy asks for the rule it belongs to.
+
+    flipped counts passes that become fails or the reverse, against the decision as it stands;
+    changed every different decision; inconclusive what the policy decides neither way, of which
+    undecided lacks a threshold, a quorum, a score or a vote. The pass rate is passes over passes
+    and fails. Accuracy, Brier and ECE are against the labels, as calibrate weights them.
+
+    A changed threshold is the jurors' pass line too: scores vote by it, except where a vote was
+    withheld. A juror left out is neither seated nor counted.
+    """
+    variants = _variants(given)
+    if verdict is None:
+        _of_run(run_name, variants, as_json=as_json)
+    else:
+        _of_item(verdict, run_name, variants, as_json=as_json)
+
+
+def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
+    """The policies that the options ask for; ``None`` without any."""
+    from reviewdesk.cli.review import quorum_of
+    from reviewdesk.domain.policies import combined
+    from reviewdesk.domain.verdict import Rounding, Strategy
+
+    if not any(given.values()):
+        return None
+    return combined(
+        [Strategy(word) for word in given["strategies"]],
+        [_share("--trim", text, "a trim fraction", below=0.5) for text in given["trims"]],
+        [Rounding(word) for word in given["roundings"]],
+        [quorum_of(text) for text in given["quorums"]],
+        [_share("--threshold", text, "a threshold") for text in given["thresholds"]],
+        given["dropped"],
+    )
+
+
+def _share(option: str, text: str, what: str, below: float | None = None) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1 or (below is not None and share >= below):
+        most = "to 1" if below is None else f"and below {below:g}"
+        raise UsageError(f"{option}: {text!r} is not {what}", f"Write a number from 0 {most}.")
+    return share + 0.0  # of -0.0 as well: no zero is written with a sign
+
+
+def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
+    from reviewdesk.cli import plainwhatif
+    from reviewdesk.desk.whatif import shape, what_if
+
+    with open_desk() as desk:
+        found = what_if(desk, chosen_run(desk, name), variants)
+    if as_json:
+        rows = found.rows if variants is not None else (found.standing, *found.rows)
+        put_json([shape(found, row) for row in rows])
+        return
+    put(plainwhatif.table(found))
+    for text in plainwhatif.legend(found):
+        say(text)
+
+
+def _of_item(
+    verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
+) -> None:
+    from reviewdesk.cli import plainwhatif
+    from reviewdesk.desk.whatif import item_shape, what_if_item
+
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        item = desk.item(key)
+    found = what_if_item(item, variants)
+    if as_json:
+        rows = found[1:] if variants is not None else found
+        put_json([item_shape(item, row) for row in rows])
+    else:
+        put(plainwhatif.item(item, found))

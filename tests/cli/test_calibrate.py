@@ -1,0 +1,180 @@
+"""``calibrate``, as JSON that others may rely on and in plain words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli, keys
+from tests.cli.gatekit import Write
+
+CALIBRATE = """n, confidence_source, design, ess, ece, brier, gap, accuracy, tp, fn, tn, fp,
+    sensitivity, specificity, youden_j, observed_positive_rate, corrected_rate,
+    corrected_rate_low, corrected_rate_high, corrected_status, warnings"""
+
+
+def test_calibrate(loaded: Cli) -> None:
+    empty = loaded("calibrate", "--json").json
+    assert empty.keys() >= keys(CALIBRATE)
+    assert (empty["n"], empty["ece"], empty["brier"]) == (0, 0, None)
+    assert (empty["design"], empty["confidence_source"]) == ("none", "support")
+    assert empty["warnings"]
+    for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
+        loaded("label", name, truth)
+    found = loaded("calibrate", "--json").json
+    assert (found["n"], found["design"], found["warnings"]) == (3, "census", [])
+    # agreed passed rightly, split passed wrongly, failed failed rightly.
+    assert [found[name] for name in ("tp", "fn", "tn", "fp")] == [1, 0, 1, 1]
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert found["observed_positive_rate"] == pytest.approx(2 / 3)
+
+
+GATE = "target, value, limit, op, status, margin"
+STRATUM = "stratum, size, labelled, prefix, counted, unanswered, weight, audit, audit_done"
+JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, failed, trimmed,
+    dissents, dissents_right, n, accuracy_low, accuracy_high, sensitivity, specificity,
+    false_passes, false_fails, kappa, weight, lone_dissents, lone_right, dissent_precision, seats,
+    seats_failed, parse_failed, parse_failure_rate, offset, offset_n, drift"""
+
+
+@pytest.fixture
+def labelled(loaded: Cli) -> Cli:
+    for name, truth in (("agreed", "pass"), ("split", "fail"), ("failed", "fail")):
+        loaded("label", name, truth)
+    return loaded
+
+
+def test_calibrate_gives_gates_and_draw(labelled: Cli) -> None:
+    found = labelled("calibrate", "--json").json
+    assert {target["target"]: target["status"] for target in found["gates"]} == {
+        # Confidences .867 .633 .8, and split is wrong: (.133 + .633 + .2) / 3 = .322.
+        "ece": "fail",
+        # (.0178 + .4011 + .04) / 3 = .153.
+        "brier": "pass",
+        # Sensitivity 1, specificity 1/2: (2/3 + 1/2 - 1) / (1/2) = 1/3, under 2/3.
+        "corrected_rate": "pass",
+    }
+    assert all(gate.keys() >= keys(GATE) for gate in found["gates"])
+    ece, brier, rate = found["gates"]
+    assert (ece["value"], ece["op"], ece["limit"]) == (found["ece"], "<=", 0.10)
+    assert ece["margin"] == pytest.approx(0.10 - 0.3222, abs=1e-4)
+    assert brier["margin"] == pytest.approx(0.25 - 0.153, abs=1e-3)
+    assert rate["margin"] == pytest.approx(1 / 3)
+    assert {row["stratum"]: (row["size"], row["weight"]) for row in found["strata"]} == {
+        "flagged/pass": (1, 1.0),
+        "rest/pass": (1, 1.0),
+        "rest/fail": (1, 1.0),
+        "rest/none": (1, None),
+    }
+    assert all(row.keys() >= keys(STRATUM) for row in found["strata"])
+    assert found["audit"] == {"planned": 3, "done": 2, "counted": 2, "errors": 0, "bound": None}
+    assert found["missing"] == []
+    # A label from the shell does not say whether it was blind.
+    assert (found["blind"]["n"], found["open"]["n"], found["open_unsaid"]) == (0, 3, 3)
+    assert found["open"].keys() == found["blind"].keys() == found["labelled"].keys()
+    assert found["tags"] == []
+    assert "jurors" not in found
+
+
+def test_calibrate_tells_the_tags(labelled: Cli) -> None:
+    labelled("label", "agreed", "pass", "--tag", "tone")
+    assert labelled("calibrate", "--json").json["tags"] == [{"tag": "tone", "count": 1}]
+    assert "tags        tone 1" in labelled("calibrate").out
+
+
+def test_calibrate_jurors(labelled: Cli) -> None:
+    whole = labelled("calibrate", "--jurors", "--window", "30", "--json").json
+    found = whole["jurors"]
+    assert whole["weights_basis"]["labels"] == 3
+    assert whole["weights_basis"]["window_days"] == 30
+    assert whole["leniency"].keys() >= keys("own, others, diff, low, high, reason")
+    assert whole["volatile"] == []
+    assert all(row.keys() >= keys(JUROR) for row in found)
+    # j1 passes agreed and split and fails failed; j2 passes the first, fails the second, and
+    # failed on the third; j3 as j1.
+    assert [(row["id"], row["votes"], row["right"], row["failed"]) for row in found] == [
+        ("j1", 3, 2, 0),
+        ("j2", 2, 2, 1),
+        ("j3", 3, 2, 0),
+    ]
+    assert found[0]["accuracy"] == pytest.approx(2 / 3)
+    assert (found[1]["dissents"], found[1]["dissents_right"]) == (1, 1)
+
+
+def test_a_window_is_of_the_jurors(labelled: Cli) -> None:
+    refused = labelled("calibrate", "--window", "30")
+    assert (refused.code, len(refused.lines)) == (2, 1)
+    assert "--jurors" in refused.lines[0]
+    assert labelled("calibrate", "--jurors", "--window", "0").code == 2
+
+
+def test_calibrate_in_plain_words(labelled: Cli) -> None:
+    lines = [" ".join(row.split()) for row in labelled("calibrate", "--jurors").out.splitlines()]
+    # j2 has the lowest score of agreed and of split, and is trimmed on both.
+    reached = "prefix 1, 1 pass or fail in it, weight 1.000, audit 1/1"
+    # Confidences .867 and .8 share a bin, .633 has its own: 2 * .6333 * .3667 = .4644, and of none,
+    # one or both right .0267 * 1.6667 + .28 * .6667 + .6933 * .3333 = .4622; their sum over 3.
+    few = (
+        "(up to 50 labels, a calibrated judge often misses it; a calibrated judge would show 0.309)"
+    )
+    for text in (
+        f"gate FAIL ece 0.322 <= 0.100 margin -0.222 {few} [census]",
+        "gate PASS corrected_rate 0.333 <= 0.667 margin +0.333 [census]",
+        # One of the three deserves a pass and two were judged rightly; nothing is left to guess.
+        "honest pass rate 0.333, 0.333 to 0.333 (stratified, 95%) [census]",
+        "honest accuracy 0.667, 0.667 to 0.667 (stratified, 95%) [census]",
+        "more pass_rate <= 0.667: 0 more audits to gate, if the rates stay",
+        f"stratum rest/fail 1 verdicts, 1 labelled, {reached}",
+        "audit 2 of 3 done, 2 count, 0 errors",
+        "2 2 0 1 0 1 0 0 1 2 1 1 j2",
+        # j2 has four seats, failed on failed and on none; offsets -.1 and -.65, so the change
+        # from the first to the second is -.55.
+        "4 2 0 -0.375 2 -0.550 first half - - j2",
+    ):
+        assert text in lines, text
+    assert any(line.startswith("open n 3") and line.endswith("(3 do not say)") for line in lines)
+
+
+def test_what_is_missing_is_said(loaded: Cli) -> None:
+    loaded("label", "split", "fail")
+    text = "rest/fail has no pass or fail label in its prefix: 1 more to the next figures"
+    assert f"missing     {text}" in loaded("calibrate").out
+    assert text in loaded("calibrate", "--json").json["missing"]
+
+
+def test_a_labels_file_has_gates_and_no_jurors(cli: Cli, write: Write) -> None:
+    # The eight rows of the judge calibration document: ECE .0875, Brier .0691.
+    confidences = (0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05)
+    rows = "".join(
+        f'{{"confidence": {c}, "correct": {"true" if i < 4 else "false"}}}\n'
+        for i, c in enumerate(confidences)
+    )
+    path = write("labels.jsonl", rows.encode())
+    found = cli("calibrate", path, "--json").json
+    assert [(gate["target"], gate["status"]) for gate in found["gates"]] == [
+        ("ece", "pass"),
+        ("brier", "pass"),
+    ]
+    assert [gate["margin"] for gate in found["gates"]] == pytest.approx(
+        [0.10 - 0.0875, 0.25 - 0.0691], abs=1e-4
+    )
+    assert "strata" not in found
+    refused = cli("calibrate", path, "--jurors")
+    assert (refused.code, len(refused.lines)) == (2, 1)
+    assert "--jurors" in refused.lines[0]
+
+
+def test_what_no_label_defines_is_null_and_says_why(loaded: Cli) -> None:
+    found = loaded("calibrate", "--json").json
+    undefined = "auroc, log_loss, ece_expected, ece_p, brier_low, gap_high, accuracy_low, corp"
+    assert {found[name] for name in keys(undefined)} == {None}
+    assert (found["bins"], found["spiegelhalter"]) == (
+        [],
+        {"z": None, "p": None, "reason": "no rows"},
+    )
+    assert found["honest"] == {
+        "method": "none",
+        "estimate": None,
+        "low": None,
+        "high": None,
+        "reason": "no label that counts for the draw says pass or fail",
+    }

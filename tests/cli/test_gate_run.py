@@ -1,0 +1,133 @@
+"""Gates on the labels of a loaded run, and labels that must stand for a whole run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write, facts, rows
+from tests.helpers import numbered
+
+RUN = b"calibration:\n  - name: n\n    run: run\n"
+FILE = b"calibration:\n  - name: n\n    labels: labels.jsonl\n"
+CALM = b"    expect: [{ target: brier, matcher: { schema: { maximum: 0.25 } } }]\n"
+"""Scores of 0.8 and 0.2, all right: Brier 0.04."""
+STRICT = "--require-representative"
+
+
+@pytest.fixture
+def eighty(cli: Cli, write: Write) -> Cli:
+    """20 flagged and 60 of the rest, of which 30 are to be audited; the flagged are labelled."""
+    cli("ingest", write("report.json", numbered(80)))
+    label(cli, rest=False)
+    return cli
+
+
+def label(cli: Cli, *, rest: bool) -> None:
+    for row in cli("queue", "--json").json:
+        if row["stratum"].startswith("rest") is rest and (row["audit"] or not rest):
+            cli("label", row["id"], row["decision"])
+
+
+def test_a_run_is_held_to_its_own_figures(eighty: Cli, write: Write) -> None:
+    label(eighty, rest=True)
+    known = eighty("calibrate", "--json").json
+    found = facts(eighty("gate", write("s.yml", RUN), "--json"))["entries"][0]
+    assert (found["source"], found["design"], found["representative"]) == ("run", "weighted", True)
+    assert {one["target"]: one["value"] for one in found["checks"]} == {
+        name: known[name] for name in ("ece", "brier", "corrected_rate")
+    }
+    # The limit of the corrected rate is what the judge passed: 53 of 80.
+    assert found["checks"][2]["matcher"] == {"schema": {"maximum": known["observed_positive_rate"]}}
+    assert known["observed_positive_rate"] == 53 / 80
+    assert "50 labels" in found["notes"]
+
+
+def test_auroc_and_the_p_of_the_ece(eighty: Cli, write: Write) -> None:
+    expect = b"    expect:\n      - { target: ece_p, matcher: { schema: { minimum: 0.05 } } }\n"
+    expect += b"      - { target: auroc, matcher: { schema: { minimum: 0.5 } } }\n"
+    known = eighty("calibrate", "--json").json
+    found = facts(eighty("gate", write("s.yml", RUN + expect), "--json"))["entries"][0]
+    first, second = found["checks"]
+    assert first["value"] == known["ece_p"]
+    # Every label agrees with the panel, so there is nothing to rank.
+    assert (second["status"], second["value"], known["auroc"]) == ("skip", None, None)
+
+
+def test_a_confusion_from_elsewhere_corrects_the_run(eighty: Cli, write: Write) -> None:
+    matrix = b"    reliability: { tp: 90, fn: 10, tn: 80, fp: 20 }\n"
+    found = facts(eighty("gate", write("s.yml", RUN + matrix), "--json"))["entries"][0]
+    # Sensitivity 0.9 and specificity 0.8, at an observed 53 of 80.
+    assert found["checks"][2]["value"] == pytest.approx((53 / 80 - 0.2) / 0.7)
+    assert any("by lang-reiczigel" in note for note in found["notes"])
+
+
+def test_escalated_labels_alone_are_not_representative(eighty: Cli, write: Write) -> None:
+    path = write("s.yml", RUN + CALM)
+    assert eighty("gate", path).code == 0
+    done = eighty("gate", path, STRICT)
+    assert (done.code, rows(done), done.err) == (
+        3,
+        ["PASS"],
+        "not representative: n (escalated-only)\n",
+    )
+    label(eighty, rest=True)
+    assert eighty("gate", path, STRICT).code == 0
+
+
+def test_a_file_must_say_that_it_is(eighty: Cli, write: Write) -> None:
+    path = write("s.yml", FILE + CALM)
+    full = ("labels", "export", "--format", "full")
+    write("labels.jsonl", eighty(*full).out.encode())
+    # All rows are flagged ones: nothing of the rest was seen.
+    assert eighty("gate", path, STRICT).code == 3
+    label(eighty, rest=True)
+    write("labels.jsonl", eighty(*full).out.encode())
+    assert eighty("gate", path, STRICT).code == 0
+    exact = eighty("labels", "export").out
+    write("labels.jsonl", exact.encode())
+    assert eighty("gate", path, STRICT).code == 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "code"),
+    [
+        # Precedence: unreadable, then a failed gate, then not representative.
+        ('{"confidence": 2, "correct": true}', 2),
+        ('{"confidence": 1, "correct": false}', 1),
+        ('{"confidence": 1, "correct": true}', 3),
+        ("", 3),
+    ],
+)
+def test_what_comes_first(cli: Cli, write: Write, labels: str, code: int) -> None:
+    write("labels.jsonl", f"{labels}\n".encode())
+    assert cli("gate", write("s.yml", FILE), STRICT).code == code
+
+
+def test_a_run_that_is_not_there(eighty: Cli, write: Write) -> None:
+    done = eighty("gate", write("s.yml", RUN.replace(b"run: run", b"run: nine")), STRICT)
+    assert (done.code, rows(done), len(done.lines)) == (2, ["ERROR"], 1)
+    assert ":3: run: " in done.err
+
+
+def test_a_file_corrects_a_run_it_was_not_drawn_from(eighty: Cli, write: Write) -> None:
+    def row(decision: str, *, correct: bool) -> str:
+        facts = {"confidence": 0.9, "correct": correct, "decision": decision, "run": "other"}
+        return json.dumps({**facts, "truth": "pass"}) + "\n"
+
+    # tp 9, fn 1, tn 8, fp 2: (53/80 + 0.8 - 1) / 0.7
+    text = row("pass", correct=True) * 9 + row("fail", correct=False)
+    text += row("fail", correct=True) * 8 + row("pass", correct=False) * 2
+    path = write("trusted.jsonl", text.encode())
+    found = eighty("calibrate", path, "--run", "run", "--json").json
+    assert (found["honest"]["method"], found["tp"], found["fp"]) == ("lang_reiczigel", 9, 2)
+    assert found["honest"]["estimate"] == pytest.approx((53 / 80 - 0.2) / 0.7)
+    assert found["honest"]["estimate"] == pytest.approx(found["corrected_rate"])
+    alone = eighty("calibrate", path, "--json").json
+    assert (alone["honest"]["method"], alone["observed_positive_rate"]) == ("none", None)
+    own = write("own.jsonl", text.replace('"other"', '"run"').encode())
+    refused = eighty("calibrate", own, "--run", "run", "--json").json["honest"]
+    assert (refused["method"], refused["estimate"]) == ("none", None)
+    assert "this very run" in refused["reason"]

@@ -1,0 +1,122 @@
+"""How far the jurors of a run agree and what the audit of its producer found, headless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.breaches import Breach
+from tests.cli.conftest import Cli
+from tests.helpers import open_desk, report, unmeasure, verdict
+
+Write = Callable[[str, bytes], Path]
+
+# Twelve panels of two: eight agree to .1, four differ by .6; their mean of .6 passes.
+TWELVE = report(
+    *(verdict(f"v{n}", 0.3 + n / 20, 0.4 + n / 20) for n in range(8)),
+    *(verdict(f"w{n}", 0.9, 0.3) for n in range(3)),
+    verdict(
+        "broken", 0.9, 0.3, flagged=True, decision="fail", band="high",
+        agreement={"value": 0.9, "metric": "r_wg"},
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture
+def loaded(cli: Cli, write: Write) -> Cli:
+    assert cli("ingest", write("run.json", TWELVE)).code == 0
+    return cli
+
+
+def test_the_alphas_of_a_run(loaded: Cli) -> None:
+    (row,) = loaded("runs", "--json").json
+    # Within: eight times 2·.005, four times 2·.18, so W = .08 + 1.44 = 1.52 over N = 24 ballots.
+    # The means are .35 + n/20 and four times .6, the grand mean (8·.525 + 4·.6) / 12 = .55. About
+    # it the means have 2·(8·.025² + .105 + 4·.05²) = .24, and within are W/2 = .76, so M2 = 1.00:
+    # alpha = 1 - (1.52 / 24) / (1 / 23) = -.45667.
+    assert row["alpha"] == pytest.approx(1 - (1.52 / 24) / (1.0 / 23))
+    assert row["alpha_low"] < row["alpha"] < row["alpha_high"]
+    assert row["alpha_votes"] is not None
+    assert row["alpha_ordinal"] is not None
+    assert row["alpha_reasons"] == {}
+
+
+def test_what_is_undefined_is_null_with_its_reason(cli: Cli, write: Write) -> None:
+    cli("ingest", write("few.json", report(verdict("a", 0.9, 0.3), verdict("b", 0.2, 0.1))))
+    cli("ingest", write("same.json", report(verdict("a", 0.9, 0.9), report_id="same")))
+    few, same = cli("runs", "--json").json
+    assert few["alpha"] is not None
+    assert (few["alpha_low"], few["alpha_high"]) == (None, None)
+    assert few["alpha_reasons"] == dict.fromkeys(("alpha_low", "alpha_high"), "under_ten_units")
+    names = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
+    assert same["alpha_reasons"] == dict.fromkeys(names, "no_variation")
+    assert [same[name] for name in names] == [None] * 5
+    out = cli("runs").out
+    assert "alpha - (all ballots are the same)" in out
+    assert "(an interval needs ten verdicts with two ballots), on votes" in out
+
+
+def test_breaches_are_counted_by_kind(loaded: Cli) -> None:
+    (row,) = loaded("runs", "--json").json
+    # The mean of .9 and .3 passes at .6; their variance of .18 gives 1 - .18 * 12, a low band.
+    assert {kind: n for kind, n in row["breaches"].items() if n} == {"decision": 1, "band": 1}
+    assert row["breaches"].keys() == {kind.key for kind in Breach}
+    for word in ("decision", "band"):
+        (found,) = loaded("queue", "--filter", f"breach:{word}", "--json").json
+        assert found["id"] == "broken"
+
+
+def test_the_audit_in_plain_words(loaded: Cli, write: Write) -> None:
+    loaded("ingest", write("clean.json", report(verdict("a"), report_id="clean")))
+    audits = [line for line in loaded("runs").out.splitlines() if "audit of the producer" in line]
+    assert audits == [
+        "  audit of the producer: 1 decision, 1 band",
+        "  audit of the producer: no rule of its own is broken",
+    ]
+
+
+def test_a_quorum_that_rounding_decides_is_no_breach(cli: Cli, write: Write) -> None:
+    rule = {"threshold": 0.6, "quorum": 0.67, "strategy": "quorum"}
+    cli("ingest", write("r.json", report(verdict("a", 0.9, 0.7, 0.2), defaults=rule)))
+    (row,) = cli("runs", "--json").json
+    # Two of three are .67 as written, and .6667 is under it to the letter.
+    assert {kind: n for kind, n in row["breaches"].items() if n} == {"rounding": 1}
+    assert "no rule of its own is broken; 1 quorum rounding" in cli("runs").out
+
+
+@pytest.fixture
+def older(loaded: Cli, desk_path: Path) -> Cli:
+    """The desk as an older version left it."""
+    with closing(open_desk(desk_path)) as desk:
+        unmeasure(desk.conn)
+    return loaded
+
+
+def test_an_older_run_is_measured_when_it_is_listed(older: Cli) -> None:
+    (row,) = older("runs", "--json").json
+    assert row["alpha"] == pytest.approx(1 - (1.52 / 24) / (1.0 / 23))
+    assert row["breaches"]["band"] == 1
+
+
+@pytest.mark.parametrize("given", [["--filter", "range>=.5"], ["--order=-range"]])
+def test_an_older_run_is_measured_when_it_is_filtered_or_ordered(
+    older: Cli, given: list[str]
+) -> None:
+    rows = older("queue", *given, "--json").json
+    assert {row["id"] for row in rows[:4]} == {"w0", "w1", "w2", "broken"}
+
+
+def test_an_older_run_is_opened_in_an_order_that_it_lacks(older: Cli) -> None:
+    done = older("open", "--order=-share")
+    assert done.code == 0
+    assert "w0" in "".join(done.out.splitlines()[:4])
+
+
+def test_an_order_that_is_none_is_refused(loaded: Cli) -> None:
+    done = loaded("queue", "--order", "ranges")
+    assert done.code == 2
+    assert "no order 'ranges'" in done.err
+    assert "volatility" in done.err

@@ -1,0 +1,108 @@
+"""``whatif`` from the shell: its options, its shapes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.helpers import controls, report, verdict
+
+Write = Callable[[str, bytes], Path]
+
+KEYS = {"policy", "flipped", "pass_rate", "inconclusive", "n_labelled", "accuracy", "brier", "ece"}
+
+
+@pytest.fixture
+def loaded(cli: Cli, write: Write) -> Cli:
+    data = report(verdict("clear", 0.9, 0.8, 0.7), verdict("torn", 0.9, 0.9, 0.0))
+    assert cli("ingest", write("report.json", data)).code == 0
+    return cli
+
+
+def test_the_whole_table(loaded: Cli) -> None:
+    rows = loaded("whatif", "--json").json
+    assert all(row.keys() >= KEYS for row in rows)
+    assert rows[0]["policy"] == "as it stands"
+    assert [row["policy"] for row in rows[1:4]] == ["quorum", "majority", "unanimous"]
+    assert all(row["accuracy"] is row["brier"] is row["ece"] is None for row in rows)
+    lowest = next(row for row in rows if row["policy"] == "lowest")
+    # Lowest 0.7 and 0.0 against 0.6: torn was a pass.
+    assert (lowest["flipped"], lowest["pass_rate"], lowest["strategy"]) == (1, 0.5, "lowest")
+    plain = loaded("whatif")
+    assert plain.code == 0
+    # The run as it stands, nine rules, fifteen trims, seven quorums, five thresholds, three jurors.
+    assert len(plain.out.splitlines()) == 1 + 1 + 9 + 15 + 7 + 5 + 3
+    assert "the run's own" in plain.out
+    assert any("no labels" in line for line in plain.lines)
+
+
+def test_options_are_combined(loaded: Cli) -> None:
+    asked = ("--strategy", "mean", "--strategy", "median", "--threshold", "0.65", "--drop", "j3")
+    rows = loaded("whatif", "--json", *asked).json
+    # Without j3 both are 0.85 and 0.9.
+    assert [(row["policy"], row["flipped"]) for row in rows] == [
+        ("mean, threshold 0.65, without j3", 0),
+        ("median, threshold 0.65, without j3", 0),
+    ]
+    trims = loaded("whatif", "--json", "--trim", "0.1", "--trim", "0.4", "--rounding", "up").json
+    assert [row["policy"] for row in trims] == ["trimmed_mean 10% up", "trimmed_mean 40% up"]
+    assert [(row["fraction"], row["rounding"]) for row in trims] == [(0.1, "up"), (0.4, "up")]
+    quorums = loaded("whatif", "--json", "--quorum", "2/3", "--quorum", "1").json
+    # torn has two of three votes: a third short of all.
+    assert [(row["quorum"], row["flipped"]) for row in quorums] == [("2/3", 0), (1.0, 1)]
+
+
+def test_a_zero_has_no_sign(loaded: Cli) -> None:
+    for written in ("-0", "-0.0", "0"):
+        [found] = loaded("whatif", "--json", f"--trim={written}").json
+        assert (found["policy"], str(found["fraction"])) == ("trimmed_mean 0%", "0.0")
+
+
+def test_one_verdict(loaded: Cli) -> None:
+    rows = loaded("whatif", "torn", "--json").json
+    assert rows[0] | {"differs": False, "decision": "pass", "value": 0.6} == rows[0]
+    lowest = next(row for row in rows if row["policy"] == "lowest")
+    assert (lowest["value"], lowest["decision"], lowest["differs"]) == (0.0, "fail", True)
+    plain = loaded("whatif", "run:torn", "--strategy", "lowest").out.splitlines()
+    assert len(plain) == 3
+    assert plain[2].split() == ["0.000", "fail", "differs", "lowest"]
+    assert "differs" not in plain[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--strategy", "mode"), ("--strategy", "external"), ("--rounding", "sideways"),
+        ("--trim", "0.5"), ("--trim", "-0.1"), ("--trim", "nan"), ("--trim", "20%"),
+        ("--threshold", "1.1"), ("--threshold", "inf"), ("--threshold", "high"),
+        ("--quorum", "0"), ("--quorum", "4/3"), ("--drop", "nobody"), ("nothing",),
+        ("torn", "--drop", "nobody"), ("--run", "nothing"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_cannot_be_is_one_line(loaded: Cli, arguments: tuple[str, ...]) -> None:
+    done = loaded("whatif", *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    told = [line for line in done.lines if not line.startswith("run: ")]
+    assert len(told) == 1
+    assert ".." not in told[0]
+
+
+def test_names_from_a_report_are_harmless(cli: Cli, write: Write) -> None:
+    body = verdict("torn", 0.9, 0.9, 0.0)
+    body["jurors"][0]["id"] = "evil\x1b[2J\u202ename"
+    assert cli("ingest", write("report.json", report(body))).code == 0
+    for arguments in ((), ("torn",), ("--drop", "nobody")):
+        done = cli("whatif", *arguments)
+        assert controls(done.out + done.err) == set()
+        assert "name" in done.out + done.err
+
+
+def test_the_help_defines_its_columns(cli: Cli) -> None:
+    told = cli("whatif", "--help").out
+    for word in ("flipped", "changed", "inconclusive", "undecided", "Examples"):
+        assert word in told
