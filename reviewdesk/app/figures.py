@@ -6,33 +6,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from reviewdesk.app.messages import Figures, Judged
-from reviewdesk.desk.chronicle import pace
-from reviewdesk.desk.judge import calibration_page
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
+    from reviewdesk.desk.live import LiveStrip
 
 T = TypeVar("T")
 
 
-def read_figures(desk: Desk, run: Run, token: int, *, blind: bool) -> Figures:
+def read_figures(strip: LiveStrip, desk: Desk, run: Run, token: int, *, blind: bool) -> Figures:
     """The strip's figures and the pace; an error is a figure too."""
-    if blind:
-        page, error = _read(desk, lambda reader: calibration_page(reader, run, jurors=False))
-        if page is not None:
-            return Figures(token, page.calibration, page.alone.metrics, page.pace)
-        return Figures(token, error=error)
-    found, error = _read(desk, lambda reader: (reader.calibration(run), pace(reader, run)))
+    found, error = _read(desk, lambda reader: strip.read(reader, run))
     if found is None:
         return Figures(token, error=error)
-    return Figures(token, found[0], pace=found[1])
+    return Figures(token, found.calibration, found.alone if blind else None, found.pace)
 
 
-def read_page(desk: Desk, run: Run, token: int) -> Judged:
-    """Everything that the calibration screen shows."""
-    found, error = _read(desk, lambda reader: calibration_page(reader, run))
+def read_page(desk: Desk, run: Run, token: int, ask: Callable[[Desk, Run], object]) -> Judged:
+    """What a page of the calibration screen shows."""
+    found, error = _read(desk, lambda reader: ask(reader, run))
     return Judged(token, found, error)
 
 

@@ -159,7 +159,7 @@ class DeskHands:
 
     def _export(self, argument: str) -> None:
         sitting, path = self._app.sitting, files.named(argument)
-        kind = "csv" if path.suffix == ".csv" else "mcptest"
+        kind = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}.get(path.suffix, "mcptest")
         if path.name.endswith("full.jsonl"):
             kind = "full"
         text, found = files.export(sitting.desk, sitting.session.run, kind)

@@ -41,7 +41,7 @@ class Jobs:
         return " · ".join(f"{name} {share:.0%}" for name, share in self._share.items())
 
     def index(self, run: Run) -> None:
-        """Make a run's texts searchable; a run that is done costs one look."""
+        """Measure a run and make its texts searchable; a run that is done costs one look."""
         self._start(INDEX, partial(_index, run=run))
 
     def load(self, path: str, options: LoadOptions) -> None:
@@ -109,8 +109,10 @@ class Jobs:
 
 
 def _index(desk: Desk, go_on: Callable[[float], bool], *, run: Run) -> object:
-    from reviewdesk.desk import searching
+    from reviewdesk.desk import measuring, searching
 
+    if not measuring.measure(desk, run, lambda share, _count: go_on(share)):
+        return False
     return searching.index(desk, run, lambda share, _count: go_on(share))
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from reviewdesk.domain.judgement import CalibrationPage
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.errors import ReviewDeskError
 
@@ -34,10 +33,10 @@ class Calibrated(Message):
 
 @dataclass(frozen=True)
 class Judged:
-    """What the worker of the calibration screen found; ``token`` as above."""
+    """What a page of the calibration screen shows; ``token`` as above."""
 
     token: int
-    page: CalibrationPage | None = None
+    page: object | None = None
     error: ReviewDeskError | None = None
 
 

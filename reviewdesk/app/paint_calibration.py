@@ -14,13 +14,25 @@ from reviewdesk.app.paint_design import (
     split_lines,
     tags_lines,
 )
+from reviewdesk.app.paint_fit import (
+    between,
+    fit_lines,
+    honest_text,
+    more_lines,
+    null_note,
+    suggestion_lines,
+)
 from reviewdesk.app.paint_table import Section, facts, number, table, two_columns
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.correction import Status
+from reviewdesk.domain.figures import Fit
 from reviewdesk.domain.gates import Check, Outcome
 from reviewdesk.domain.judgement import CalibrationPage
 from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.verdict import SLACK
 
+_INTERVALS = 52
+"""From this width on, the intervals have a column beside their figures."""
 _OUTCOMES = {Outcome.PASS: Ink.PASS, Outcome.FAIL: Ink.FAIL, Outcome.SKIP: Ink.MUTED}
 
 
@@ -37,9 +49,14 @@ def _sections(page: CalibrationPage) -> tuple[list[Section], list[Section]]:
     found = page.calibration
     basis = f"{found.design.value}, n {found.headline.n}"
     return [
-        lambda width: _metrics(found, width),
+        lambda width: _metrics(page, width),
+        lambda width: fit_lines(page.fit, basis, width),
         lambda width: _confusion(found.headline, basis, _left_out(found), width),
-        lambda width: _gates(page.gates, basis, width),
+        lambda width: [
+            *_gates(page.gates, page.fit, basis, width),
+            *more_lines(page.more, width),
+        ],
+        lambda width: suggestion_lines(page.fit, width),
     ], [
         lambda width: design_lines(page, width),
         lambda width: jurors_lines(page.jurors, f"{found.design.value}, each label once", width),
@@ -54,9 +71,11 @@ def _blind_sections(page: CalibrationPage) -> tuple[list[Section], list[Section]
     basis = f"n {alone.metrics.n}"
     return [
         lambda width: _blind_metrics(page, width),
+        lambda width: fit_lines(alone.fit, basis, width),
         lambda width: _confusion(alone.metrics, basis, _left_out(page.calibration), width),
     ], [
-        lambda width: _gates(alone.gates, basis, width),
+        lambda width: _gates(alone.gates, alone.fit, basis, width),
+        lambda width: suggestion_lines(alone.fit, width),
         lambda width: jurors_lines(page.jurors, "each label once", width),
         lambda width: split_lines(alone.split, "each label once", width),
         lambda width: tags_lines(page.tags, width),
@@ -95,20 +114,21 @@ def _left_out(found: Calibration) -> str:
 # Metrics
 
 
-def _metrics(found: Calibration, width: int) -> Lines:
+def _metrics(page: CalibrationPage, width: int) -> Lines:
+    found = page.calibration
     # Under a weighted design the first column is still every label at weight 1.
     plain = "unweighted" if found.design is Design.WEIGHTED else found.design.value
     line_, whole = found.labelled, found.population
     lines = [heading("METRICS", width, f"confidence from {found.confidence_source}")]
     names = ["labelled", "population"]
     designs = [plain, found.design.value if whole else "-"]
-    lines += _columns(names, designs, [line_, whole], width)
+    lines += _columns(names, designs, [line_, whole], page.fit, width)
     if whole is None:
         text = "population: - until each stratum has a pass or fail label in its prefix"
         lines += paragraph(text, width, Ink.MUTED)
     basis = f"{found.design.value}, n {found.headline.n}"
     lines += paragraph(f"{said(found.headline)} ({basis})", width, Ink.STRONG)
-    lines += [Content(""), *_rates(found, width)]
+    lines += [Content(""), *_rates(page, width)]
     for warning in found.warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     return lines
@@ -117,7 +137,7 @@ def _metrics(found: Calibration, width: int) -> Lines:
 def _blind_metrics(page: CalibrationPage, width: int) -> Lines:
     alone = page.alone
     lines = [heading("METRICS", width, f"confidence from {alone.confidence_source}")]
-    lines += _columns(["labelled"], [], [alone.metrics], width)
+    lines += _columns(["labelled"], [], [alone.metrics], alone.fit, width)
     lines += paragraph(f"{said(alone.metrics)} (n {alone.metrics.n})", width, Ink.STRONG)
     for warning in alone.warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
@@ -130,25 +150,39 @@ def _blind_metrics(page: CalibrationPage, width: int) -> Lines:
 
 
 def _columns(
-    names: Sequence[str], designs: Sequence[str], found: Sequence[Metrics | None], width: int
+    names: Sequence[str],
+    designs: Sequence[str],
+    found: Sequence[Metrics | None],
+    fit: Fit | None,
+    width: int,
 ) -> Lines:
-    """The figures that need no pass rate, a column for each line of the strip."""
+    """The figures that need no pass rate, a column for each line of the strip.
 
-    def row(name: str, value: Callable[[Metrics], str]) -> list[Piece]:
+    Where there is room, the last column holds the intervals of the line that may be quoted.
+    """
+    roomy = fit is not None and width >= _INTERVALS
+
+    def row(name: str, value: Callable[[Metrics], str], interval: str = "") -> list[Piece]:
         cells = ["-" if one is None else value(one) for one in found]
-        return [(name, Ink.MUTED), *((cell, Ink.TEXT) for cell in cells)]
+        last = [(interval, Ink.TEXT)] if roomy else []
+        return [(name, Ink.MUTED), *((cell, Ink.TEXT) for cell in cells), *last]
 
     rows = [
         row("n", lambda one: str(one.n)),
         row("ECE", lambda one: number(one.ece)),
-        row("Brier", lambda one: number(one.brier)),
-        row("gap", lambda one: number(one.gap, "+")),
-        row("accuracy", lambda one: number(one.accuracy)),
+        row("Brier", lambda one: number(one.brier), between(fit.brier if fit else None)),
+        row("gap", lambda one: number(one.gap, "+"), between(fit.gap if fit else None, "+")),
+        row("accuracy", lambda one: number(one.accuracy), between(fit.accuracy if fit else None)),
     ]
     if designs:
-        rows.insert(0, [("design", Ink.MUTED), *((word, Ink.NOTE) for word in designs)])
+        first: list[Piece] = [("design", Ink.MUTED), *((word, Ink.NOTE) for word in designs)]
+        rows.insert(0, [*first, *([("", Ink.TEXT)] if roomy else [])])
         rows.insert(2, row("ESS", lambda one: _tenths(one.ess)))
-    return table(["", *names], rows, width)
+    lines = table(["", *names, *(["95%"] if roomy else [])], rows, width)
+    if roomy:
+        text = f"95%: of {names[-1] if found[-1] else names[0]}; ECE has no interval that covers"
+        lines += paragraph(text, width, Ink.MUTED)
+    return lines
 
 
 def _tenths(value: float | None) -> str:
@@ -167,8 +201,9 @@ def said(found: Metrics) -> str:
     return f"{claim}: {word} by {abs(mean - right):.2f}"
 
 
-def _rates(found: Calibration, width: int) -> Lines:
+def _rates(page: CalibrationPage, width: int) -> Lines:
     """The pass rate before and after the judge's own mistakes are taken out."""
+    found = page.calibration
     line_ = found.headline
     observed, fixed = line_.observed_positive_rate, line_.corrected_rate
     if observed is None or fixed is None:
@@ -181,6 +216,8 @@ def _rates(found: Calibration, width: int) -> Lines:
                 "corrected",
                 f"{number(fixed)} {interval} Wald 95%, {found.design.value}, n {line_.n}",
             ),
+            ("by strata", honest_text(page.honest, "should pass: the interval to quote")),
+            ("", honest_text(page.accuracy, "is decided right")),
         ],
         width,
     )
@@ -212,6 +249,9 @@ def _confusion(found: Metrics, basis: str, left_out: str, width: int) -> Lines:
         ],
         width,
     )
+    if found.ess is not None and abs(found.ess - found.n) > SLACK:
+        text = "the counts are of labels, the rates weighted by the draw"
+        lines += paragraph(text, width, Ink.MUTED)
     lines += paragraph(_mistakes(found.tp, found.fn, found.tn, found.fp), width, Ink.STRONG)
     return [*lines, *paragraph(f"left out: {left_out}", width, Ink.MUTED)]
 
@@ -223,12 +263,13 @@ def _mistakes(tp: int, fn: int, tn: int, fp: int) -> str:
     return f"{passes}; {fails}"
 
 
-def _gates(found: Sequence[Check], basis: str, width: int) -> Lines:
+def _gates(found: Sequence[Check], fit: Fit | None, basis: str, width: int) -> Lines:
     lines = [heading("GATES", width, f"defaults, {basis}")]
     column = max((len(check.target) for check in found), default=0) + 2
     for check in found:
         margin = "" if check.margin is None else f"margin {check.margin:+.3f}"
-        note = "  ".join(part for part in (margin, check.note) if part)
+        null = null_note(fit.null) if check.target == "ece" and fit and fit.null else ""
+        note = "  ".join(part for part in (margin, null or check.note) if part)
         first: list[Piece] = [
             (pad(check.status.value.upper(), 6), _OUTCOMES[check.status]),
             (pad(check.target, column), Ink.TEXT),

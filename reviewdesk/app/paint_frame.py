@@ -16,6 +16,7 @@ from reviewdesk.domain.correction import Status
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.settings import Feedback
 
+_USUAL = frozenset({"draw", "mix"})
 _NO_POPULATION = "until each stratum has a label"
 
 
@@ -38,8 +39,12 @@ def _header_pieces(session: Session, room: int) -> list[Piece | str]:
     ]
     if view.filter:
         facts.append([("  filter ", Ink.MUTED), (clip(inline(view.filter), 24), Ink.WARN)])
-    facts.append(["  ", (progress_text(session), Ink.TEXT)])
-    facts.append([("  order ", Ink.MUTED), (inline(view.order), Ink.TEXT)])
+    told: list[list[Piece | str]] = [
+        ["  ", (progress_text(session), Ink.TEXT)],
+        [("  order ", Ink.MUTED), (inline(view.order), Ink.TEXT)],
+    ]
+    # An order that somebody chose explains the list; the usual one can be left out.
+    facts += told if view.order in _USUAL else reversed(told)
     pieces: list[Piece | str] = []
     for fact in facts:
         if pieces and line(*pieces, *fact).cell_length > room:

@@ -23,6 +23,7 @@ from reviewdesk.app.paint import (
     paragraph,
 )
 from reviewdesk.app.paint_numbers import numbers_lines, provenance_lines
+from reviewdesk.app.paint_whatif import item_whatif_lines
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Seat, State
@@ -70,6 +71,8 @@ def jury_lines(item: Item, width: int) -> Lines:
         *jury_table(item.assessment.seats, width),
         Content(""),
         *numbers_lines(item, width),
+        Content(""),
+        *item_whatif_lines(item, width),
         Content(""),
         *_reasons(item.assessment.seats, width),
         Content(""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
@@ -11,6 +11,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Assessment, Seat, State
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.trail import Trail, trail
 from reviewdesk.domain.verdict import Decision, Policy
 
 _NAME, _VALUE, _WORD = 18, 11, 13
@@ -136,39 +137,55 @@ def _spread(found: Assessment, width: int) -> Lines:
 
 
 def provenance_lines(item: Item, width: int) -> Lines:
-    """The rule that was asked for and used, the panel's hash, the trim, and every mismatch."""
+    """How the verdict came about: rule, trim, scores, panel and times, notes and mismatches."""
     verdict, found = item.verdict, item.assessment
-    asked, used = found.rule.strategy, found.rule.used
-    rule = "unknown" if asked is None else asked.value
-    if used is not asked and used is not None:
-        rule += f", used {used.value} ({inline(found.rule.reason or '')})"
-    facts = [("rule", rule), ("trim", _trim(item))]
-    provenance = verdict.body.get("provenance") or {}
-    if provenance.get("panel_hash"):
-        facts.append(("panel hash", f"{inline(provenance['panel_hash'])} (unverified)"))
-    if verdict.generator.model or verdict.generator.vendor:
-        names = (verdict.generator.model, verdict.generator.vendor)
-        facts.append(("written by", ", ".join(inline(name) for name in names if name)))
-    if verdict.regime:
-        facts.append(("regime", inline(verdict.regime)))
-    if verdict.set_by_you:
-        facts.append(("set by you", ", ".join(verdict.set_by_you)))
-    if found.derived:
-        facts.append(("derived", inline(", ".join(found.derived), 2000)))
     lines = [heading("PROVENANCE", width)]
-    for name, text in facts:
-        lines += paragraph(text, width, first=[(pad(name, 12), Ink.MUTED)], indent=12)
+    for name, text in _facts(item):
+        lines += _entry(name, text, width)
     for remark in remarks(verdict, found):
-        lines += paragraph(
-            inline(remark, 2000), width, first=[(pad("note", 12), Ink.MUTED)], indent=12
-        )
-    for mismatch in found.mismatches:
-        lead: Piece = (pad("≠ mismatch", 12), Ink.WARN)
-        lines += paragraph(inline(mismatch, 2000), width, first=[lead], indent=12)
+        lines += _entry("note", inline(remark, 2000), width)
+    for breach in found.breaches:
+        lines += _entry("≠ mismatch", inline(breach.text, 2000), width, Ink.WARN)
     return lines
 
 
-def _trim(item: Item) -> str:
+def _entry(name: str, text: str, width: int, ink: str = Ink.MUTED) -> Lines:
+    return paragraph(text, width, first=[(pad(name, 12), ink)], indent=12)
+
+
+def _facts(item: Item) -> Iterator[tuple[str, str]]:
+    verdict, found = item.verdict, item.assessment
+    told = trail(verdict, found)
+    asked, used = told.strategy, told.strategy_used
+    rule = inline(told.fallback_reason or "unknown") if asked is None else asked.value
+    if used is not asked and used is not None:
+        rule += f", used {used.value} ({inline(told.fallback_reason or '')})"
+    yield "rule", rule
+    yield "trim", _trim(item, told)
+    if any(score is not None for score in told.pre_trim):
+        scores = " ".join(_number(score) for score in told.pre_trim)
+        yield "scores", f"{scores}; after the trim {_number(told.post_trim)}"
+    if verdict.agreement is not None and told.agreement is not None:
+        stated = _number(verdict.agreement.value)
+        yield "agreement", f"{verdict.agreement.metric} {stated}, recomputed {told.agreement:.3f}"
+    if told.panel_hash:
+        yield "panel hash", f"{inline(told.panel_hash)} ({told.panel_hash_status})"
+    if told.committed_at:
+        yield "committed", inline(told.committed_at)
+    if told.span:
+        yield "ballots", " to ".join(dict.fromkeys(inline(text) for text in told.span))
+    if verdict.generator.model or verdict.generator.vendor:
+        names = (verdict.generator.model, verdict.generator.vendor)
+        yield "written by", ", ".join(inline(name) for name in names if name)
+    if verdict.regime:
+        yield "regime", inline(verdict.regime)
+    if verdict.set_by_you:
+        yield "set by you", ", ".join(verdict.set_by_you)
+    if found.derived:
+        yield "derived", inline(", ".join(found.derived), 2000)
+
+
+def _trim(item: Item, told: Trail) -> str:
     """The trim as the report states it, beside ours."""
     stated, ours = item.verdict.trim, item.assessment.trim
     text = f"ours {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
@@ -179,6 +196,8 @@ def _trim(item: Item) -> str:
         said += f" {stated.fraction:g}"
     if stated.rounding is not None:
         said += f" {stated.rounding.value}"
+    if told.rule_version:
+        said += f", version {inline(told.rule_version, 80)}"
     if stated.low is not None:
         gone = [inline(name, 80) for name in (*stated.low, *(stated.high or ()))]
         said += f", left out {', '.join(gone) or 'nobody'}"

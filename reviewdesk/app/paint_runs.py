@@ -19,21 +19,25 @@ from reviewdesk.app.paint import (
     pad,
     paragraph,
 )
-from reviewdesk.app.paint_table import Section, facts, stack, table, two_columns
+from reviewdesk.app.paint_table import Section, facts, number, stack, table, two_columns
 from reviewdesk.app.themes import Ink
 from reviewdesk.desk.overview import RunDetails, RunLine
+from reviewdesk.domain.facts import BREACHES, CHOICES
 from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.measures import RunAlphas, Undefined
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import Decision
 
 _COLUMNS = {
-    "format": 9, "verdicts": 8, "flagged": 7, "labelled": 8, "failed": 6, "skipped": 7,
+    "format": 9, "verdicts": 8, "flagged": 7, "labelled": 8, "alpha": 6, "failed": 6, "skipped": 7,
     "loaded": 16, "day": 10,
 }  # fmt: skip
 _OPEN = (
-    ("format", "verdicts", "flagged", "labelled", "failed", "skipped", "loaded"),
-    ("verdicts", "flagged", "labelled", "failed", "skipped", "day"),
-    ("verdicts", "flagged", "labelled", "failed", "skipped"),
+    ("format", "verdicts", "flagged", "labelled", "alpha", "failed", "skipped", "loaded"),
+    ("verdicts", "flagged", "labelled", "alpha", "failed", "skipped", "day"),
+    ("verdicts", "flagged", "labelled", "alpha", "failed", "skipped"),
+    ("verdicts", "flagged", "labelled", "alpha", "failed"),
+    ("verdicts", "flagged", "labelled", "alpha"),
     ("verdicts", "flagged", "labelled"),
     ("verdicts", "labelled"),
     (),
@@ -45,7 +49,7 @@ _BLIND = (
     (),
 )
 """Which columns stand on the line: the first choice that leaves the name its room."""
-_NAME = 16
+_NAME = 15
 _TITLES = {"day": "loaded"}
 
 
@@ -68,6 +72,7 @@ def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: b
         "verdicts": (str(run.verdicts), Ink.TEXT),
         "flagged": (str(run.flagged), Ink.TEXT),
         "labelled": (str(found.labelled), Ink.STRONG if found.labelled else Ink.MUTED),
+        "alpha": (number(found.alphas.alpha), Ink.TEXT),
         "failed": (str(run.failed_ballots), Ink.WARN if run.failed_ballots else Ink.MUTED),
         "skipped": (str(run.skipped), Ink.WARN if run.skipped else Ink.MUTED),
         "loaded": (moment(run.loaded_at), Ink.MUTED),
@@ -103,16 +108,23 @@ def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
     run = found.run
 
     def section(title: str, pairs: list[tuple[str, str]], note: str = "") -> Section:
-        return lambda width: [heading(title, width, note), *facts(pairs, width)]
+        column = max(13, *(len(name) + 1 for name, _ in pairs))
+        return lambda width: [heading(title, width, note), *facts(pairs, width, column)]
 
-    left = [
-        section("RUN", _file(found, blind=blind), inline(run.name, 300)),
+    about = section("RUN", _file(found, blind=blind), inline(run.name, 300))
+    rest = [
         section("REPORT", _report(found)),
         section("LABELS", _labels(found)),
         section("DESK", _desk(found, blind=blind)),
     ]
     if blind:
-        return stack([*left, lambda width: paragraph(_HIDDEN, width, Ink.NOTE)], width)
+        return stack([about, *rest, lambda width: paragraph(_HIDDEN, width, Ink.NOTE)], width)
+    left = [
+        about,
+        section("AGREEMENT", _agreed(found.alphas), "of the jurors, over all verdicts"),
+        section("AUDIT", _audited(found), "where the report breaks its own rules"),
+        *rest,
+    ]
     right = [
         section("DECISIONS", _decisions(found)),
         section("FLAGS", _flags(found), f"{run.flagged} verdicts to review"),
@@ -122,8 +134,8 @@ def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
 
 
 _HIDDEN = (
-    "Blind: flags, decisions, strata, ballots, skipped rows, notes and hashes are left out, for "
-    "they come from what the panels said."
+    "Blind: flags, decisions, agreement, audit, strata, ballots, skipped rows, notes and hashes "
+    "are left out, for they come from what the panels said."
 )
 
 
@@ -133,7 +145,6 @@ def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
         ("file", inline(run.file, 1000)),
         ("format", inline(run.format, 80)),
         ("loaded", f"{moment(run.loaded_at)} UTC"),
-        ("seed", inline(run.seed, 200)),
         ("verdicts", str(run.verdicts)),
     ]
     if blind:
@@ -142,8 +153,6 @@ def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
         *pairs,
         ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed"),
         ("skipped rows", str(run.skipped)),
-        ("run hash", inline(run.hash, 80)),
-        ("file sha256", inline(found.file_hash, 80)),
     ]
 
 
@@ -175,6 +184,38 @@ def _labels(found: RunDetails) -> list[tuple[str, str]]:
         ("disputed", str(labels.disputed)),
         ("tentative", str(labels.tentative)),
     ]
+
+
+def _agreed(found: RunAlphas) -> list[tuple[str, str]]:
+    """Krippendorff's alphas, each that is undefined with the reason."""
+
+    def said(name: str, value: float | None, what: str) -> str:
+        why = found.reasons.get(name)
+        return f"{number(value)}  {what}" if why is None else f"-  {why.words}"
+
+    if found.alpha_low is None or found.alpha_high is None:
+        interval = said("alpha_low", None, "")
+    else:
+        interval = f"[{number(found.alpha_low)}, {number(found.alpha_high)}]  95% interval"
+    return [
+        ("alpha", said("alpha", found.alpha, "interval, on the scores")),
+        *([("", interval)] if found.alpha is not None else []),
+        ("on votes", said("alpha_votes", found.alpha_votes, "nominal")),
+        ("on ranks", said("alpha_ordinal", found.alpha_ordinal, "ordinal, on the scores")),
+    ]
+
+
+def _audited(found: RunDetails) -> list[tuple[str, str]]:
+    """The rules that verdicts break, each as the filter that lists them."""
+    if not found.alphas.measured:
+        return [("-", Undefined.NOT_MEASURED.words)]
+    counted = found.tally.breaches
+    broken = [
+        (f"breach:{word}", f"{counted[kind]}  {CHOICES['breach'][word]}")
+        for word, kind in BREACHES.items()
+        if counted.get(kind)
+    ]
+    return broken or [("none", "no verdict breaks a rule of the report")]
 
 
 def _decisions(found: RunDetails) -> list[tuple[str, str]]:
@@ -216,6 +257,14 @@ def _notes(run: Run, width: int) -> Lines:
 
 
 def _desk(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
-    pairs = [("file", inline(found.desk, 1000))]
-    # The chain holds the run's hash, which follows what the panels said.
-    return pairs if blind else [*pairs, ("log head", inline(found.head, 200))]
+    """Where the run lies, and what names it for good."""
+    pairs = [("file", inline(found.desk, 1000)), ("seed", inline(found.run.seed, 200))]
+    if blind:
+        return pairs
+    return [
+        *pairs,
+        ("run hash", inline(found.run.hash, 80)),
+        ("file sha256", inline(found.file_hash, 80)),
+        # The chain holds the run's hash, which follows what the panels said.
+        ("log head", inline(found.head, 200)),
+    ]

@@ -144,3 +144,22 @@ async def test_what_was_seen_in_an_earlier_open_sitting_is_not_blind_later(tmp_p
         stage.review.show()
         await stage.press("p")
         assert [event.detail["blind"] for event in label_events(again, run)] == [False, True]
+
+
+@pytest.mark.parametrize("opened_by", ["r", "p"])
+async def test_rules_that_disagree_are_named_only_after_reveal_or_label(
+    tmp_path: Path, opened_by: str
+) -> None:
+    # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
+    body = report([verdict(i, (0.8, 0.8, 0.0, 0.0)) for i in range(1, 4)])
+    desk, run = open_run(tmp_path / "d.db", body)
+    async with staged(desk, run, view=View(blind=True)) as stage:
+        assert "disagree" not in stage.drawn()
+        assert "trimmed mean" not in stage.drawn()
+        await stage.press(opened_by)
+        if opened_by == "p":
+            await stage.press("backspace")
+        drawn = stage.drawn()
+        assert "the rules disagree. quorum: pass; trimmed mean" in drawn
+        told = drawn[drawn.index("the rules disagree") :]
+        assert told.index("quorum: pass") < told.index(": fail")

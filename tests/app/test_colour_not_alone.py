@@ -18,6 +18,7 @@ from reviewdesk.app.session import Session
 from reviewdesk.app.sitting import Sitting
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assess import Seat, State
+from reviewdesk.domain.breaches import Breach, Mismatch
 from reviewdesk.domain.flags import Flag, FlagNote
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
@@ -143,7 +144,7 @@ PANELS: dict[str, Callable[[Item], Item]] = {
         for made in (None, Decision.FAIL, Decision.INCONCLUSIVE, Decision.ERROR)
     },
     "band": lambda item: with_band(item, Band.HIGH),
-    "mismatch": lambda item: altered(item, mismatches=("score",)),
+    "mismatch": lambda item: altered(item, breaches=(Mismatch(Breach.PASS_SCORE, "score"),)),
     "loud flag": lambda item: altered(item, notes=(FlagNote(Flag.ESCALATED, "x"),)),
 }
 

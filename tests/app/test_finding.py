@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from textual.widgets import Input
 
 from reviewdesk.app.screens.prompt import Prompt
@@ -191,6 +192,9 @@ async def test_labels_leave_by_a_command(opened: Opened, tmp_path: Path) -> None
         assert len(target.read_text(encoding="utf-8").splitlines()) == 2
         await typed(stage, "colon", f"export {target}")
         assert "is there already" in stage.drawn()
+        await typed(stage, "colon", f"export {target.with_suffix('.yaml')}")
+    rows = yaml.safe_load(target.with_suffix(".yaml").read_text(encoding="utf-8"))
+    assert [row.keys() for row in rows] == [{"confidence", "correct"}] * 2
 
 
 async def test_what_is_drawn_is_what_a_label_means_also_where_the_view_is_not_kept(

@@ -10,6 +10,7 @@ import pytest
 
 from reviewdesk.app.paint_runs import details_lines, run_head, run_row
 from reviewdesk.desk.overview import RunDetails, RunLine, overview, run_details
+from reviewdesk.domain.measures import UNMEASURED
 from reviewdesk.domain.records import Truth
 from tests.app.test_paint import HOSTILE, WIDTHS, check
 from tests.helpers import Clock, load, open_desk, report, verdict
@@ -42,11 +43,15 @@ def row(line: RunLine, width: int, *, blind: bool = False, **more: bool) -> str:
 def test_a_run_on_one_line(tmp_path: Path) -> None:
     line, _ = loaded(tmp_path, *THREE)
     # Three verdicts, one flagged, one labelled, one failed ballot; the clock starts at 12:00.
-    assert row(line, 120).split() == ["run", "canonical", "3", "1", "1", "1", "0", "2025-01-31",
-                                      "12:00"]  # fmt: skip
-    assert row(line, 78).split() == ["run", "3", "1", "1", "1", "0", "2025-01-31"]
-    assert row(line, 60).split() == ["run", "3", "1", "1"]
+    # W = .03 + .43 + .04 over N = 8, M2 = 3.53 - 8 * .5875² = .76875: alpha = 1 - .0625 / .10982.
+    assert row(line, 120).split() == ["run", "canonical", "3", "1", "1", "0.431", "1", "0",
+                                      "2025-01-31", "12:00"]  # fmt: skip
+    assert row(line, 85).split() == ["run", "3", "1", "1", "0.431", "1", "0", "2025-01-31"]
+    assert row(line, 78).split() == ["run", "3", "1", "1", "0.431", "1", "0"]
+    assert row(line, 60).split() == ["run", "3", "1", "1", "0.431"]
+    assert row(line, 50).split() == ["run", "3", "1", "1"]
     assert row(line, 30).split() == ["run"]
+    assert row(replace(line, alphas=UNMEASURED), 78).split()[4] == "-"
 
 
 @pytest.mark.parametrize("width", [158, 120, 78, 70, 60, 44])
@@ -108,6 +113,36 @@ def test_everything_about_a_run(tmp_path: Path) -> None:
         f"log head {found.head[:20]}",
     ):
         assert text in drawn, text
+
+
+def test_how_far_the_jurors_agree(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    drawn = words(found)
+    # Votes TTT, TFT, FF: of 8 ballots 5 pass, unlike pairs in b alone, 4 of them over m - 1 = 2.
+    # 1 - (2 / 8) / (2 * 5 * 3 / (8 * 7)) = .5333.
+    for text in (
+        "AGREEMENT of the jurors, over all verdicts",
+        "alpha 0.431 interval, on the scores\n- an interval needs ten verdicts with two ballots",
+        "on votes 0.533 nominal",
+        "on ranks",
+    ):
+        assert text in drawn, text
+    interval = replace(found.alphas, alpha_low=-0.25, alpha_high=0.75, reasons={})
+    assert "[-0.250, 0.750] 95% interval" in words(replace(found, alphas=interval))
+    silent = words(replace(found, alphas=UNMEASURED))
+    assert "alpha - loaded by an older version" in silent
+    assert "AUDIT where the report breaks its own rules ─" in silent
+    assert "no verdict breaks" not in silent
+
+
+def test_the_audit_names_the_filter_that_lists_the_verdicts(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    assert "none no verdict breaks a rule of the report" in words(found)
+    # The mean of .9 .8 .7 passes, and that of .1 .3 fails.
+    wrong = [{**THREE[0], "decision": "fail"}, {**THREE[2], "decision": "pass"}]
+    _, found = loaded(tmp_path / "wrong", *wrong)
+    assert "breach:decision 2 the stated rule does not give the stated decision" in words(found)
+    assert "breach:band" not in words(found)
 
 
 def test_notes_are_told_in_full(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How far the judge can be trusted, by the labels so far."""
+"""How far the judge can be trusted, by the labels so far: a screen of several pages."""
 
 from __future__ import annotations
 
@@ -14,121 +14,179 @@ from textual.worker import get_current_worker
 
 from reviewdesk.app.actions import screen_bindings
 from reviewdesk.app.figures import read_page
-from reviewdesk.app.messages import Judged, PageRead
+from reviewdesk.app.judgepages import PAGES, JudgePage
+from reviewdesk.app.messages import PageRead
 from reviewdesk.app.paint import Lines, paragraph
-from reviewdesk.app.paint_calibration import calibration_lines
 from reviewdesk.app.paint_frame import page_header
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.choice import Choice
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.domain.judgement import CalibrationPage, drill
+from reviewdesk.domain.judgement import Drill
 from reviewdesk.settings import Feedback
 
 
 class CalibrationScreen(DeskScreen):
-    """Every figure with its design, and the way from a count to the verdicts behind it."""
+    """Pages of figures, each read when it is first turned to; from a count to its verdicts."""
 
     where = "calibration"
+    DEFAULT_CSS = "CalibrationScreen Pane { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("calibration")]
 
     def __init__(self) -> None:
         """Start without figures: a worker brings them."""
         super().__init__()
         self.verbs["drill"] = self._drill
-        self._page: CalibrationPage | None = None
+        self.verbs["diagram.table"] = self._tabulate
+        self.verbs["section.next"] = partial(self.turn, 1)
+        self.verbs["section.previous"] = partial(self.turn, -1)
+        self._at = 0
+        self._tables = False
+        self._found: dict[str, object] = {}
+        self._asked: dict[str, int] = {}
+        """The token of the newest question, by what the page reads."""
         self._token = 0
 
     def body(self) -> ComposeResult:
-        """One scrolling page."""
+        """A scrolling text for each page, one of them in view: so each keeps its place."""
         with Vertical(id="body"):
-            yield Pane(id="calibration")
+            for page in PAGES:
+                yield Pane(id=page.name)
 
     def on_mount(self) -> None:
-        """Ask for the figures."""
+        """Show the first page."""
         self.fit(self.app.size)
-        self._pane.paint(self._lines)
-        self.set_focus(self._pane)
-        self.refresh_figures()
-        self.frame()
+        for page in PAGES:
+            self._paned(page).paint(partial(self._lines, page))
+        self.turn(0)
+
+    @property
+    def page(self) -> JudgePage:
+        """The page in view."""
+        return PAGES[self._at]
 
     @property
     def _pane(self) -> Pane:
-        return self.query_one("#calibration", Pane)
+        return self._paned(self.page)
+
+    def _paned(self, page: JudgePage) -> Pane:
+        return self.query_one(f"#{page.name}", Pane)
 
     def header(self, width: int) -> Content:
-        """Which run's judge this is."""
+        """Which run's judge this is, and which page of its figures."""
         session, jobs = self.desk_app.sitting.session, self.desk_app.jobs.text
-        return page_header("Calibration", session, jobs, width)
+        title = f"Calibration {self._at + 1}/{len(PAGES)} {self.page.name}"
+        return page_header(title, session, jobs, width)
 
     def hints(self) -> Mapping[str, object]:
-        """Moving, drilling down and going back."""
-        ready = self._page is not None and not self._withheld
+        """Moving, turning the page, drilling down and going back."""
+        following = PAGES[(self._at + 1) % len(PAGES)]
         wanted = ("leave", "screen.runs", "help", "quit", "command")
-        return {"drill": ready} | dict.fromkeys(wanted, True)
+        drills = bool(self._drills())
+        table = self.page.table and ("as a diagram" if self._tables else "as a table")
+        own = {"section.next": following.name, "drill": drills, "diagram.table": table}
+        return own | dict.fromkeys(wanted, True)
 
     @property
     def _withheld(self) -> bool:
         return self.desk_app.sitting.session.withheld
 
-    def _lines(self, width: int) -> Lines:
+    def _lines(self, page: JudgePage, width: int) -> Lines:
         session = self.desk_app.sitting.session
         if session.withheld:
             never = session.feedback is Feedback.NEVER
             kept = "The figures are kept back, as your settings say (feedback = never)."
             text = kept if never else "The figures show when the queue is done."
             return paragraph(text, width, Ink.MUTED)
-        if self._page is None:
-            return paragraph("reading the labels …", width, Ink.MUTED)
-        return calibration_lines(self._page, width, blind=session.view.blind)
+        if session.view.blind and page.hidden:
+            return paragraph(page.hidden, width, Ink.NOTE)
+        if page.read_as not in self._found:
+            return paragraph(page.waiting, width, Ink.MUTED)
+        draw = page.table if page.table and self._tables else page.draw
+        return draw(self._found[page.read_as], width, blind=session.view.blind)
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Scroll the page."""
         self._pane.move(int(by * self._pane.page) if pages else int(by))
 
+    def turn(self, by: int) -> None:
+        """Turn to the next page, or back; what it shows is read the first time."""
+        self._at = (self._at + by) % len(PAGES)
+        for page in PAGES:
+            self._paned(page).display = page is self.page
+        self.set_focus(self._pane)
+        if self.page.read_as not in self._asked:
+            self.refresh_figures()
+        self.say("")
+        self.frame()
+
+    def _tabulate(self) -> None:
+        """Show a page's diagram as a table, or back; from another page, turn to it first."""
+        if not self.page.table:
+            self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
+            return
+        self._tables = not self._tables
+        self._pane.paint(partial(self._lines, self.page))
+        self.frame()
+
     # the figures
 
     def refresh_figures(self) -> None:
         """Read the page anew; only the answer to the newest question is taken."""
+        session, page = self.desk_app.sitting.session, self.page
+        if session.withheld or (session.view.blind and page.hidden):
+            return
         self._token += 1
+        self._asked[page.read_as] = self._token
         self.run_worker(
-            partial(self._read, self._token),
+            partial(self._read, page, self._token),
             name="page",
-            group="page",
+            group=page.read_as,
             thread=True,
             exclusive=True,
         )
 
-    def _read(self, token: int) -> None:
+    def _read(self, page: JudgePage, token: int) -> None:
         sitting = self.desk_app.sitting
-        found = read_page(sitting.desk, sitting.session.run, token)
+        found = read_page(sitting.desk, sitting.session.run, token, page.read)
         if not get_current_worker().is_cancelled:
             self.post_message(PageRead(found))
 
     def on_page_read(self, message: PageRead) -> None:
-        """Draw the figures that answer the newest question."""
+        """Draw the figures that answer the newest question of their page."""
         message.stop()
-        found: Judged = message.judged
-        if found.token != self._token or not self.ready:
+        found = message.judged
+        pages = [page for page in PAGES if self._asked.get(page.read_as) == found.token]
+        if not pages or not self.ready:
             return
         if found.error is not None:
             self.complain(found.error)
-        else:
-            self._page = found.page
-        self._pane.paint(self._lines, keep=True)
+        elif found.page is not None:
+            self._found[pages[0].read_as] = found.page
+        for page in pages:
+            self._paned(page).paint(partial(self._lines, page), keep=True)
         self.frame()
 
     # from a figure to its verdicts
 
+    def _drills(self) -> tuple[Drill, ...]:
+        """The groups of verdicts behind the page in view, once it has been read."""
+        found = self._found.get(self.page.read_as)
+        if found is None or self.page.drills is None or self._withheld:
+            return ()
+        return self.page.drills(found, blind=self.desk_app.sitting.session.view.blind)
+
     def _drill(self) -> None:
-        if self._page is None or self._withheld:
+        if not self.page.drills:
+            return
+        if self.page.read_as not in self._found or self._withheld:
             self.say("there are no figures to look behind yet", Ink.MUTED)
             return
-        drills = drill(self._page)
+        drills = self._drills()
         if not drills:
-            self.say(
-                "no pass or fail label yet, so there are no verdicts behind a figure", Ink.MUTED
-            )
+            blind = self.desk_app.sitting.session.view.blind
+            kept = "blind: which verdicts these are would tell of the panel"
+            self.say(kept if blind else "no label makes a row yet: no verdict is behind it")
             return
 
         def chosen(place: int | None) -> None:

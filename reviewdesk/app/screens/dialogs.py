@@ -22,24 +22,11 @@ from reviewdesk.app.screens.dialog import Dialog, ListDialog
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain.queue import ORDERS
+from reviewdesk.domain import facts
+from reviewdesk.domain.queue import ORDERS, hidden_order
 
-_ORDER_NOTES = {
-    "draw": "flagged first, the audit sample among them",
-    "file": "as the report lists them",
-    "score": "lowest panel score first",
-    "agreement": "least agreement first",
-    "margin": "closest to the threshold first",
-    "pivotal": "decisions that hang on one vote first",
-    "id": "by name",
-}
-_BLIND_NOTES = {
-    "draw": "a seeded permutation of all",
-    "score": "hidden: asks first",
-    "agreement": "hidden: asks first",
-    "margin": "hidden: asks first",
-    "pivotal": "hidden: asks first",
-}
+_BLIND_DRAW = "a seeded permutation of all"
+_HIDDEN_ORDER = "hidden: asks first"
 
 
 def _said(*rows: tuple[str, str]) -> Painter:
@@ -104,7 +91,7 @@ class OrderDialog(ListDialog[str | None]):
         """Open with the order that is in force."""
         super().__init__()
         self._order = order
-        self._notes = _ORDER_NOTES | (_BLIND_NOTES if blind else {})
+        self._blind = blind
         self._descending = order.startswith("-")
 
     def compose(self) -> ComposeResult:
@@ -120,7 +107,12 @@ class OrderDialog(ListDialog[str | None]):
         self.query_one(OptionList).highlighted = ORDERS.index(name) if name in ORDERS else 0
 
     def _options(self) -> list[Option]:
-        return [Option(Content(f"{name:<10} {self._notes[name]}"), id=name) for name in ORDERS]
+        return [Option(Content(f"{name:<10} {self._note(name)}"), id=name) for name in ORDERS]
+
+    def _note(self, name: str) -> str:
+        if self._blind and hidden_order(name):
+            return _HIDDEN_ORDER
+        return _BLIND_DRAW if self._blind and name == "draw" else facts.ORDERS[name]
 
     def _keys(self, width: int) -> Lines:
         way = "descending" if self._descending else "ascending"

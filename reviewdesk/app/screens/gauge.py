@@ -9,6 +9,7 @@ from textual.worker import get_current_worker
 
 from reviewdesk.app.figures import read_figures
 from reviewdesk.app.messages import Calibrated, Figures
+from reviewdesk.desk.live import LiveStrip
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Gauge:
         self.saved = ""
         self._unmarked = ""
         self._token = 0
+        self.strip = LiveStrip()
 
     def clear(self) -> None:
         """Another run has other figures."""
@@ -51,7 +53,8 @@ class Gauge:
     def _read(self, token: int) -> None:
         sitting = self._screen.sitting
         session = sitting.session
-        found = read_figures(sitting.desk, session.run, token, blind=session.view.blind)
+        blind = session.view.blind
+        found = read_figures(self.strip, sitting.desk, session.run, token, blind=blind)
         if not get_current_worker().is_cancelled:
             self._screen.post_message(Calibrated(found))
 

@@ -49,6 +49,8 @@ class RunsScreen(DeskScreen):
             "run.open": self._open,
             "run.load": self._ask_file,
             "run.remove": self._ask_remove,
+            "pane.next": self._turn,
+            "pane.previous": self._turn,
         }
         self._runs: list[RunLine] = []
         self._cursor = 0
@@ -77,6 +79,10 @@ class RunsScreen(DeskScreen):
         return self.query_one("#list", Pane)
 
     @property
+    def _about_pane(self) -> Pane:
+        return self.query_one("#details", Pane)
+
+    @property
     def _chosen(self) -> RunLine | None:
         return self._runs[self._cursor] if self._cursor < len(self._runs) else None
 
@@ -102,17 +108,16 @@ class RunsScreen(DeskScreen):
 
     def hints(self) -> Mapping[str, object]:
         """What can be done with the run under the cursor."""
-        some = self._chosen is not None
+        some, running = self._chosen is not None, bool(self.desk_app.jobs.text)
+        pane = "list" if self.focused is self._about_pane else "details"
+        offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
         wanted = ("run.load", "leave", "screen.calibration", "help", "quit", "command")
-        running = bool(self.desk_app.jobs.text)
-        return {"run.open": some, "stop": running and "stop", "run.remove": some} | dict.fromkeys(
-            wanted, True
-        )
+        return {**offered, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def _draw(self) -> None:
         self._read()
         self._list.paint(self._rows, keep=True)
-        self.query_one("#details", Pane).paint(self._about)
+        self._about_pane.paint(self._about)
         self._follow()
         self.frame()
 
@@ -159,13 +164,18 @@ class RunsScreen(DeskScreen):
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the runs, or scroll the details where they have the keys."""
-        details = self.query_one("#details", Pane)
+        details = self._about_pane
         if self.focused is details:
             details.move(int(by * details.page) if pages else int(by))
             return
         lines = int(by * self._list.page) if pages else int(by)
         self._cursor = max(0, min(self._cursor + lines, len(self._runs) - 1))
         self._draw()
+
+    def _turn(self) -> None:
+        """Give the keys to the details, or back to the list."""
+        self.set_focus(self._list if self.focused is self._about_pane else self._about_pane)
+        self.frame()
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked run."""
@@ -215,11 +225,14 @@ class RunsScreen(DeskScreen):
                 self.say(f"removed {inline(chosen.run.name)}; its labels are kept", Ink.NOTE)
                 self.arrived()
 
-        question = Question(
-            f"Remove {inline(chosen.run.name, 80)} from the list?",
-            "Its labels are kept, and loading its file shows it again.",
-        )
-        self.desk_app.ask(question, answered)
+        self.desk_app.ask(_removal(chosen.run.name), answered)
+
+
+def _removal(name: str) -> Question:
+    return Question(
+        f"Remove {inline(name, 80)} from the list?",
+        "Its labels are kept, and loading its file shows it again.",
+    )
 
 
 def _named(text: str) -> None:

@@ -1,0 +1,255 @@
+"""The jurors page: each against the labels, against the others, and from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from reviewdesk.app.paint import Lines, Piece, clip, heading, inline, paragraph
+from reviewdesk.app.paint_table import Section, number, table, two_columns
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.jurorfacts import (
+    ENOUGH,
+    JurorFacts,
+    JurorsPage,
+    Leniency,
+    Rate,
+    Volatile,
+    Windows,
+)
+
+_DRIFTED = 0.05
+"""The false discovery rate under which a change of offsets is called a drift."""
+_SHOWN = 8
+"""How many of the most volatile cases are listed."""
+
+
+def jurors_page_lines(page: JurorsPage, width: int, *, blind: bool) -> Lines:
+    """The whole page; a blind one holds only what the labelled verdicts tell by themselves."""
+    if not page.jurors:
+        return paragraph("No juror sat in this run.", width, Ink.STRONG)
+    left: list[Section] = [
+        lambda width: _rates(page, width),
+        lambda width: _weights(page, width),
+        lambda width: _leniency(page.leniency, width),
+    ]
+    if blind:
+        return [*two_columns(left, [], width), Content(""), *paragraph(_HIDDEN, width, Ink.NOTE)]
+    return two_columns(
+        left,
+        [
+            lambda width: _offsets(page, width),
+            lambda width: _failures(page.jurors, width),
+            lambda width: _volatile(page, width),
+        ],
+        width,
+    )
+
+
+_HIDDEN = (
+    "Blind: offsets, drift, failed replies and moving scores are left out, for they rest on what "
+    "the jurors said of verdicts that have no label."
+)
+
+
+def _name(one: JurorFacts) -> Piece:
+    return inline(one.name, 200), Ink.STRONG
+
+
+def _plain(*cells: str) -> list[Piece]:
+    return [(cell, Ink.MUTED if cell == "-" else Ink.TEXT) for cell in cells]
+
+
+def _two(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _rates(page: JurorsPage, width: int) -> Lines:
+    """Accuracy, sensitivity and specificity, each with Wilson's interval."""
+    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} verdicts, each label once")]
+    head = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
+    rows = [
+        [
+            _name(one),
+            *_plain(str(one.counts.votes)),
+            *_rate(one.accuracy),
+            *_rate(one.sensitivity),
+            *_rate(one.specificity),
+        ]
+        for one in page.jurors
+    ]
+    lines += table(head, rows, width)
+    text = "sens: of what should pass, passed; spec: of what should fail, failed; Wilson intervals"
+    return [*lines, *paragraph(text, width, Ink.MUTED), *paragraph(_best(page.jurors), width)]
+
+
+def _rate(rate: Rate) -> list[Piece]:
+    if rate.share is None:
+        return _plain("-", "-")
+    low, high = rate.interval
+    return [(_two(rate.share), Ink.TEXT), (f"{low:.2f}-{high:.2f}", Ink.MUTED)]
+
+
+def _best(found: Sequence[JurorFacts]) -> str:
+    """Who is right most and least often, where their intervals tell them apart."""
+    voted = [one for one in found if one.counts.votes]
+    if len(voted) < 2:
+        return "too few labelled votes to compare the jurors"
+    ranked = sorted(voted, key=lambda one: one.accuracy.share or 0.0)
+    worst, best = ranked[0], ranked[-1]
+    if best.accuracy.interval[0] > worst.accuracy.interval[1]:
+        return f"{inline(best.name, 60)} is right more often than {inline(worst.name, 60)}"
+    return "the intervals overlap: these labels do not tell the best from the worst"
+
+
+def _weights(page: JurorsPage, width: int) -> Lines:
+    """Mistakes, kappa, the suggested weight, and what its lone dissents were worth."""
+    lines = [heading("KAPPA AND WEIGHTS", width, "suggested, never applied")]
+    head = ["juror", "false passes", "false fails", "kappa", "weight", "lone dissents right"]
+    if width < 70:
+        head = ["juror", "fp", "fn", "kappa", "weight", "lone"]
+    rows = [
+        [
+            _name(one),
+            *_plain(
+                str(one.counts.fp),
+                str(one.counts.fn),
+                _two(one.kappa),
+                _two(one.weight),
+                f"{one.dissent.k}/{one.dissent.n}" if one.dissent.n else "-",
+            ),
+        ]
+        for one in page.jurors
+    ]
+    lines += table(head, rows, width)
+    basis = page.basis
+    when = "" if basis.days is None else f" of the last {basis.days} days"
+    text = (
+        f"kappa from {ENOUGH} votes on; weights: kappa clipped at 0, drawn to the mean, sum 1, "
+        f"by {basis.labels} labels{when}, raw counts; lone: alone against the decision, or trimmed"
+    )
+    return [*lines, *paragraph(text, width, Ink.MUTED)]
+
+
+def _leniency(found: Leniency, width: int) -> Lines:
+    """Whether jurors of the generator's own family let more pass that should fail."""
+    lines = [heading("OWN FAMILY", width, "passes of what should fail")]
+    rows = [
+        [
+            (name, Ink.TEXT),
+            (f"{rate.k}/{rate.n}", Ink.TEXT),
+            *_rate(rate),
+        ]
+        for name, rate in (("generator's family", found.own), ("other families", found.others))
+    ]
+    lines += table(["jurors", "passed", "rate", "95%"], rows, width)
+    made = found.difference
+    if made.diff is None or made.low is None or made.high is None:
+        return [*lines, *paragraph(f"difference: - {found.reason}", width, Ink.MUTED)]
+    text = f"difference {made.diff:+.2f} [{made.low:+.2f}, {made.high:+.2f}]: "
+    if made.low > 0:
+        return [*lines, *paragraph(text + "more lenient with its own", width, Ink.WARN)]
+    word = "stricter with its own" if made.high < 0 else "no leniency shown"
+    return [*lines, *paragraph(text + word, width, Ink.STRONG)]
+
+
+def _offsets(page: JurorsPage, width: int) -> Lines:
+    """Each juror's score less that of the others, and whether it moved."""
+    lines = [heading("OFFSET AND DRIFT", width, "score less the mean of the other jurors")]
+    head = ["juror", "offset", "n", "change", "against", "q"]
+    lines += table(head, [_offset(one) for one in page.jurors], width)
+    text = (
+        "change: later mean less earlier, by Welch's t; q: p adjusted over the jurors; "
+        "runs: all earlier ones of the same jurors, half: the first half of this run"
+    )
+    lines += paragraph(text, width, Ink.MUTED)
+    if not any(one.offset and one.offset.drift for one in page.jurors):
+        return [*lines, *paragraph("no juror has scores enough to compare", width, Ink.MUTED)]
+    moved = [
+        inline(one.name, 60)
+        for one in page.jurors
+        if one.offset and one.offset.drift and (one.offset.drift.q or 1.0) <= _DRIFTED
+    ]
+    if moved:
+        lines += paragraph(f"drifted: {', '.join(moved)} (q <= {_DRIFTED})", width, Ink.WARN)
+    else:
+        lines += paragraph(f"no juror drifted (q <= {_DRIFTED})", width, Ink.STRONG)
+    return [*lines, *_alarms(page, width)]
+
+
+def _offset(one: JurorFacts) -> list[Piece]:
+    offset = one.offset
+    if offset is None:
+        return [_name(one), *_plain(*"-----")]
+    cells = [number(offset.mean, "+"), str(offset.n)]
+    drift = offset.drift
+    if drift is None:
+        return [_name(one), *_plain(*cells, *"---")]
+    against = (
+        "half"
+        if drift.windows is Windows.HALVES
+        else f"{drift.runs} run{'s' if drift.runs > 1 else ''}"
+    )
+    cells += [number(drift.change, "+"), f"{against} {drift.before}", number(drift.q)]
+    return [_name(one), *_plain(*cells)]
+
+
+def _alarms(page: JurorsPage, width: int) -> Lines:
+    """Where CUSUM left its limit, with how often it does so by chance."""
+    lines: Lines = []
+    for one in page.jurors:
+        drift = one.offset.drift if one.offset else None
+        if drift is not None and drift.alarm is not None:
+            where = inline(page.ids.get(drift.alarm, "?"), 100)
+            lines += paragraph(f"CUSUM alarm: {inline(one.name, 60)} at {where}", width, Ink.WARN)
+    if lines:
+        text = (
+            "CUSUM k 0.5, h 5: chance alone gives an alarm about every 465 verdicts, sooner where "
+            "offsets are skewed"
+        )
+        lines += paragraph(text, width, Ink.MUTED)
+    return lines
+
+
+def _failures(found: Sequence[JurorFacts], width: int) -> Lines:
+    """Seats without an answer, and replies that could not be read."""
+    lines = [heading("FAILED REPLIES", width, "over all seats of the run")]
+    rows = [
+        [
+            _name(one),
+            *_plain(str(one.seats.seats), str(one.seats.failed), str(one.seats.parse_failed)),
+            *_rate(one.parse_failures),
+        ]
+        for one in found
+    ]
+    return [
+        *lines,
+        *table(["juror", "seats", "failed", "unread", "unread rate", "95%"], rows, width),
+    ]
+
+
+def _volatile(page: JurorsPage, width: int) -> Lines:
+    """The cases whose panel score moves most from run to run: for a second look."""
+    lines = [heading("MOVING SCORES", width, f"{page.repeated} cases scored in two runs or more")]
+    if not page.volatile:
+        text = "- no case of this run has a panel score in another loaded run"
+        return [*lines, *paragraph(text, width, Ink.MUTED)]
+    rows = [_case(one) for one in page.volatile[:_SHOWN]]
+    lines += table(["case", "SD", "swing", "runs", "decision"], rows, width)
+    return [*lines, *_swing(page.volatile[0], width)]
+
+
+def _case(one: Volatile) -> list[Piece]:
+    turned = ("turned", Ink.WARN) if one.turned else ("same", Ink.MUTED)
+    name = clip(inline(one.id, 200), 40)
+    return [
+        (name, Ink.STRONG),
+        *_plain(_two(one.sd), _two(one.swing), str(len(one.scores))),
+        turned,
+    ]
+
+
+def _swing(most: Volatile, width: int) -> Lines:
+    scores = ", ".join(f"{inline(run, 40)} {score:.2f}" for run, score in most.scores[-6:])
+    return paragraph(f"{inline(most.id, 60)}: {scores}", width)

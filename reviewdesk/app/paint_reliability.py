@@ -1,0 +1,244 @@
+"""The reliability diagram: how often the judge is right where it says how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from textual.content import Content
+
+from reviewdesk.app.canvas import Canvas
+from reviewdesk.app.paint import Lines, Piece, cut, flow, heading, line, pad, paragraph
+from reviewdesk.app.paint_table import WIDE, table, two_columns
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.diagram import Place, band, edges, place
+from reviewdesk.domain.figures import Bin, Fit
+from reviewdesk.domain.judgement import CalibrationPage
+
+_BINS = 10
+_AXIS = 6
+"""What stands left of the plot: a tick's number, a space and the axis."""
+_LOW, _HIGH = 13, 26
+"""Rows of the plot, in 24 lines and on a wide terminal, so that every tick has a row of its own."""
+_TICKS = {_LOW: 4, _HIGH: 5}
+_MARKS = {
+    Place.INSIDE: ("●", Ink.PASS),
+    Place.BELOW: ("▼", Ink.FAIL),
+    Place.ABOVE: ("▲", Ink.WARN),
+}
+_BARS = "▁▂▃▄▅▆▇█"
+_ROOMY, _WIDEST = 5, 9
+"""Columns of a bin from which any count fits, written short, and how many one gets at most."""
+
+
+def reliability_lines(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
+    """The page; a blind one holds only what the labelled verdicts tell by themselves."""
+    found, basis = _behind(page, blind=blind)
+    return _nothing(width) if found is None else diagram_lines(found, basis, width)
+
+
+def reliability_table(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
+    """The page as a table."""
+    found, basis = _behind(page, blind=blind)
+    return _nothing(width) if found is None else points_lines(found, basis, width)
+
+
+def _behind(page: CalibrationPage, *, blind: bool) -> tuple[Fit | None, str]:
+    """The fit to draw and what it rests on."""
+    if blind:
+        return page.alone.fit, f"n {page.alone.metrics.n}"
+    found = page.calibration
+    return page.fit, f"{found.design.value}, n {found.headline.n}"
+
+
+def diagram_lines(found: Fit, basis: str, width: int) -> Lines:
+    """The diagram; on a wide screen its table stands beside it."""
+    if not found.bins:
+        return _nothing(width)
+    if width < WIDE:
+        return _diagram(found, basis, width, _LOW)
+    return two_columns(
+        [lambda half: _diagram(found, basis, half, _HIGH)],
+        [lambda half: points_lines(found, basis, half)],
+        width,
+    )
+
+
+def points_lines(found: Fit, basis: str, width: int) -> Lines:
+    """The same points as a table, each bin with its place in words."""
+    if not found.bins:
+        return _nothing(width)
+    columns = _WHOLE if width >= _TABLE else _SHORT
+    rows = [[_cell(one, name) for name in columns] for one in found.bins]
+    lines = [heading("BINS", width, basis), *table([*columns.values()], rows, width)]
+    text = (
+        "says: mean confidence; right: how often it was, with Wilson's 95% interval; calibrated: "
+        "where 95 of 100 bins of a calibrated judge would lie, says ± 1.96·√(says·(1 - says)/n), "
+        "with n its effective sample size. A bin below that is overconfident, above it "
+        "underconfident."
+    )
+    return [
+        *lines,
+        *paragraph(_summed(found.bins), width, Ink.STRONG),
+        Content(""),
+        *paragraph(text, width, Ink.MUTED),
+    ]
+
+
+def _nothing(width: int) -> Lines:
+    return paragraph("No label makes a row yet: there is nothing to draw.", width, Ink.STRONG)
+
+
+# The table
+
+_WHOLE = {
+    "bin": "bin", "n": "n", "says": "says", "right": "right", "wilson": "95%",
+    "band": "calibrated", "place": "the bin lies",
+}  # fmt: skip
+_SHORT = {name: _WHOLE[name] for name in ("bin", "n", "says", "right", "place")}
+_TABLE = 66
+"""From this width on, the table has its intervals."""
+
+
+def _cell(one: Bin, name: str) -> Piece:
+    lies, expected = place(one), band(one)
+    low, high = edges(one.index)
+    found: dict[str, Piece] = {
+        "bin": (f"{low:.1f}-{high:.1f}", Ink.TEXT),
+        "n": (f"{one.n}", Ink.TEXT),
+        "says": (f"{one.mean_confidence:.2f}", Ink.TEXT),
+        "right": (f"{one.accuracy:.2f}", Ink.TEXT),
+        "wilson": (f"{one.low:.2f}-{one.high:.2f}", Ink.MUTED),
+        "band": (f"{expected.low:.2f}-{expected.high:.2f}", Ink.MUTED),
+        "place": (f"{lies.value} {_MARKS[lies][0]}", _MARKS[lies][1]),
+    }
+    return found[name]
+
+
+def _summed(bins: Sequence[Bin]) -> str:
+    """How many bins lie outside, beside how many would by chance."""
+    over = sum(place(one) is Place.BELOW for one in bins)
+    under = sum(place(one) is Place.ABOVE for one in bins)
+    if not over + under:
+        whole = "the only bin lies" if len(bins) == 1 else f"all {len(bins)} bins lie"
+        return f"{whole} where a calibrated judge's would"
+    words = [f"{over} overconfident"] * bool(over) + [f"{under} underconfident"] * bool(under)
+    return (
+        f"{over + under} of {len(bins)} bins outside ({', '.join(words)}); of a calibrated judge's "
+        "about 1 in 20"
+    )
+
+
+# The plot
+
+
+def _diagram(found: Fit, basis: str, width: int, rows: int) -> Lines:
+    each = min((width - _AXIS - 1) // _BINS, _WIDEST)
+    if each < 1:
+        return points_lines(found, basis, width)
+    canvas = Canvas(each * _BINS + 1, rows)
+    _draw(canvas, found, each)
+    lines = [
+        heading("RELIABILITY", width, f"how often it is right by how sure it is, {basis}"),
+        *_framed(canvas),
+    ]
+    lines += [_sizes(found.bins, each), *_legend(found.bins, each, width)]
+    return [cut(one, width) for one in [*lines, *paragraph(_summed(found.bins), width, Ink.STRONG)]]
+
+
+def _draw(canvas: Canvas, found: Fit, each: int) -> None:
+    """From the back to the front: band, diagonal, fitted line, intervals, points."""
+    for one in found.bins:
+        expected = band(one)
+        rows = range(canvas.row(expected.high), canvas.row(expected.low) + 1)
+        canvas.fill(_columns(one, each), rows, "░", Ink.RULE)
+    for column in range(canvas.columns):
+        canvas.put(column, canvas.row(column / (canvas.columns - 1)), "·", Ink.MUTED)
+    if found.corp is not None:
+        _curve(canvas, found.corp.curve)
+    for one in found.bins:
+        # Within its own bin's columns, so that no two points fall on one cell.
+        own = _columns(one, each)
+        column = min(max(canvas.column(one.mean_confidence), own[0]), own[-1])
+        canvas.whisker(column, canvas.row(one.high), canvas.row(one.low), Ink.TEXT)
+        canvas.put(column, canvas.row(one.accuracy), *_MARKS[place(one)])
+
+
+def _columns(one: Bin, each: int) -> range:
+    """The columns of a bin; the last one has that of 1 too."""
+    return range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
+
+
+def _curve(canvas: Canvas, corners: Sequence[tuple[float, float]]) -> None:
+    first, last = canvas.column(corners[0][0]), canvas.column(corners[-1][0])
+    rows = [
+        canvas.row(_between(corners, column / (canvas.columns - 1)))
+        for column in range(first, last + 1)
+    ]
+    canvas.steps(first, rows, Ink.NOTE)
+
+
+def _between(corners: Sequence[tuple[float, float]], x: float) -> float:
+    """The height of the line through the corners at ``x``, level beyond its ends."""
+    for (x1, y1), (x2, y2) in pairwise(corners):
+        if x1 <= x < x2:
+            return y1 + (y2 - y1) * (x - x1) / (x2 - x1)
+    return corners[0][1] if x < corners[0][0] else corners[-1][1]
+
+
+def _framed(canvas: Canvas) -> Lines:
+    """The plot with its axes: a number at every tick."""
+    parts, each = _TICKS[canvas.rows], (canvas.columns - 1) // _BINS
+    ticks = {canvas.row(tick / parts): f"{tick / parts:.2f}" for tick in range(parts + 1)}
+    lines = [
+        line((f"{ticks.get(row, ''):>4} ", Ink.MUTED), ("┤" if row in ticks else "│", Ink.RULE))
+        + drawn
+        for row, drawn in enumerate(canvas.lines())
+    ]
+    rule = "└" + ("┴" + "─" * (each - 1)) * _BINS + "┘"
+    left = " " * (_AXIS - 1)
+    return [*lines, line((left + rule, Ink.RULE)), line((left + _tens(each), Ink.MUTED))]
+
+
+def _tens(each: int) -> str:
+    """The edges of the bins, as many as have room, each under its own column."""
+    step = 1 if each >= _ROOMY else 2 if each > 1 else 5
+    names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
+    return "".join(pad(name, each * step) for name in names) + " 1"
+
+
+def _sizes(bins: Sequence[Bin], each: int) -> Content:
+    """How many labels each bin has, in digits or, where room is short, as bars."""
+    most, row = max(one.n for one in bins), [" " * each] * _BINS
+    for one in bins:
+        bar = _BARS[round(one.n / most * (len(_BARS) - 1))]
+        row[one.index] = (short(one.n) if each >= _ROOMY else bar).center(each)
+    return line((pad("n", _AXIS), Ink.MUTED), ("".join(row).rstrip(), Ink.TEXT))
+
+
+def short(count: int) -> str:
+    """A count in at most four characters."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count // size}{unit}"
+    return str(count)
+
+
+def _legend(bins: Sequence[Bin], each: int, width: int) -> Lines:
+    signs = [
+        line(*pieces)
+        for pieces in (
+            [("●", Ink.PASS), (" in the band", Ink.MUTED)],
+            [("▼", Ink.FAIL), (" below ", Ink.MUTED), ("▲", Ink.WARN), (" above it", Ink.MUTED)],
+            [("│", Ink.TEXT), (" Wilson 95%", Ink.MUTED)],
+            [("═", Ink.NOTE), (" isotonic fit", Ink.MUTED)],
+            [("·", Ink.MUTED), (" calibrated", Ink.MUTED)],
+            [
+                ("░", Ink.RULE),
+                (" 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean", Ink.MUTED),
+            ],
+        )
+    ]
+    if each < _ROOMY:
+        signs.append(line((f"█ {max(one.n for one in bins):,} labels in a bin", Ink.MUTED)))
+    return flow(signs, width, gap=2)

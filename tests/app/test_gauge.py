@@ -1,0 +1,32 @@
+"""The strip's worker follows the labels instead of reading them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk.judge import calibration_page
+from reviewdesk.domain.records import View
+from tests.app.appkit import open_run, report, staged, verdict
+from tests.domain.test_livefigures import close, same
+
+
+@pytest.mark.parametrize("blind", [False, True])
+async def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 7)]))
+    async with staged(desk, run, view=View(blind=blind)) as stage:
+        gauge = stage.review.gauge
+        for key in ("p", "f", "u", "p", "p"):
+            await stage.press(key)
+            assert gauge.figures is not None
+            page = calibration_page(desk, run, jurors=False)
+            same(gauge.figures, page.calibration)
+            assert gauge.pace == page.pace
+            if blind:
+                close(gauge.alone, page.alone.metrics)
+            else:
+                assert gauge.alone is None
+        # Four labels, and the second of them was taken back.
+        assert page.counts.labelled == 3
+        assert gauge.strip.rebuilt == 1

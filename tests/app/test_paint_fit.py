@@ -1,0 +1,140 @@
+"""What the figures of a fit say in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from reviewdesk.app.paint import Lines
+from reviewdesk.app.paint_fit import (
+    between,
+    chance,
+    fit_lines,
+    honest_text,
+    more_lines,
+    null_words,
+    suggestion_lines,
+)
+from reviewdesk.domain.calibration import Rows
+from reviewdesk.domain.figures import Interval, LogLoss, NullEce, Suggestion, ZTest
+from reviewdesk.domain.figures import Method as Map
+from reviewdesk.domain.fit import fit
+from reviewdesk.domain.gates import Op
+from reviewdesk.domain.honest import Honest, Method, More
+from tests.app.test_paint import WIDTHS, check
+from tests.app.test_paint_calibration import census, text
+
+FOUND = fit(Rows.of([0.9, 0.7, 0.7, 0.86], [True, False, True, True]))
+
+
+def words(lines: Lines) -> str:
+    return " ".join(" ".join(line.plain for line in lines).split())
+
+
+def test_each_figure_in_a_sentence() -> None:
+    drawn = words(fit_lines(FOUND, "census, n 4", 78))
+    # The wrong one has .7, a tie with one of three right ones: (1 + 1 + .5) / 3 = .833.
+    assert "AUROC 0.833: how often a right verdict is surer than a wrong one" in drawn
+    # -(ln .9 + ln .3 + ln .7 + ln .86) / 4 = (.105361 + 1.203973 + .356675 + .150823) / 4.
+    assert "log-loss 0.454 nats a verdict, none clipped" in drawn
+    # .7 pools to 1 of 2 and the rest are right: the fit errs .125, so MCB .1524 - .125 = .0274,
+    # UNC .75 · .25 = .1875 and DSC .1875 - .125 = .0625.
+    assert "Brier 0.152 = 0.027 miscalibration - 0.062 discrimination + 0.188 uncertainty" in drawn
+    # y - c: .1 -.7 .3 .14, 1 - 2c: -.8 -.4 -.4 -.72: the sum is -.0208; the variance is
+    # .0576 + .0336 + .0336 + .518400 · .1204 = .18721536, whose root is .43268: z = -.048.
+    assert "Spiegelhalter z -0.048, p 0.962: nothing shows that confidence is off" in drawn
+
+
+def test_undefined_figures_say_why() -> None:
+    one = fit(Rows.of([1.0], [True]))
+    drawn = words(fit_lines(one, "n 1", 78))
+    assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
+    assert "AUROC - it takes right and wrong verdicts to rank them" in drawn
+    # A confidence of 1 is clipped before its logarithm is taken.
+    assert "1 clipped at certainty" in drawn
+    assert fit_lines(None, "", 78) == fit_lines(fit(Rows.of([], [])), "", 78) == []
+
+
+def test_what_chance_would_show() -> None:
+    null = NullEce(expected=0.0534, exact=True, p95=0.0801, p=0.0004)
+    assert null_words(null) == (
+        "a calibrated judge would show about 0.053 (95% under 0.080), p < 0.001: more than chance"
+    )
+    assert null_words(replace(null, p=0.05)).endswith("p 0.050: no more than chance")
+    assert null_words(None) == "what a calibrated judge would show is not known"
+    assert chance(0.001) == "p 0.001"
+
+
+def test_a_suggestion_is_never_more_than_that() -> None:
+    tried = Suggestion(Map.PLATT, 140, {"slope": 0.5}, 0.2, 0.188, -0.012)
+    waiting = Suggestion(Map.ISOTONIC, 140, reason="needs 200 labels, there are 140")
+    worse = replace(tried, method=Map.TEMPERATURE, change=0.004, bounded=True)
+    found = replace(FOUND, suggestions=(worse, tried, waiting))
+    drawn = words(suggestion_lines(found, 78))
+    assert "RECALIBRATION suggested, never applied" in drawn
+    assert "platt would change Brier by -0.012 (5-fold), better, not applied; slope 0.5" in drawn
+    assert "temperature would change Brier by +0.004 (5-fold), no better, not applied" in drawn
+    assert "the best fit lies at infinity" in drawn
+    assert "isotonic - needs 200 labels, there are 140" in drawn
+    assert suggestion_lines(None, 78) == suggestion_lines(replace(found, suggestions=()), 78) == []
+
+
+def test_a_rate_by_strata_or_what_is_certain() -> None:
+    rate = Honest(Method.STRATIFIED, 0.5, 0.4, 0.625)
+    assert honest_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
+    bounded = Honest(Method.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
+    assert honest_text(bounded, "is right: quote it") == (
+        "- is right: bounds [0.000, 0.900], the labelled strata at their rates; "
+        "no label in rest/pass"
+    )
+    assert honest_text(Honest(Method.NONE, None, None, None, "no label"), "x") == "- no label"
+    assert between(None) == between(Honest(Method.NONE, None, None, None)) == "-"
+    assert between(Interval(-0.1, 0.25), "+") == "[-0.100, +0.250]"
+
+
+def test_how_many_more_audits() -> None:
+    drawn = words(
+        more_lines(
+            [
+                More("ece", Op.AT_MOST, 0.1, None, "no number"),
+                More("brier", Op.AT_MOST, 0.25, None, "no number"),
+                More("pass_rate", Op.AT_MOST, 0.725, 37),
+                More("accuracy", Op.AT_LEAST, 0.5, 0),
+            ],
+            78,
+        )
+    )
+    assert drawn == (
+        "about 37 more audits settle pass_rate <= 0.725, if the rates stay "
+        "accuracy >= 0.500 is settled ece, brier: no number"
+    )
+
+
+def test_the_page_holds_them_all(tmp_path: Path) -> None:
+    found = census(tmp_path)
+    drawn = " ".join(text(found).split())
+    # Of the strata b (fail) and c (fail) and a, d (pass): half should pass, b alone is wrong.
+    assert "by strata 0.500 [0.500, 0.500] 95% should pass" in drawn
+    assert "0.750 [0.750, 0.750] 95% is decided right" in drawn
+    assert "pass_rate <= 0.750 is settled" in drawn
+    blind = " ".join(text(found, blind=True).split())
+    for word in ("by strata", "settle", "pass_rate", "decided right"):
+        assert word not in blind
+    for word in ("CONFIDENCE n 4", "RECALIBRATION", "[0.301, 0.954]", "calibrated: about"):
+        assert word in blind
+
+
+def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
+    extreme = replace(
+        FOUND,
+        log_loss=LogLoss(36.04, 1_000_000),
+        spiegelhalter=ZTest(-12345.678, 0.0),
+        suggestions=(Suggestion(Map.PLATT, 9, {"slope": -1e-9}, 1.0, 2.0, 1.0, bounded=True),),
+    )
+    page = replace(census(tmp_path), fit=extreme)
+    for width in WIDTHS:
+        check(fit_lines(extreme, "weighted, n 12345", width), width)
+        check(suggestion_lines(extreme, width), width)
+        check(more_lines([More("x", Op.AT_MOST, 0.1, 10**9)], width), width)
+    for width in (78, 158):
+        assert "…" not in text(page, width)

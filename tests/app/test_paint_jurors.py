@@ -1,0 +1,149 @@
+"""The jurors page as it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.paint_jurors import jurors_page_lines
+from reviewdesk.desk.jurors import jurors_page
+from reviewdesk.domain.jurorfacts import (
+    Basis,
+    Drift,
+    JurorFacts,
+    JurorsPage,
+    Leniency,
+    Offset,
+    Rate,
+    Seats,
+    Volatile,
+    Windows,
+)
+from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.standards import rate_difference
+from tests.app.test_paint import HOSTILE, WIDTHS, check
+from tests.helpers import load, open_desk, report, verdict
+
+CLEAN = HOSTILE.replace("\ud800", "")
+
+
+def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
+    drift = Drift(Windows.EARLIER, 3, 12345, 2345, -0.123, 4.5, 99.1, 0.0004, q, alarm=7)
+    return JurorFacts(
+        JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44, 30, 12),
+        Seats(seat, 2345, 67, 8),
+        Offset(-0.0456, 2345, drift),
+        0.25,
+    )
+
+
+def filled(*names: str) -> JurorsPage:
+    own, others = Rate(30, 40), Rate(20, 60)
+    return JurorsPage(
+        jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
+        labels=2089,
+        basis=Basis(2089, 30, 0.61),
+        leniency=Leniency(own, others, 5, rate_difference(30, 40, 20, 60)),
+        volatile=(Volatile(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),),
+        repeated=1,
+        ids={7: names[0]},
+    )
+
+
+def text(page: JurorsPage, width: int = 80, *, blind: bool = False) -> str:
+    return "\n".join(line.plain for line in jurors_page_lines(page, width, blind=blind))
+
+
+def rows_of(drawn: str, name: str) -> list[list[str]]:
+    """The figures behind a name, one list for each table."""
+    found = (row.split()[1:] for row in drawn.splitlines() if row.startswith(name))
+    return [figures for figures in found if len(figures) >= 5]
+
+
+def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
+    drawn = text(filled("a-juror-with-a-very-long-name-indeed", "other"))
+    wilson = ["0.97", "0.96-0.98", "0.96", "0.94-0.97", "0.99", "0.98-0.99"]
+    # 2023 of 2089 right, 1234 of 1290 and 789 of 799.
+    assert rows_of(drawn, "a-juror")[0] == ["2089", *wilson]
+    # kappa: p_o .96841, p_e (1290·1244 + 799·845)/2089² = .52244.
+    assert rows_of(drawn, "a-juror")[1] == ["10", "56", "0.93", "0.25", "12/30"]
+    offsets = ["-0.046", "2345", "-0.123", "3", "runs", "12345", "0.001"]
+    assert rows_of(drawn, "a-juror")[2] == offsets
+    assert rows_of(drawn, "a-juror")[3] == ["2345", "67", "8", "0.00", "0.00-0.01"]
+    for said in ("drifted: a-juror-with", "CUSUM alarm: other at a-juror", "more lenient with"):
+        assert said in drawn
+
+
+def test_sections_stand_side_by_side_where_there_is_room() -> None:
+    first = text(filled("a", "b"), 160).splitlines()[0]
+    assert "AGAINST THE LABELS" in first
+    assert "OFFSET AND DRIFT" in first
+
+
+def test_what_is_undefined_is_a_dash() -> None:
+    few = replace(
+        filled("a"),
+        jurors=(
+            JurorFacts(JurorCounts("a", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0), Seats(0, 1, 0, 0)),
+        ),
+        leniency=Leniency(Rate(0, 0), Rate(0, 0), 0, rate_difference(0, 0, 0, 0)),
+        volatile=(),
+        repeated=0,
+    )  # fmt: skip
+    drawn = text(few)
+    assert rows_of(drawn, "a ")[0] == ["1", "1.00", "0.21-1.00", "1.00", "0.21-1.00", "-", "-"]
+    assert rows_of(drawn, "a ")[1] == ["0", "0", "-", "-", "-"]
+    assert rows_of(drawn, "a ")[2] == ["-"] * 5
+    assert "difference: - no vote" in drawn
+    assert "- no case of this run" in drawn
+
+
+def test_no_juror_is_said() -> None:
+    assert text(replace(filled("a"), jurors=())) == "No juror sat in this run."
+
+
+@pytest.mark.parametrize(
+    ("low", "words"), [((30, 40), "more lenient"), ((2, 40), "stricter"), ((14, 40), "no leniency")]
+)
+def test_leniency_in_words(low: tuple[int, int], words: str) -> None:
+    found = Leniency(Rate(*low), Rate(20, 60), 0, rate_difference(*low, 20, 60))
+    assert words in text(replace(filled("a"), leniency=found))
+
+
+SAID = (verdict("a", 0.9, 0.2, 0.8), verdict("b", 0.3, 0.7, 0.1))
+
+
+def blind_page(folder: Path, *rest: dict[str, Any]) -> JurorsPage:
+    folder.mkdir()
+    desk = open_desk(folder / "desk.db")
+    load(desk, report(*SAID, *rest[:1], report_id="before"))
+    run = load(desk, report(*SAID, *rest))
+    for name, truth in (("a", "pass"), ("b", "fail")):
+        desk.label(desk.find(run, name), Truth(truth))
+    found = jurors_page(desk, run)
+    desk.close()
+    return found
+
+
+def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
+    """Whatever the panel said of the unlabelled ones, the page is the same."""
+    one = blind_page(tmp_path / "1", verdict("c", 0.9, 0.8, 0.9), verdict("d", 0.1, 0.2, 0.1))
+    two = blind_page(tmp_path / "2", verdict("c", 0.1, None, 0.2), verdict("d", 0.9, 0.9, None))
+    for width in (80, 160):
+        assert text(one, width, blind=True) == text(two, width, blind=True)
+        assert text(one, width) != text(two, width)
+    drawn = text(one, blind=True)
+    for title in ("OFFSET", "FAILED", "MOVING"):
+        assert title not in drawn
+    assert "AGAINST THE LABELS  2 verdicts" in drawn
+
+
+def test_whatever_a_report_holds_no_line_is_too_wide() -> None:
+    hostile = filled(CLEAN, "日本" * 30, "short", "w" * 200)
+    for width in WIDTHS:
+        for blind in (False, True):
+            check(jurors_page_lines(hostile, width, blind=blind), width)

@@ -1,0 +1,101 @@
+"""What the jury pane tells of a verdict's provenance, its notes and its mismatches."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.paint_jury import jury_lines
+from reviewdesk.app.paint_numbers import provenance_lines
+from reviewdesk.domain.panelhash import verdict_panel_hash
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.trail import trail
+from tests.app.appkit import juror, open_run, report, verdict
+
+
+def item(tmp_path: Path, **more: Any) -> Item:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, **more)]))
+    with closing(desk):
+        return desk.item(desk.queue(run)[0])
+
+
+def told(found: Item) -> str:
+    """The pane with its line breaks undone."""
+    return " ".join(" ".join(line.plain for line in provenance_lines(found, 100)).split())
+
+
+def test_the_trim_with_its_version_and_the_scores_on_both_sides_of_it(tmp_path: Path) -> None:
+    stated = {
+        "method": "quantile", "fraction": 0.2, "rounding": "down", "per_side": 1,
+        "dropped_low": ["judge-4"], "dropped_high": ["judge-3"], "rule_version": "2.1",
+    }  # fmt: skip
+    scores = (0.9, 0.8, 0.85, 0.95, 0.1)
+    text = told(item(tmp_path, scores=scores, trim=stated, strategy="trimmed_mean"))
+    assert "rule trimmed_mean" in text
+    assert "stated quantile 0.2 down, version 2.1, left out judge-4, judge-3" in text
+    assert "ours 0.2 down, 1 per side" in text
+    # .1 and .95 go: (.8 + .85 + .9) / 3.
+    assert "scores 0.900 0.800 0.850 0.950 0.100; after the trim 0.850" in text
+    assert "note breakdown: tolerates 1 of 5, breaks at 2" in text
+
+
+def test_a_panel_hash_is_verified_or_not(tmp_path: Path) -> None:
+    foreign = item(
+        tmp_path / "a", provenance={"panel_hash": "cafe", "committed_at": "2025-09-18T07:40:00Z"}
+    )
+    assert "panel hash cafe (unverified)" in told(foreign)
+    assert "committed 2025-09-18T07:40:00Z" in told(foreign)
+    ours = verdict_panel_hash(foreign.verdict)
+    known = item(tmp_path / "c", provenance={"panel_hash": ours})
+    assert f"panel hash {ours} (verified)" in told(known)
+    bare = item(tmp_path / "b")
+    assert "panel hash" not in told(bare)
+    assert trail(bare.verdict, bare.assessment).panel_hash_status is None
+
+
+def test_times_agreement_and_the_rule_that_stood_in(tmp_path: Path) -> None:
+    jurors = [
+        juror("a", 0.9, at="2025-09-18T07:40:00Z"),
+        juror("b", 0.1, at="2025-09-18T07:41:00Z"),
+    ]
+    jurors.append({"id": "c", "error": {"message": "timeout"}})
+    text = told(
+        item(
+            tmp_path,
+            jurors=jurors,
+            strategy="weighted_average",
+            agreement={"value": 0.0, "metric": "pairwise"},
+        )
+    )
+    assert "rule weighted_average, used median (failed: c)" in text
+    assert "agreement pairwise 0.000, recomputed 0.000" in text
+    assert "ballots 2025-09-18T07:40:00Z to 2025-09-18T07:41:00Z" in text
+
+
+def test_mismatches_stand_last_with_a_sign(tmp_path: Path) -> None:
+    text = told(item(tmp_path, scores=(0.1, 0.1, 0.1), decision="pass"))
+    assert text.endswith("≠ mismatch quorum: reported pass, but 0 of 3 against 0.5 gives fail")
+
+
+@pytest.mark.parametrize("width", [47, 61, 79])
+def test_rounding_and_disagreeing_rules_are_plain_in_the_pane(tmp_path: Path, width: int) -> None:
+    # .9 .8 .3 at .7: two of three meet .67 as rounded; the mean, 2/3, fails, the others pass.
+    found = item(tmp_path, quorum=0.67)
+    text = " ".join(" ".join(line.plain for line in jury_lines(found, width)).split())
+    assert "quorum rounding: 2 of 3 against 0.67 is pass as written, fail to the letter" in text
+    assert "the rules disagree. quorum, trimmed mean, median: pass; mean: fail" in text
+
+
+def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
+    evil = "[red]x\x1b[2J\n"
+    found = item(
+        tmp_path,
+        trim={"method": "quantile", "rule_version": evil},
+        provenance={"panel_hash": evil},
+    )
+    text = told(found)
+    assert "\x1b" not in text
+    assert text.count("[red]x") == 2

@@ -1,0 +1,201 @@
+"""The reliability diagram as it is drawn, and the same points as a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.paint import Lines
+from reviewdesk.app.paint_reliability import (
+    diagram_lines,
+    points_lines,
+    reliability_lines,
+    reliability_table,
+    short,
+)
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.calibration import Rows
+from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.fit import fit
+from tests.app.test_paint import WIDTHS, check
+from tests.app.test_paint_calibration import FOUR, census, page, twins
+
+TOP, LEFT = 1, 6
+"""The heading above the plot, and the axis left of it."""
+
+
+def made(*bins: tuple[float, int, int]) -> Fit:
+    """Rows of one confidence each: how many of how many were right."""
+    rows = [(sure, place < right) for sure, right, n in bins for place in range(n)]
+    return fit(Rows.of([sure for sure, _ in rows], [right for _, right in rows]))
+
+
+def cells(lines: Lines) -> list[str]:
+    return [line.plain for line in lines]
+
+
+def at(found: Fit, row: int, column: int, width: int = 78) -> str:
+    return cells(diagram_lines(found, "n", width))[TOP + row][LEFT + column]
+
+
+def test_a_point_lies_where_its_numbers_say() -> None:
+    # At 78 the plot has 71 columns for 0..1 and 13 rows: .85 is column 59.5, rounded up 60, and
+    # .5 is 6 of 12 steps, row 6 from either end. .5 is below .85 ± 1.96 √(.85 · .15 / 40).
+    found = made((0.85, 20, 40))
+    assert at(found, 6, 60) == "▼"
+    # Wilson of 20 of 40 is .352 to .648: steps 4.2 and 7.8, so rows 8 and 4.
+    assert (at(found, 4, 60), at(found, 5, 60), at(found, 7, 60), at(found, 8, 60)) == tuple("┬││┴")
+    # The band is .739 to .961, steps 8.9 and 11.5: rows 3 to 0, over the columns 56 to 62.
+    for row in range(4):
+        assert at(found, row, 55) != "░"
+        assert at(found, row, 63) != "░"
+        for column in (56, 62):
+            assert at(found, row, column) in "░·"
+    assert at(found, 4, 56) == " "
+
+
+def test_a_wide_plot_has_more_rows() -> None:
+    # Half of 158 less the gap is 77: 71 columns, and 26 rows. .3 of 25 steps is 7.5, up to 8: row
+    # 17; .25 of 70 is 17.5, up to 18.
+    lines = cells(diagram_lines(made((0.25, 3, 10)), "n", 158))
+    assert lines[TOP + 17][LEFT + 18] == "●"
+    assert "BINS" in lines[0]
+
+
+def test_the_diagonal_and_the_ticks() -> None:
+    lines = cells(diagram_lines(made((0.95, 19, 20)), "n", 78))
+    for share, row in (("1.00", 0), ("0.75", 3), ("0.50", 6), ("0.25", 9), ("0.00", 12)):
+        assert lines[TOP + row].startswith(f"{share} ┤")
+    assert (lines[TOP + 12][LEFT], lines[TOP + 6][LEFT + 35]) == ("·", "·")
+    # The mark of a tenth stands under its column, and its name under the mark.
+    rule, names = lines[TOP + 13], lines[TOP + 14]
+    assert (rule[LEFT], rule[LEFT + 35], rule[LEFT + 70]) == ("┴", "┴", "┘")
+    assert names[LEFT + 34 : LEFT + 37] == "0.5"
+    assert (names[LEFT], names[LEFT + 70]) == ("0", "1")
+
+
+def test_the_fitted_line_joins_the_blocks() -> None:
+    # Two levels, .3 right 1 of 4 and .7 right 3 of 4: from column 21, row 9 to column 49, row 3.
+    found = made((0.3, 1, 4), (0.7, 3, 4))
+    lines = cells(diagram_lines(found, "n", 78))
+    # The line between the levels is straight: at .5 it passes one half, row 6.
+    assert lines[TOP + 6][LEFT + 35] == "═"
+    assert sum(row.count("╝") for row in lines) == 6
+    # The points stand on it and hide it.
+    assert (at(found, 9, 21), at(found, 3, 49)) == ("●", "●")
+
+
+def test_marks_tell_without_colour() -> None:
+    found = made((0.15, 9, 10), (0.55, 11, 20), (0.95, 4, 10))
+    plot = "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13])
+    assert {sign: plot.count(sign) for sign in "▲●▼"} == {"▲": 1, "●": 1, "▼": 1}
+    legend = " ".join(" ".join(cells(diagram_lines(found, "n", 78))[TOP + 16 :]).split())
+    for words in ("● in the band", "▼ below", "▲ above it", "│ Wilson 95%", "═ isotonic fit"):
+        assert words in legend
+    assert "░ 95% of calibrated bins: c ± 1.96·√(c(1-c)/n), c the mean" in legend
+    assert "2 of 3 bins outside (1 overconfident, 1 underconfident)" in legend
+
+
+def test_the_sizes_stand_beneath_their_bins() -> None:
+    found = made((0.15, 1, 7), (0.95, 100, 123))
+    row = cells(diagram_lines(found, "n", 78))[TOP + 15]
+    assert row.split() == ["n", "7", "123"]
+    # Centred over seven columns each: the second bin's fourth is 10, the last one's 66.
+    assert row[LEFT + 10] == "7"
+    assert row[LEFT + 65 : LEFT + 68] == "123"
+    narrow = cells(diagram_lines(found, "n", 39))
+    # 7 of 123 is the lowest of eight bars.
+    assert narrow[TOP + 15].split() == ["n", "▁", "█"]
+    assert "█ 123 labels in a bin" in " ".join(narrow)
+
+
+def test_counts_in_four_characters() -> None:
+    assert [short(n) for n in (7, 999, 1_000, 45_678, 999_999, 2_000_000)] == [
+        "7", "999", "1k", "45k", "999k", "2M",
+    ]  # fmt: skip
+
+
+def test_the_page_fits_a_small_terminal() -> None:
+    # Header, status and footer leave 21 of 24 lines.
+    found = made(*((0.05 + place / 10, 3, 7) for place in range(10)))
+    assert len(diagram_lines(found, "census, n 70", 78)) <= 21
+
+
+def test_the_table_says_the_same() -> None:
+    found = made((0.85, 20, 40), (0.95, 9, 10))
+    lines = [" ".join(line.split()) for line in cells(points_lines(found, "n", 78))]
+    # As above; .95 ± 1.96 √(.95 · .05 / 10) = .95 ± .135; Wilson of 9 of 10 is .596 to .982.
+    assert "0.8-0.9 40 0.85 0.50 0.35-0.65 0.74-0.96 outside, below ▼" in lines
+    assert "0.9-1.0 10 0.95 0.90 0.60-0.98 0.81-1.00 inside ●" in lines
+    assert any("1 of 2 bins outside (1 overconfident)" in line for line in lines)
+    narrow = [" ".join(line.split()) for line in cells(points_lines(found, "n", 40))]
+    assert "0.8-0.9 40 0.85 0.50 outside, below ▼" in narrow
+
+
+def test_one_bin_or_none() -> None:
+    assert "the only bin lies where" in " ".join(cells(diagram_lines(made((0.75, 3, 4)), "n", 78)))
+    nothing = fit(Rows.of([], []))
+    for draw in (diagram_lines, points_lines):
+        assert cells(draw(nothing, "n", 78)) == [
+            "No label makes a row yet: there is nothing to draw."
+        ]
+
+
+def test_points_of_neighbours_never_share_a_cell() -> None:
+    # .799 and .8 are a 20th of a column apart and belong to two bins.
+    found = made((0.799, 8, 10), (0.8, 8, 10))
+    plot = "".join(cells(diagram_lines(found, "n", 78))[TOP : TOP + 13])
+    assert plot.count("●") == 2
+
+
+def test_outside_stands_out_in_its_ink() -> None:
+    spans = [
+        (span.style, line.plain[span.start : span.end])
+        for line in points_lines(made((0.85, 20, 40)), "n", 78)
+        for span in line.spans
+    ]
+    assert any(ink == Ink.FAIL and text.strip() == "outside, below ▼" for ink, text in spans)
+
+
+def test_no_line_is_too_wide() -> None:
+    for found in (
+        made((0.0, 0, 3), (1.0, 2, 3)),
+        made(*((0.05 + place / 10, place, 9) for place in range(10))),
+        fit(Rows.of([0.31, 0.77], [True, False], [1e6, 1e-6])),
+    ):
+        for width in WIDTHS:
+            check(diagram_lines(found, "weighted, n 1234567", width), width)
+            check(points_lines(found, "weighted, n 1234567", width), width)
+
+
+# What a page draws
+
+
+def test_the_page_names_its_design(tmp_path: Path) -> None:
+    found = census(tmp_path)
+    assert "by how sure it is, census, n 4" in cells(reliability_lines(found, 78, blind=False))[0]
+    assert "BINS  census, n 4" in cells(reliability_table(found, 78, blind=False))[0]
+    blind = "\n".join(cells(reliability_lines(found, 158, blind=True)))
+    assert "n 4" in blind
+    assert "census" not in blind
+
+
+@pytest.mark.parametrize("width", [78, 158])
+def test_blind_twins_draw_the_same(tmp_path: Path, width: int) -> None:
+    pages = twins(tmp_path, ("fail", "pass", "unsure", "fail", "pass", "pass"))
+    for draw in (reliability_lines, reliability_table):
+        one, two = (draw(found, width, blind=True) for found in pages)
+        assert [(line.plain, line.spans) for line in one] == [
+            (line.plain, line.spans) for line in two
+        ]
+        assert any("●" in line.plain for line in one)
+
+
+def test_a_page_without_figures(tmp_path: Path) -> None:
+    empty = page(tmp_path, {}, *FOUR)
+    for found in (empty, replace(empty, fit=None)):
+        for draw in (reliability_lines, reliability_table):
+            for blind in (False, True):
+                assert "nothing to draw" in cells(draw(found, 78, blind=blind))[0]

@@ -1,0 +1,120 @@
+"""The what-if table of a run and of an item, as lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.paint_jury import jury_lines
+from reviewdesk.app.paint_whatif import item_whatif_lines, what_if_lines
+from reviewdesk.desk import Desk
+from reviewdesk.desk.whatif import what_if
+from reviewdesk.domain.records import Item, Run
+from tests.helpers import controls, load, open_desk, report, verdict
+
+WIDTHS = (1, 2, 8, 17, 18, 24, 39, 60, 79, 119, 120, 159)
+EVIL = "evil\x1b[2J\u202e[bold]名前\n name"
+
+
+def opened(path: Path, *verdicts: dict[str, Any], **header: Any) -> tuple[Desk, Run]:
+    desk = open_desk(path / "desk.db")
+    return desk, load(desk, report(*verdicts, **header))
+
+
+def named(name: str, *scores: float | None, **more: Any) -> dict[str, Any]:
+    body = verdict("one", *scores, **more)
+    body["jurors"][0]["id"] = name
+    return body
+
+
+def item(path: Path, *scores: float | None, **more: Any) -> Item:
+    desk, run = opened(path, verdict("one", *scores, **more))
+    return desk.item(desk.find(run, "one"))
+
+
+def text(one: Item, width: int = 200) -> list[str]:
+    return [line.plain.rstrip() for line in item_whatif_lines(one, width)]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_too_wide_and_nothing_acts(tmp_path: Path, width: int) -> None:
+    desk, run = opened(tmp_path, named(EVIL, 0.9, 0.9, 0.0))
+    table, one = what_if(desk, run), desk.item(desk.find(run, "one"))
+    for lines in (what_if_lines(table, width), item_whatif_lines(one, width)):
+        assert max(line.cell_length for line in lines) <= width
+        assert all("\n" not in line.plain for line in lines)
+        assert controls("".join(line.plain for line in lines)) == set()
+
+
+def test_figures_give_way_whole(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
+    heads = {
+        width: what_if_lines(what_if(desk, run), width)[1].plain.split() for width in (30, 45, 79)
+    }
+    assert heads[79] == ["flips", "incon.", "pass", "n", "acc", "Brier", "ECE"]
+    assert heads[45] == ["flips", "incon.", "pass", "n"]
+    assert heads[30] == ["flips"]
+
+
+def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.8), verdict("votes", score=None))
+    drawn = " ".join(line.plain for line in what_if_lines(what_if(desk, run), 79))
+    assert "no labels" in drawn
+    assert "need labels that say pass or fail" in drawn
+    assert "None of these policies turns" not in drawn
+    # A trim of nothing stands once, whatever its rounding.
+    assert drawn.count(" 0 % ") == 1
+
+
+def test_a_run_that_nothing_turns(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 1.0, 1.0, 1.0))
+    drawn = " ".join(line.plain for line in what_if_lines(what_if(desk, run), 79))
+    assert "None of these policies turns" in drawn
+    assert "▲" not in drawn.split("● the run's own")[0]
+
+
+def test_an_empty_run_is_one_line(tmp_path: Path) -> None:
+    [line] = what_if_lines(what_if(*opened(tmp_path)), 80)
+    assert line.plain == "The run has no verdicts."
+
+
+def test_what_turns_an_item_is_named_by_what_it_becomes(tmp_path: Path) -> None:
+    # Mean (0.9 + 0.9 + 0.3) / 3 = 0.7 against 0.6; by the worst alone it would be 0.3.
+    one = item(tmp_path, 0.9, 0.9, 0.3)
+    assert text(one)[0].startswith("WHAT IF  what would turn this pass")
+    # Two of three are 0.67 rounded and two thirds exactly; at 0.8 the mean falls short.
+    assert text(one)[1:] == ["quorum        fail: 0.75, 0.8, 1", "threshold     fail: 0.8, 0.9"]
+
+
+def test_a_juror_and_a_trim_that_turn_an_item(tmp_path: Path) -> None:
+    # Mean 0.724 fails 0.75; a trim of one at each end gives 0.81, and so does leaving out j1: 0.83.
+    one = item(
+        tmp_path, 0.30, 0.78, 0.81, 0.84, 0.89,
+        threshold=0.75, decision="fail", score=0.724,
+    )  # fmt: skip
+    trimmed, quorum, threshold, without = text(one)[1:]
+    # Down, 10 % of five is half a juror and cuts none; up it cuts one.
+    assert trimmed == "trimmed mean  pass: 10 % up, 20 %, 30 %, 40 %"
+    # By votes at 0.6 as stated, four of five pass.
+    assert quorum == "quorum        pass: 0.5, 0.6, 2/3, 0.67, 0.75, 0.8"
+    assert threshold == "threshold     pass: 0.5, 0.6, 0.7"
+    assert without == "without       pass: j1"
+
+
+def test_an_item_that_nothing_turns(tmp_path: Path) -> None:
+    assert "Nothing among these turns it" in text(item(tmp_path, 1.0, 1.0, 1.0))[1]
+
+
+def test_a_verdict_that_is_none_is_turned_into_either(tmp_path: Path) -> None:
+    one = item(tmp_path, 0.9, 0.2, decision="inconclusive")
+    assert "what would turn this inconclusive" in text(one)[0]
+    assert any("pass: " in line for line in text(one)[1:])
+    assert any("fail: " in line for line in text(one)[1:])
+
+
+def test_it_stands_in_the_jury_pane(tmp_path: Path) -> None:
+    drawn = [line.plain for line in jury_lines(item(tmp_path, 0.9, 0.9, 0.3), 70)]
+    heads = [line.split("  ")[0].split(" ─")[0] for line in drawn if line[:1].isupper()]
+    assert heads.index("NUMBERS") < heads.index("WHAT IF") < heads.index("REASONS")

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+from reviewdesk.app.paint_numbers import _rules
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.panel import Decisions
+from reviewdesk.domain.strategies import STRATEGIES
+from reviewdesk.domain.verdict import Policy
+from tests.domain.bodies import panel, read
+
+
+def test_the_screen_shows_every_rule_that_decides() -> None:
+    verdict = read(panel(0.9, 0.8, 0.1), threshold=0.7, quorum=0.67)
+    shown = [name for name, *_ in _rules(assess(verdict), Policy(quorum=0.67))]
+    decided = {field.name for field in fields(Decisions)}
+    for strategy, method in STRATEGIES.items():
+        if strategy in decided:
+            assert any(name.startswith(method.title) for name in shown), strategy

@@ -1,0 +1,86 @@
+"""The runs screen with the keys of a reviewer, and runs that an older version loaded."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.screens.runs import RunsScreen
+from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.desk import Desk
+from reviewdesk.desk.measuring import measured
+from reviewdesk.domain.facts import ORDERS
+from reviewdesk.domain.records import View
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.helpers import unmeasure
+
+
+def details(stage: Stage) -> Pane:
+    screen = stage.app.top
+    assert isinstance(screen, RunsScreen)
+    return screen.query_one("#details", Pane)
+
+
+async def test_tab_gives_the_keys_to_the_details_and_back(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("f5")
+        assert "AUDIT" not in stage.drawn()
+        assert "tab details" in stage.drawn()
+        await stage.press("tab", *"jjjjjjjj")
+        assert stage.app.focused is details(stage)
+        assert "tab list" in stage.drawn()
+        # What was below the edge can be read; the cursor of the list stands where it was.
+        assert "AUDIT" in stage.drawn()
+        assert "▸ ● run" in stage.drawn()
+        await stage.press("shift+tab")
+        assert stage.app.focused is not details(stage)
+
+
+def older(path: Path) -> Desk:
+    """A desk that an older version left."""
+    desk, _ = open_run(path, report([verdict(i) for i in range(1, 13)]))
+    with closing(desk):
+        unmeasure(desk.conn)
+    return Desk.open(path, reviewer="ann")
+
+
+async def test_an_older_run_is_measured_beside_the_review(tmp_path: Path) -> None:
+    desk = older(tmp_path / "d.db")
+    run = desk.run()
+    assert not measured(desk, run)
+    async with staged(desk, run) as stage:
+        assert measured(stage.desk, run)
+        await stage.press("colon", *"order -range", "enter")
+        assert "order -range" in stage.drawn()
+        assert len(stage.review.session.keys) == 12
+        await stage.press("f5")
+        assert "alpha" in details(stage).text
+        assert "older version" not in details(stage).text
+
+
+async def test_an_unmeasured_fact_is_refused_in_one_line(tmp_path: Path) -> None:
+    desk = older(tmp_path / "d.db")
+    run = desk.run()
+    async with staged(desk, run) as stage:
+        stage.desk.conn.execute("DELETE FROM measures")
+        await stage.press("colon", *"order range", "enter")
+        assert "range is not known yet" in stage.drawn()
+        assert stage.review.session.view.order == "draw"
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("blind", [False, True])
+async def test_every_order_is_offered_in_words(
+    tmp_path: Path, size: tuple[int, int], blind: bool
+) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with staged(desk, run, size=size, view=View(blind=blind)) as stage:
+        await stage.press("o")
+        drawn = stage.drawn()
+        for name, note in ORDERS.items():
+            hidden = blind and name not in {"draw", "file", "id"}
+            told = "a seeded permutation" if blind and name == "draw" else note
+            assert f"{name:<10} {'hidden: asks first' if hidden else told}" in drawn
