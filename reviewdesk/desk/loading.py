@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.provenance import canonical_json
@@ -21,6 +21,7 @@ from reviewdesk.store.ingest import NewRun, Staged, enter, stage, staging
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.reports import Report
+    from reviewdesk.reports.options import ReadOptions
     from reviewdesk.reports.source import Source
 
 ProgressCall = Callable[[float, int], bool]
@@ -43,6 +44,11 @@ class LoadOptions:
     strategy: str | None = None
     import_labels: bool = False
     audit_share: float | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    pass_labels: tuple[str, ...] = ()
+    fail_labels: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None
+    judge_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a share that is none."""
@@ -54,19 +60,26 @@ class LoadOptions:
     def identity(self) -> dict[str, Any]:
         """The options that make another run of the same bytes."""
         options = {
-            "skip_bad": self.skip_bad or None,
+            **self.reading().given(),
             "threshold": self.threshold,
             "quorum": self.quorum,
             "strategy": self.strategy,
         }
         return {name: value for name, value in options.items() if value is not None}
 
+    def reading(self) -> ReadOptions:
+        """The part that the readers are told."""
+        from reviewdesk.reports.options import ReadOptions
+
+        names = (one.name for one in fields(ReadOptions))
+        return ReadOptions(**{name: getattr(self, name) for name in names})
+
 
 def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCall | None) -> Loaded:
     """Load a report, or open the run it already is."""
-    from reviewdesk.reports import ReadOptions, read
+    from reviewdesk.reports import read
 
-    report = read(source, ReadOptions(format=options.format, skip_bad=options.skip_bad))
+    report = read(source, options.reading())
     file_hash = source.sha256()
     # A name that is not UTF-8 can be opened, but neither stored nor printed.
     file = source.name.encode(errors="backslashreplace").decode()
@@ -148,7 +161,9 @@ def _import_human(desk: Desk, run: Run) -> str:
         (run.key,),
     )
     entries: dict[bytes, Entry] = {}
+    found = 0
     for row in rows:
+        found += 1
         human = json.loads(row["body"])["human"]
         kept = {name: human[name] for name in ("note", "at") if human.get(name)}
         entries[row["item"]] = Entry(
@@ -163,4 +178,6 @@ def _import_human(desk: Desk, run: Run) -> str:
         )
     if entries:
         events.append(desk.conn, desk.reviewer, list(entries.values()))
-    return f"{len(entries)} labels taken from the file"
+    left = run.human_labels - found
+    alone = f"; {left} left alone: the item has a label" if left else ""
+    return f"{len(entries)} label{'s' * (len(entries) != 1)} taken from the file{alone}"

@@ -1,31 +1,33 @@
-"""Bytes to canonical verdicts: what people already have on disk, recognised by its content."""
+"""Bytes to canonical verdicts: what people already have on disk, recognised by its content.
+
+The readers are loaded when a report is read: panels and cases files need none of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
-from reviewdesk.reports import mcptest, native
-from reviewdesk.reports.report import Report
-from reviewdesk.reports.sniff import recognise
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.source import DEFAULT_MAX_SIZE, Source
+
+if TYPE_CHECKING:
+    from reviewdesk.reports.report import Report
+
+    FORMATS: tuple[str, ...]
+    """The names ``--format`` takes, and the values of ``Report.format``."""
 
 __all__ = ["DEFAULT_MAX_SIZE", "FORMATS", "ReadOptions", "Report", "Source", "read"]
 
-FORMATS = ("canonical", "canonical-jsonl", "mcptest")
-"""The names ``--format`` takes, and the values of ``Report.format``."""
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How to read: a dialect to force, and whether bad verdicts are left out or an error."""
-
-    format: str | None = None
-    skip_bad: bool = False
-
-
 _DEFAULT = ReadOptions()
+_FLAGS = {
+    "models": "--models",
+    "pass_labels": "--pass-label",
+    "fail_labels": "--fail-label",
+    "scale": "--scale",
+    "judge_columns": "--judge-columns",
+}
 
 
 def read(source: Source, options: ReadOptions = _DEFAULT) -> Report:
@@ -33,14 +35,45 @@ def read(source: Source, options: ReadOptions = _DEFAULT) -> Report:
 
     Raises:
         ReportError: the file cannot be opened; the message is one line with what to do.
-        UsageError: ``options.format`` is not one of ``FORMATS``.
+        UsageError: ``options`` name a format that there is none, or say what it has no use for.
     """
-    if options.format is not None and options.format not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UsageError(f'there is no format "{show_line(options.format, 60)}"', f"Use {known}.")
-    name, outline = recognise(source, options.format)
-    if name == "canonical":
-        return native.open_document(source, outline, skip_bad=options.skip_bad)
-    if name == "canonical-jsonl":
-        return native.open_lines(source, skip_bad=options.skip_bad)
-    return mcptest.open_juries(source, outline, skip_bad=options.skip_bad)
+    from reviewdesk.reports.dialects import named
+    from reviewdesk.reports.native import DIALECTS as OWN
+    from reviewdesk.reports.sniff import recognise
+
+    forced = None
+    if options.format is not None:
+        forced = named(options.format)
+        if forced is None:
+            known = ", ".join(_formats())
+            raise UsageError(
+                f'there is no format "{show_line(options.format, 60)}"', f"Use {known}."
+            )
+    dialect, look = recognise(source, forced)
+    for name in options.given():
+        if name in _FLAGS and name not in dialect.uses:
+            raise UsageError(
+                f"{_FLAGS[name]} means nothing to {source.shown_name}, which is {dialect.what}",
+                "Leave it out.",
+            )
+    report = dialect.open(source, look, options)
+    return report if dialect in OWN else report.guard()
+
+
+def _formats() -> tuple[str, ...]:
+    from reviewdesk.reports.dialects import DIALECTS
+
+    return tuple(dialect.name for dialect in DIALECTS)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load what needs the readers when it is asked for."""
+        if name == "FORMATS":
+            return _formats()
+        if name == "Report":
+            from reviewdesk.reports.report import Report
+
+            return Report
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from reviewdesk.reports import values
+from reviewdesk.reports.rawscores import WHY_RAW, Scales
 from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.secrets import is_setting
 
 _NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
 _PASSES = ("pass", "passed", "verdict")
@@ -22,10 +24,26 @@ _ID_LENGTH = 190
 """Room for a counter behind it: an id has at most 200 characters."""
 
 
-def ballots(panel: list[dict[str, Any]], remarks: Remarks) -> list[dict[str, Any]]:
+def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
     """The canonical jurors of a panel; equal names get a counter."""
     taken: dict[str, int] = {}
-    return [_ballot(juror, seat, taken, remarks) for seat, juror in enumerate(panel, 1)]
+    bodies = []
+    for seat, juror in enumerate(panel, 1):
+        name = _name(juror, seat)
+        off = scales.off(name, juror.get("score"))
+        bodies.append(_ballot(juror, unused(name, taken), remarks, off=off))
+    return bodies
+
+
+def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
+    """Show the scores of a panel to what must know all of a file's."""
+    for seat, juror in enumerate(panel, 1):
+        scales.off(_name(juror, seat), juror.get("score"))
+
+
+def _name(juror: dict[str, Any], seat: int) -> str:
+    names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
+    return next((name for name in names if name.strip()), f"juror {seat}")[:_ID_LENGTH]
 
 
 def unused(name: str, taken: dict[str, int]) -> str:
@@ -43,30 +61,27 @@ def unused(name: str, taken: dict[str, int]) -> str:
     return found
 
 
-def _ballot(
-    juror: dict[str, Any], seat: int, taken: dict[str, int], remarks: Remarks
-) -> dict[str, Any]:
-    remarks.unmapped((key for key in juror if key not in _MAPPED), "juror.")
-    names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
-    name = next((name for name in names if name.strip()), f"juror {seat}")
-    body: dict[str, Any] = {"id": unused(name[:_ID_LENGTH], taken)}
+def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
+    unmapped = (key for key in juror if key not in _MAPPED and not is_setting(key))
+    remarks.unmapped(unmapped, "juror.")
+    body: dict[str, Any] = {"id": name}
     body.update({key: juror[key] for key in _TEXTS if isinstance(juror.get(key), str)})
-    _add_score(body, juror, remarks)
+    _add_score(body, juror, remarks, off=off)
     _add_pass(body, juror, remarks)
     _add_rest(body, juror, remarks)
     _add_failure(body, juror, remarks)
     return values.said(body, "pass")
 
 
-def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) -> None:
+def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:
     stated = juror.get("score")
-    body["score"] = values.unit(stated)
+    body["score"] = None if off else values.unit(stated)
     body["raw_score"] = values.number(juror.get("raw_score"))
     if stated is None or body["score"] is not None:
         return
     if values.number(stated) is not None:
         body["raw_score"] = stated
-        remarks.count("a juror's score outside 0..1 is kept as raw_score")
+        remarks.count(f"a juror's score {WHY_RAW} is kept as raw_score")
     else:
         remarks.count("a juror's score that is no number is kept under meta.raw only")
 

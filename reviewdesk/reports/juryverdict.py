@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from reviewdesk.reports import values
 from reviewdesk.reports.ballots import ballots, unused
 from reviewdesk.reports.juries import ESCALATE, Jury, sibling_checks
+from reviewdesk.reports.rawscores import Scales
 from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.secrets import is_setting, without_settings
 
 _BANDS = ("high", "medium", "low")
 _DECISIONS = ("passed", "pass", "verdict", "decision")
@@ -29,8 +32,9 @@ _ID_LENGTH = 480
 class JuryMapper:
     """Maps the juries of one file; remembers the ids given and what could not be mapped."""
 
-    def __init__(self) -> None:
-        """Start with no id taken."""
+    def __init__(self, scales: Scales) -> None:
+        """Start with no id taken; ``scales`` has seen all scores of the file."""
+        self._scales = scales
         self.remarks = Remarks()
         self._ids: dict[str, int] = {}
 
@@ -38,7 +42,9 @@ class JuryMapper:
         """The canonical verdict of a jury; ``line`` is 0 where the file is one document."""
         facts = jury.facts
         known = _MAPPED | {jury.panel_key}
-        self.remarks.unmapped(key for key in facts if key not in known)
+        self.remarks.unmapped(key for key in facts if key not in known and not is_setting(key))
+        if any(map(is_setting, (*facts, *chain.from_iterable(jury.panel)))):
+            self.remarks.count("settings such as headers, environments and keys are left out")
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
         test = _case_name(jury) or pointer or "/"
         suite = _nearest(jury, ("suite",))
@@ -58,9 +64,9 @@ class JuryMapper:
             **self._policy(jury),
             **self._outcome(facts),
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
-            "jurors": ballots(jury.panel, self.remarks),
+            "jurors": ballots(jury.panel, self.remarks, self._scales),
             "provenance": {"pointer": pointer},
-            "meta": {"raw": jury.raw},
+            "meta": {"raw": without_settings(jury.raw)},
         }
         body["decision"] = self._decision(jury, body["jurors"])
         return values.said(

@@ -6,43 +6,42 @@ are understood; the raw object stays with the verdict, and the import says so.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from reviewdesk.reports.ballots import weigh
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.documents import documents
 from reviewdesk.reports.juries import find_juries
 from reviewdesk.reports.juryverdict import JuryMapper
 from reviewdesk.reports.models import FORMAT_NAME
-from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.rawscores import Scales
 from reviewdesk.reports.refusals import no_jury
 from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.secrets import MOST_SECRETS, Scrubber, named_secrets
 from reviewdesk.reports.source import Source
 from reviewdesk.reports.strictjson import (
-    Fail,
     Tally,
-    UnfitError,
-    decode_whole,
     failing,
-    syntax_problem,
 )
 from reviewdesk.reports.values import first
-from reviewdesk.reports.window import decode_utf8, read_lines
-
-_MAX_DOCUMENT = 64 << 20
-"""A jury needs the objects above it, so a document is held whole; lines stream."""
 
 _NOTE = "shape not verified: read by structure, because the format is not published"
 
 
-def open_juries(source: Source, outline: Outline, *, skip_bad: bool) -> Report:
+def _open(source: Source, look: Look, options: ReadOptions) -> Report:
     """A report of one document, or one of a line each."""
+    outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
-    total = 0
+    total, scales = 0, Scales()
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:
-        for _, document in _documents(stream, outline, fail, Tally()):
-            total += sum(1 for _ in find_juries(document))
+        for _, document in documents(stream, outline, fail, Tally()):
+            for jury in find_juries(document):
+                weigh(jury.panel, scales)
+                total += 1
             if isinstance(document, dict):
                 _learn(header, producer, document)
     if not total:
@@ -50,34 +49,18 @@ def open_juries(source: Source, outline: Outline, *, skip_bad: bool) -> Report:
     header["producer"] = producer
 
     def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
-        mapper = JuryMapper()
-        for line, document in _documents(stream, outline, fail, tally):
+        mapper = JuryMapper(scales)
+        for line, document in documents(stream, outline, fail, tally):
+            secrets = named_secrets(document)
+            if len(secrets) > MOST_SECRETS:
+                raise fail("", f"shows over {MOST_SECRETS} keys in clear", "Write it without them.")
+            scrubber = Scrubber(secrets)
             for jury in find_juries(document):
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
-                yield Item(where, mapper.verdict(jury, line))
+                yield Item(where, scrubber.clean(mapper.verdict(jury, line)))
         tally.notes.extend(mapper.remarks.notes())
 
     return Report(source, "mcptest", header, items, total=total, skip_bad=skip_bad, notes=(_NOTE,))
-
-
-def _documents(
-    stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally
-) -> Iterator[tuple[int, Any]]:
-    """Documents with their line, which is 0 for a file that is one document."""
-    if outline.goes_on:
-        yield from read_lines(stream, fail, tally)
-        return
-    data = stream.read(_MAX_DOCUMENT + 1)
-    if len(data) > _MAX_DOCUMENT:
-        raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
-    text = decode_utf8(data, 0, fail)
-    try:
-        yield 0, decode_whole(text, tally)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise fail(where, syntax_problem(error), "") from error
-    except UnfitError as error:
-        raise fail("", error.problem, error.hint) from error
 
 
 def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str, Any]) -> None:
@@ -90,3 +73,6 @@ def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str,
     title = first(document, ("title", "suite"))
     if isinstance(title, str) and "title" not in header:
         header["title"] = title
+
+
+DIALECT = Dialect("mcptest", "read by its structure", lambda look: look.kind == "json", _open)

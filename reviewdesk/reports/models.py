@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from reviewdesk.reports import reportwrite
 from reviewdesk.reports.fields import (
     AgreementMetric,
     Amount,
@@ -26,7 +27,7 @@ from reviewdesk.reports.fields import (
     Unit,
 )
 
-FORMAT_NAME = "reviewdesk.report/1"
+FORMAT_NAME = reportwrite.FORMAT_NAME
 
 
 class Strict(BaseModel):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.body import header_body
-from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Item, Report
 from reviewdesk.reports.rules import header_problem
 from reviewdesk.reports.source import Source
@@ -15,8 +16,9 @@ from reviewdesk.reports.window import Window, read_lines
 from reviewdesk.reports.wording import must_be, spell_path
 
 
-def open_document(source: Source, outline: Outline, *, skip_bad: bool) -> Report:
+def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
     """One JSON document; keys behind ``verdicts`` are in the header as well."""
+    outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
     if outline.goes_on:
         raise fail("", "holds something behind the end of the report", "Remove it.")
@@ -42,8 +44,9 @@ def open_document(source: Source, outline: Outline, *, skip_bad: bool) -> Report
     return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
 
 
-def open_lines(source: Source, *, skip_bad: bool) -> Report:
+def _open_lines(source: Source, _look: Look, options: ReadOptions) -> Report:
     """JSON Lines: the header, then one verdict a line."""
+    skip_bad = options.skip_bad
     fail = failing(source)
     header: dict[str, Any] = {}
     count = 0
@@ -67,3 +70,15 @@ def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:
     if problem := header_problem(value):
         raise fail(f"{line}{spell_path(problem.path)}", problem.text, "Fix the file.")
     return header_body(value)
+
+
+_SCHEMA = "a reviewdesk.report/1"
+
+DOCUMENT = Dialect(
+    "canonical",
+    _SCHEMA,
+    lambda look: "schema" in look.outline.keys and "verdicts" in look.outline.keys,
+    _open_document,
+)
+LINES = Dialect("canonical-jsonl", _SCHEMA, lambda look: "schema" in look.outline.keys, _open_lines)
+DIALECTS = (DOCUMENT, LINES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,6 +27,12 @@ class Outline:
     goes_on: bool = False
     """Something follows the first value, as in JSON Lines."""
 
+    def forget(self) -> None:
+        """Start again, as if nothing had been seen."""
+        self.keys.clear()
+        self.lengths.clear()
+        self.length, self.goes_on = 0, False
+
     def first(self, key: str) -> dict[str, Any]:
         """The first element of a list of objects, or the object itself; else nothing."""
         value = self.keys.get(key)
@@ -34,8 +41,14 @@ class Outline:
         return value if isinstance(value, dict) else {}
 
 
-def outline_object(window: Window, outline: Outline, fail: Fail) -> None:
-    """Fill the outline of the object the window stands before, up to an error if there is one."""
+def outline_object(
+    window: Window, outline: Outline, fail: Fail, steps_in: Callable[[], bool]
+) -> None:
+    """Fill the outline of the object the window stands before, up to an error if there is one.
+
+    Where ``steps_in`` says so, by what the outline holds already, a value too long to be held is
+    no error, and a shell of it is left.
+    """
     for key in window.members():
         if key in outline.keys:
             text = f'has the key "{show_line(key, 60)}" twice'
@@ -43,17 +56,18 @@ def outline_object(window: Window, outline: Outline, fail: Fail) -> None:
         if len(outline.keys) >= _MAX_KEYS:
             raise fail("$", f"has more than {_MAX_KEYS} keys", "")
         outline.keys[key] = None
+        look_at = window.skim if steps_in() else window.value
         path = spell_path((key,))
         if window.peek() == "[":
             outline.keys[key] = samples = []
             outline.lengths[key] = 0
             for index in window.elements():
-                value = window.value(f"{path}[{index}]")
+                value = look_at(f"{path}[{index}]")
                 outline.lengths[key] += 1
                 if index < _SAMPLES:
                     samples.append(value)
         else:
-            outline.keys[key] = window.value(path)
+            outline.keys[key] = look_at(path)
     outline.goes_on = window.peek() != ""
 
 

@@ -14,12 +14,16 @@ from reviewdesk.reports.strictjson import Fail
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
 _CONVERT = "Convert it to reviewdesk.report/1 and open that."
 
+_PROMPTFOO = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
+_PROMPTFOO_COLUMN = "grader reason"
+_PROMPTFOO_PAGE = re.compile(r'<promptfoo>|<testsuites [^>]*name="promptfoo"|>Promptfoo<')
+
 _ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)")
 _MARKUP = {
     "html": "is an HTML page",
     "testsuites": "is a JUnit XML report, which has no ballots",
     "testsuite": "is a JUnit XML report, which has no ballots",
-    "promptfoo": "is a promptfoo XML report",
+    "promptfoo": "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
 }
 _TABLE_COLUMNS = frozenset({"item", "judge", "score", "id", "juror", "model", "rating", "human"})
 _MOST_KEYS = 12
@@ -29,27 +33,20 @@ def _has(*keys: str) -> Callable[[Outline], bool]:
     return lambda outline: all(key in outline.keys for key in keys)
 
 
-def _promptfoo(outline: Outline) -> bool:
-    keys = outline.keys
-    return "evalId" in keys or {"gradingResult", "testCase", "promptIdx"} <= keys.keys()
-
-
-def _inspect(outline: Outline) -> bool:
-    run = outline.first("eval")
-    return "eval" in outline.keys and ("task" in run or "eval_id" in run)
-
-
-_TOOLS: tuple[tuple[str, Callable[[Outline], bool]], ...] = (
-    ("a cross-judge file", _has("query_id", "verdicts", "consensus")),
-    ("a promptfoo result", _promptfoo),
-    ("an Inspect log", _inspect),
-    ("a deepeval test run", _has("testCases", "metricsScores")),
-    ("a juried report", lambda outline: outline.keys.get("tool") == "juried"),
-    ("a juried label queue", _has("scenario", "criterion", "transcript")),
-    ("an lm-council ratings file", _has("judge_model", "pairwise_choice")),
-    ("a SARIF log", _has("runs", "$schema")),
-    ("a table with one score a line", _has("item", "judge", "score")),
+_TOOLS: tuple[tuple[str, Callable[[Outline], bool], str], ...] = (
+    ("a SARIF log", _has("runs", "$schema"), ""),
+    (
+        "a samples file of lm-eval",
+        lambda outline: "doc_id" in outline.keys and "filtered_resps" in outline.keys,
+        "{item: .doc_id, judge: .metrics[0], score: .[.metrics[0]]}",
+    ),
+    (
+        "a log of OpenAI evals",
+        lambda outline: {"completion_fns", "eval_name"} <= outline.first("spec").keys(),
+        'select(.type == "match") | {item: .sample_id, judge: .type, pass: .data.correct}',
+    ),
 )
+"""Files of tools, how they are told, and what makes a table of ratings of them with jq."""
 
 
 def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
@@ -61,9 +58,14 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     if "truth" in keys and ("id" in keys or "item_hash" in keys):
         hint = f"Read it with: reviewdesk labels import {_command_name(fail)}"
         return fail("", "is a labels file, not a report", hint)
-    for name, fits in _TOOLS:
+    if {"id", "output"} <= keys.keys() and "jurors" not in keys:
+        hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
+        return fail("", "is a file of cases that nobody has judged yet", hint)
+    for name, fits, program in _TOOLS:
         if fits(outline):
-            return fail("", f"is {name}, which is not opened by this version", _CONVERT)
+            made = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"
+            what = f"is {name}, which is not opened by this version"
+            return fail("", what, made if program else _CONVERT)
     if "case" in keys and "jurors" in keys:
         first = '{"schema": "reviewdesk.report/1"}'
         what = "has verdicts with jurors, but no report around them"
@@ -89,6 +91,11 @@ def no_jury(outline: Outline, fail: Fail) -> InputFileError:
     )
 
 
+def archive(fail: Fail) -> InputFileError:
+    """The refusal of a zip archive under the name of another format."""
+    return fail("", "is a zip archive", "Only an Inspect .eval log is opened as one.")
+
+
 def not_json(text: str, fail: Fail) -> InputFileError:
     """The refusal of a text that is not JSON."""
     text = text.lstrip(" \t\r\n")
@@ -96,14 +103,22 @@ def not_json(text: str, fail: Fail) -> InputFileError:
         root = _ROOT.search(text.replace("<!DOCTYPE ", "<").replace("<!doctype ", "<"))
         name = root[1] if root else ""
         what = _MARKUP.get(name.lower(), f"is XML with the root element <{show_line(name, 40)}>")
-        return fail("", f"{what}, not a report", _CONVERT)
-    if text.startswith("evalId:"):
-        return fail("", "is a promptfoo result in YAML, not opened by this version", _CONVERT)
+        hint = _PROMPTFOO if _PROMPTFOO_PAGE.search(text) else _CONVERT
+        return fail("", f"{what}, not a report", hint)
     line = text.split("\n", 1)[0].rstrip("\r")
     columns = [column.strip().strip('"').lower() for column in line.split(",")]
+    if _PROMPTFOO_COLUMN in columns:
+        what = "is a promptfoo table, in which the jurors' votes and reasons are missing"
+        return fail("", what, _PROMPTFOO)
+    if "\r" in text.rstrip() and "\n" not in text:
+        what = "ends its lines with a carriage return alone, as old Macs did"
+        return fail("", what, "End lines with LF or CRLF.")
+    if {"confidence", "correct"} <= set(columns):
+        hint = f"Read it with: reviewdesk calibrate {_command_name(fail)}"
+        return fail("", "is a calibration labels file, not a report", hint)
     if len(columns) > 1 and _TABLE_COLUMNS & set(columns):
         what = f"is a CSV table with the columns {show_line(', '.join(columns), 80)}"
-        return fail("", f"{what}, which is not opened by this version", _CONVERT)
+        return fail("", what, "A table of ratings has the columns item, judge and score.")
     what = f'is no report: it starts with "{show_line(line, 40)}"'
     return fail("", what, "A report is JSON or JSON Lines in UTF-8.")
 

@@ -27,12 +27,12 @@ class Remarks:
         """One more case of something worth saying."""
         self._counts[sentence] += 1
 
-    def notes(self) -> list[str]:
+    def notes(self, unmapped: str = "keys not mapped, kept under meta.raw") -> list[str]:
         """The import notes, in the order in which their causes were met."""
         lines = [f"{sentence} ({count}x)" for sentence, count in self._counts.items()]
         if self._keys:
             names = [show_line(key, 60) for key in self._keys]
             more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
             listed = ", ".join(names[:_MOST])
-            lines.append(f"keys not mapped, kept under meta.raw: {listed}{more}")
+            lines.append(f"{unmapped}: {listed}{more}")
         return lines

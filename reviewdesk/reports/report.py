@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.body import verdict_body
+from reviewdesk.reports.guard import guarded, guarded_header
 from reviewdesk.reports.rules import verdict_problem
 from reviewdesk.reports.source import Source, position_of
 from reviewdesk.reports.strictjson import Tally
@@ -26,6 +27,8 @@ class Item:
     value: Any
     origin: str = "$"
     """The JSON path of the value; ``where`` is what comes before it, if anything."""
+    problem: Problem | None = None
+    """Why a reader of a foreign format could make no verdict of it."""
 
 
 Items: TypeAlias = Callable[[BinaryIO, Tally], Iterable[Item]]
@@ -44,8 +47,13 @@ class Report:
         total: int,
         skip_bad: bool,
         notes: tuple[str, ...] = (),
+        lenient: bool = False,
+        raw: bool = False,
     ) -> None:
-        """Take what a reader found out in its first pass."""
+        """Take what a reader found out in its first pass; ``lenient`` as in ``Tally``.
+
+        ``raw`` gives the reader the bytes as they are, in any order.
+        """
         self.format = format_name
         self.header = header
         self.notes: list[str] = []
@@ -53,40 +61,62 @@ class Report:
         self.skipped = 0
         self.position = 0
         self.total = total
-        self._source, self._items = source, items
-        self._tally = Tally()
+        self._items, self._source = items, source
+        self._open = source.open_raw if raw else source.open
+        self._tally = Tally(lenient=lenient)
         self._skip_bad = skip_bad
+        self._foreign = False
         self._ids: set[str] = set()
         self._left_out: list[str] = []
+        self._made_unique = 0
+
+    def guard(self) -> Report:
+        """Keep out of header and verdicts what looks like a key; ours are kept as they say."""
+        self._foreign, self.header = True, guarded_header(self.header)
+        return self
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Canonical bodies in the order of the file; ``notes`` is complete at the end."""
         self._ids.clear()
         self._left_out.clear()
-        self.skipped = 0
-        self._tally = Tally(notes=list(self._first_notes))
-        with self._source.open() as stream:
+        self.skipped = self._made_unique = 0
+        self._tally = Tally(notes=list(self._first_notes), lenient=self._tally.lenient)
+        with self._open() as stream:
             items = iter(self._items(stream, self._tally))
             for item in items:
                 self.position = position_of(stream)
-                problem = self._problem(item.value)
+                problem = self._problem(item)
                 if problem is None:
-                    yield verdict_body(item.value)
+                    yield verdict_body(guarded(item.value) if self._foreign else item.value)
                 elif self._skip_bad:
                     self._skip(item, problem)
                 else:
                     raise self._error(item, problem, items)
             self.position = position_of(stream)
+        if self.skipped and not self._ids:
+            told = f"has no verdict that can be read; the first is {self._left_out[0]}"
+            raise ReportError(self._source.shown_name, "", told, "Fix the file.")
         self._close_notes()
 
-    def _problem(self, value: Any) -> Problem | None:
-        problem = verdict_problem(value)
+    def _problem(self, item: Item) -> Problem | None:
+        value = item.value
+        problem = item.problem or verdict_problem(value)
         if problem is None:
             if value["id"] in self._ids:
                 text = f"must be unique in the report, found {found(value['id'])} again"
                 return Problem(("id",), text)
             self._ids.add(value["id"])
+            self._made_unique += self._counted(value["id"])
         return problem
+
+    def _counted(self, name: str) -> bool:
+        """Whether a reader of a foreign format put a counter behind an id that was taken."""
+        base, mark, number = name.rpartition("#")
+        return bool(mark) and number.isdecimal() and base in self._ids and not self._canonical
+
+    @property
+    def _canonical(self) -> bool:
+        return self.format.startswith("canonical")
 
     def _skip(self, item: Item, problem: Problem) -> None:
         self.skipped += 1
@@ -97,7 +127,7 @@ class Report:
         bad = 1
         counted = self.total <= _COUNT_AT_MOST
         if counted:
-            bad += sum(self._problem(other.value) is not None for other in rest)
+            bad += sum(self._problem(other) is not None for other in rest)
         leaves = f"leaves out {'' if counted else 'at least '}{bad} of {self.total}"
         return ReportError(
             self._source.shown_name,
@@ -112,6 +142,10 @@ class Report:
             more = self.skipped - len(self._left_out)
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
             self.notes.append(f"left out {self.skipped} of {self.total} verdicts: {named}")
+        if count := self._made_unique:
+            self.notes.append(f"made {count} id{'s' * (count > 1)} unique with #2 and so on")
+        if count := self._tally.nonfinite:
+            self.notes.append(f"replaced {count} number{'s' * (count > 1)} NaN or Infinity by null")
         if count := self._tally.surrogates:
             self.notes.append(f"replaced {count} lone surrogate{'s' * (count > 1)} by U+FFFD")
 

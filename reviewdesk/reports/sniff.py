@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import codecs
-from typing import Literal, TypeAlias
+from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports import refusals
+from reviewdesk.reports import dialects, native, refusals
+from reviewdesk.reports.dialect import Dialect, Look
 from reviewdesk.reports.models import FORMAT_NAME
 from reviewdesk.reports.outline import Outline, outline_array, outline_object
+from reviewdesk.reports.scroll import not_utf8
 from reviewdesk.reports.source import Source
 from reviewdesk.reports.strictjson import Fail, Tally, failing
-from reviewdesk.reports.window import Window, not_utf8
+from reviewdesk.reports.window import Window
 from reviewdesk.reports.wording import must_be
-
-FormatName: TypeAlias = Literal["canonical", "canonical-jsonl", "mcptest"]
 
 _HEAD = 1 << 16
 _SCHEMA_FAMILY = "reviewdesk.report/"
 
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _MAGIC = (
-    (
-        b"PK",
-        "is a zip archive, which is not opened by this version",
-        "An Inspect .eval becomes JSON with: inspect log convert --to json.",
-    ),
     (
         b"SQLite format 3\x00",
         "is a SQLite database, not a report",
@@ -33,25 +29,48 @@ _MAGIC = (
     (b"\x1f\x8b", "is packed with gzip twice", "Unpack it once."),
     (b"\x89PNG", "is a PNG image, not a report", ""),
     (b"%PDF", "is a PDF document, not a report", ""),
+    (b"\xff\xfe\0\0", "is UTF-32 text", "Save it as UTF-8."),
+    (b"\0\0\xfe\xff", "is UTF-32 text", "Save it as UTF-8."),
     (b"\xff\xfe", "is UTF-16 text", "Save it as UTF-8."),
     (b"\xfe\xff", "is UTF-16 text", "Save it as UTF-8."),
 )
 
 
-def recognise(source: Source, forced: str | None) -> tuple[FormatName, Outline]:
-    """The dialect of a file and its outline; syntax errors of a JSON document surface here."""
+def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, Look]:
+    """The dialect of a file and what was seen of it; a JSON document's syntax errors surface here.
+
+    Raises:
+        ReportError: nothing here reads the file.
+    """
     fail = failing(source)
     with source.open() as stream:
         head = stream.read(_HEAD)
+    if head.startswith(_ZIP):
+        return _fitting(Look("zip"), forced) or _refuse(refusals.archive(fail))
     text = _text(head, fail, whole=len(head) < _HEAD)
     start = text.lstrip(" \t\r\n")[:1]
     if start not in ("{", "["):
-        raise refusals.not_json(text, fail)
+        return _fitting(Look("text", text), forced) or _refuse(refusals.not_json(text, fail))
     outline = Outline("object" if start == "{" else "array")
-    _fill(outline, source, fail, forced)
-    if forced:
-        return _forced(forced, outline, fail)
-    return _decide(outline, fail), outline
+    look = Look("json", text, outline)
+    _fill(look, source, fail, forced)
+    if forced in native.DIALECTS:
+        _check_version(outline, fail)
+        if outline.goes_on or "verdicts" in outline.keys:
+            forced = native.LINES if outline.goes_on else native.DOCUMENT
+    return forced or _decide(look, fail), look
+
+
+def _fitting(look: Look, forced: Dialect | None) -> tuple[Dialect, Look] | None:
+    """A foreign dialect for what is no JSON; one that was forced must fit as well."""
+    if forced is not None:
+        return (forced, look) if forced.fits(look) else None
+    found = dialects.fitting(look)
+    return (found, look) if found else None
+
+
+def _refuse(error: InputFileError) -> NoReturn:
+    raise error
 
 
 def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
@@ -62,42 +81,56 @@ def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
         if head.startswith(magic):
             raise fail("", problem, hint)
     if (zero := head.find(b"\0")) >= 0:
+        if len(head) > 3 and sorted(map(bool, head[:4])) == [False, False, False, True]:
+            raise fail("", "is UTF-32 text", "Save it as UTF-8.")
         if len(head) > 1 and (head[0] == 0) != (head[1] == 0):
             raise fail("", "is UTF-16 text", "Save it as UTF-8.")
-        raise fail("", f"holds a NUL byte (byte {zero}) and is no text", "")
+        raise fail(_line(head, zero), f"holds a NUL byte (byte {zero}) and is no text", "")
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(head, final=whole)
     except UnicodeDecodeError as error:
-        raise not_utf8(fail, "", error.start) from error
+        raise not_utf8(fail, _line(head, error.start), error.start) from error
 
 
-def _fill(outline: Outline, source: Source, fail: Fail, forced: str | None) -> None:
-    with source.open() as stream:
-        window = Window(stream, fail, Tally())
-        window.peek()
-        try:
-            if outline.kind == "object":
-                outline_object(window, outline, fail)
-            else:
-                outline_array(window, outline)
-        except InputFileError:
-            # Another tool's file may hold what only canonical files must not; its name helps more.
-            canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
-            if forced or canonical or not outline.keys:
-                raise
-            if other := refusals.other_tool(outline, fail):
-                raise other from None
+def _line(head: bytes, byte: int) -> str:
+    return f"line {head.count(10, 0, byte) + 1}"
+
+
+def _fill(look: Look, source: Source, fail: Fail, forced: Dialect | None) -> None:
+    outline = look.outline
+    try:
+        _outline(look, source, fail, Tally(), forced)
+    except InputFileError:
+        # Another tool's file may hold what only canonical files must not; its reader, or at
+        # least its name, helps more.
+        canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
+        if canonical or not outline.keys or forced in (*native.DIALECTS, dialects.LAST):
             raise
+        if forced or dialects.fitting(look):
+            look.outline.forget()
+            _outline(look, source, fail, Tally(lenient=True), forced)
+            return
+        if other := refusals.other_tool(outline, fail):
+            raise other from None
+        raise
 
 
-def _forced(forced: str, outline: Outline, fail: Fail) -> tuple[FormatName, Outline]:
-    if forced == "mcptest":
-        return "mcptest", outline
-    _check_version(outline, fail)
-    return ("canonical-jsonl" if forced == "canonical-jsonl" else "canonical"), outline
+def _outline(look: Look, source: Source, fail: Fail, tally: Tally, forced: Dialect | None) -> None:
+    def steps_in() -> bool:
+        dialect = forced or dialects.fitting(look)
+        return dialect is not None and dialect.steps_in
+
+    with source.open() as stream:
+        window = Window(stream, fail, tally)
+        window.peek()
+        if look.outline.kind == "object":
+            outline_object(window, look.outline, fail, steps_in)
+        else:
+            outline_array(window, look.outline)
 
 
-def _decide(outline: Outline, fail: Fail) -> FormatName:
+def _decide(look: Look, fail: Fail) -> Dialect:
+    outline = look.outline
     keys = outline.keys
     if outline.kind == "array" and not outline.length:
         raise fail("", "is an empty list", "Write the report again.")
@@ -108,10 +141,12 @@ def _decide(outline: Outline, fail: Fail) -> FormatName:
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):
             _check_version(outline, fail)
             # Without verdicts it is the first line of JSON Lines, perhaps the only one.
-            return "canonical" if "verdicts" in keys else "canonical-jsonl"
+            return native.DOCUMENT if "verdicts" in keys else native.LINES
+    if found := dialects.fitting(look):
+        return found
     if other := refusals.other_tool(outline, fail) or refusals.without_schema(outline, fail):
         raise other
-    return "mcptest"
+    return dialects.LAST
 
 
 def _check_version(outline: Outline, fail: Fail) -> None:

@@ -65,6 +65,22 @@ class Source:
         """The bytes from the start: unpacked once where they are gzip, without a UTF-8 BOM."""
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)
 
+    def open_raw(self) -> BinaryIO:
+        """The bytes as given, which can be read in any order; packed ones cannot.
+
+        Raises:
+            ReportError: the file is gzip, or was changed since it was looked at.
+        """
+        raw = self._raw()
+        packed = raw.read(len(_GZIP)) == _GZIP
+        raw.seek(0)
+        if packed:
+            raw.close()
+            raise ReportError(
+                self.shown_name, "", "is an archive packed with gzip", "Unpack it once."
+            )
+        return raw
+
     def sha256(self) -> str:
         """The hash of the bytes as given, before any unpacking."""
         digest = hashlib.sha256()
@@ -150,7 +166,7 @@ class Feed(io.RawIOBase):
 def position_of(stream: BinaryIO) -> int:
     """How many bytes of the file an opened source has taken."""
     feed = getattr(stream, "raw", None)
-    return feed.position if isinstance(feed, Feed) else 0
+    return feed.position if isinstance(feed, Feed) else stream.tell()
 
 
 def _stamp(found: os.stat_result) -> tuple[int, int, int]:

@@ -48,10 +48,20 @@ class UnfitError(ValueError):
 
 @dataclass
 class Tally:
-    """What a reader has to tell about the import."""
+    """What a reader has to tell about the import.
+
+    ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
+    """
 
     surrogates: int = 0
     notes: list[str] = field(default_factory=list)
+    lenient: bool = False
+    nonfinite: int = 0
+    decoder: json.JSONDecoder = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Choose the decoder."""
+        self.decoder = _lenient_decoder(self) if self.lenient else _DECODER
 
 
 def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
@@ -93,6 +103,24 @@ _DECODER = json.JSONDecoder(
 )
 
 
+def _lenient_decoder(tally: Tally) -> json.JSONDecoder:
+    """A decoder that writes null where JSON has no number, and counts how often."""
+
+    def nothing(_word: str) -> None:
+        tally.nonfinite += 1
+
+    def real(text: str) -> float | None:
+        value = float(text)
+        if math.isfinite(value):
+            return value
+        nothing(text)
+        return None
+
+    return json.JSONDecoder(
+        object_pairs_hook=_pairs, parse_constant=nothing, parse_float=real, parse_int=_int
+    )
+
+
 def decode(text: str, start: int, tally: Tally) -> tuple[Any, int]:
     """One value at ``start`` and where it ends.
 
@@ -101,7 +129,7 @@ def decode(text: str, start: int, tally: Tally) -> tuple[Any, int]:
         UnfitError: doubled keys, NaN, numbers that overflow, or nesting without end.
     """
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = tally.decoder.raw_decode(text, start)
     except RecursionError as error:
         raise UnfitError(f"is nested more than {MAX_DEPTH} levels deep") from error
     if end - start <= MAX_DEPTH and "\\" not in text[start:end]:

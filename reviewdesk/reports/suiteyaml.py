@@ -29,6 +29,7 @@ from yaml.events import (
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Tally
 
 MAX_BYTES = 1 << 18
 """256 KiB: some two thousand entries, read in about a second."""
@@ -44,7 +45,15 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+_NUMBERED = re.compile(r"ref_[0-9]{1,9}\Z", re.ASCII)
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+_FAST: type[Any] | None = getattr(yaml, "CSafeLoader", None)
+"""The parser in C, which not every build of the library has."""
+
+_SLOW = 1 << 20
+"""What the parser in Python reads in some seconds."""
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -57,6 +66,13 @@ class Form:
     max_bytes: int = MAX_BYTES
     too_large: str = "Divide it into several suites."
     empty: str = "Write a list under jury:."
+    max_depth: int = MAX_DEPTH
+    tally: Tally | None = None
+    """Where to count numbers without end and halves of characters, which are errors without it."""
+    fast: bool = False
+    """Whether it may be so long that the parser in C is worth a difference in its errors."""
+    shared: int = 0
+    """How many values the aliases that js-yaml numbers by itself may stand for in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +134,8 @@ class _Reader:
 
     def __init__(self, name: str, form: Form) -> None:
         self._name, self._form = name, form
+        self._anchored: dict[str, Node] = {}
+        self._left = form.shared
 
     def document(self, text: str) -> Node:
         found: Node | None = None
@@ -135,7 +153,7 @@ class _Reader:
 
     def _events(self, text: str) -> Iterator[Event]:
         try:
-            yield from yaml.parse(text, Loader=yaml.SafeLoader)
+            yield from yaml.parse(text, Loader=self._loader(text))
         except yaml.reader.ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             shown = show_line(text[error.position : error.position + 1])
@@ -151,11 +169,31 @@ class _Reader:
                 self._name, 0, "is not YAML: an escape or a directive in it is none"
             ) from error
 
+    def _loader(self, text: str) -> Any:
+        """The parser in C where it is there and asked for; it refuses halves of characters."""
+        if not self._form.fast:
+            return yaml.SafeLoader
+        if _FAST is not None and not _ESCAPED_SURROGATE.search(text):
+            return _FAST
+        if len(text) > _SLOW:
+            problem = "is over 1 MiB of YAML that only the slow parser can read"
+            raise SuiteError(self._name, 0, problem, self._form.too_large)
+        return yaml.SafeLoader
+
     def _node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         self._refuse(event, depth)
+        if isinstance(event, AliasEvent):
+            return self._shared(event)
+        node = self._built(event, events, depth)
+        if isinstance(event, NodeEvent) and event.anchor:
+            self._anchored[event.anchor] = node
+        return node
+
+    def _built(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         line = _line(event)
         if isinstance(event, ScalarEvent):
-            return Node(line, self._scalar(event), self._mended(event))
+            text = self._mended(event)
+            return Node(line, self._scalar(event, text), text)
         if isinstance(event, SequenceStartEvent):
             nodes = []
             while not isinstance(inner := next(events), SequenceEndEvent):
@@ -169,38 +207,56 @@ class _Reader:
             members[key] = self._node(next(events), events, depth + 1)
         return Node(line, members, keys=keys)
 
+    def _shared(self, event: AliasEvent) -> Node:
+        """The value an alias stands for; one that is still being read is not there yet."""
+        node = self._anchored.get(event.anchor or "")
+        if node is None:
+            raise self._error(event, f"has the alias *{event.anchor} without its anchor", "")
+        layer = [node]
+        while layer:
+            self._left -= len(layer)
+            if self._left < 0:
+                problem = "repeats more by aliases than such a file would"
+                raise self._error(event, problem, self._form.too_large)
+            layer = [child for each in layer for child in _children(each)]
+        return node
+
     def _refuse(self, event: Event, depth: int) -> None:
-        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
+        anchor = event.anchor if isinstance(event, NodeEvent) else None
+        if anchor and not (self._form.shared and depth and _NUMBERED.match(anchor)):
             sign = "*" if isinstance(event, AliasEvent) else "&"
-            problem = f"has the {'alias' if sign == '*' else 'anchor'} {sign}{event.anchor}"
+            problem = f"has the {'alias' if sign == '*' else 'anchor'} {sign}{anchor}"
             hint = f"Write the value out: {self._form.what} has no anchors and aliases."
             raise self._error(event, problem, hint)
         tag = getattr(event, "tag", None)
         if tag is not None:
             hint = f"Take it out: {self._form.what} has no tags."
             raise self._error(event, f"has the tag {tag}", hint)
-        if depth > MAX_DEPTH and isinstance(event, SequenceStartEvent | MappingStartEvent):
-            raise self._error(event, f"is nested more than {MAX_DEPTH} levels deep", "")
+        most = self._form.max_depth
+        if depth > most and isinstance(event, SequenceStartEvent | MappingStartEvent):
+            raise self._error(event, f"is nested more than {most} levels deep", "")
 
     def _key(self, event: Event, seen: dict[str, int]) -> str:
         self._refuse(event, 0)
         if not isinstance(event, ScalarEvent):
             raise self._error(event, "has a list or a mapping as a key", "Name it with a text.")
         key = self._mended(event)
-        if key == "<<" and event.style is None:
+        if key == "<<" and not event.style:
             raise self._error(event, "has a merge key", "Write the keys out.")
         if key in seen:
             problem = f'has the key "{key}" twice, first on line {seen[key]}'
             raise self._error(event, problem, "Keep one of them.")
         return key
 
-    def _scalar(self, event: ScalarEvent) -> Scalar:
-        text = self._mended(event)
-        if event.style is not None:
+    def _scalar(self, event: ScalarEvent, text: str) -> Scalar:
+        if event.style:
             return text
         if text in _WORDS:
             return _WORDS[text]
         if _ENDLESS.match(text):
+            if self._form.tally:
+                self._form.tally.nonfinite += 1
+                return None
             raise self._error(event, f"holds {text}, which is no number", "Write a number.")
         return _number(text)
 
@@ -208,15 +264,24 @@ class _Reader:
         text: str = event.value
         if not _SURROGATE.search(text):
             return text
-        try:
-            # JSON writes characters beyond U+FFFF as two escapes.
-            return text.encode("utf-16", "surrogatepass").decode("utf-16")
-        except UnicodeDecodeError as error:
+        # JSON writes characters beyond U+FFFF as two escapes.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        mended, count = _SURROGATE.subn("\ufffd", text)
+        if count and not self._form.tally:
             problem = "holds half a character (a lone surrogate)"
-            raise self._error(event, problem, "Take it out.") from error
+            raise self._error(event, problem, "Take it out.")
+        if self._form.tally:
+            self._form.tally.surrogates += count
+        return mended
 
     def _error(self, event: Event, problem: str, hint: str) -> SuiteError:
         return SuiteError(self._name, _line(event), show_line(problem, 160), hint)
+
+
+def _children(node: Node) -> Sequence[Node]:
+    if isinstance(node.value, dict):
+        return tuple(node.value.values())
+    return node.value if isinstance(node.value, tuple) else ()
 
 
 def _number(text: str) -> int | float | str:

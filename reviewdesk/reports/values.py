@@ -74,6 +74,11 @@ def text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
+def listed(value: Any) -> list[Any]:
+    """A list as it is; anything else as one without elements."""
+    return value if isinstance(value, list) else []
+
+
 def said(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
     """Without the nulls, but for the keys whose null says something."""
     return {key: value for key, value in record.items() if value is not None or key in keep}

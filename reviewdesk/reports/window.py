@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
+from reviewdesk.reports.scroll import CHUNK, NOT_BLANK, Scroll, decode_utf8
 from reviewdesk.reports.strictjson import (
     MAX_ITEM,
     Fail,
@@ -20,25 +20,20 @@ from reviewdesk.reports.strictjson import (
     syntax_problem,
 )
 
-_CHUNK = 1 << 18
 _NEAR_END = 16
 """A syntax error this close to the window's end may only be a value that goes on behind it."""
 
-_NOT_BLANK = re.compile(r"[^ \t\r\n]")
+_TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""The inside of a text, up to its closing quote or to a backslash whose next character waits."""
+_OPENING = ("{", "[")
+_MAX_NESTED = 16
+"""How deep long values are stepped through; each level costs another look at what is held."""
+_MOST_HELD = 24
+"""Members of an object too long to be held that are kept all the same."""
+_SAMPLES = 3
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
-
-
-def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
-    """Bytes as text; what is not UTF-8 is named with its place in the file."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise not_utf8(fail, where, offset + error.start) from error
-
-
-def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
-    """The error for bytes that are no text."""
-    return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
+_BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
+TOO_LONG = "is over 8 MiB long"
 
 
 def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int, Any]]:
@@ -51,10 +46,10 @@ def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int
         number += 1
         where = f"line {number}"
         if len(raw) > MAX_ITEM:
-            raise fail(where, "is over 8 MiB long", "")
+            raise fail(where, TOO_LONG, _BAD_LINE)
         text = decode_utf8(raw, offset, fail, where)
         offset += len(raw)
-        if not _NOT_BLANK.search(text):
+        if not NOT_BLANK.search(text):
             blank = blank or number
             continue
         if blank:
@@ -62,44 +57,24 @@ def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int
         try:
             yield number, decode_whole(text, tally)
         except json.JSONDecodeError as error:
-            raise fail(f"{where}, column {error.pos + 1}", syntax_problem(error), "") from error
+            raise fail(
+                f"{where}, column {error.pos + 1}", syntax_problem(error), _BAD_LINE
+            ) from error
         except UnfitError as error:
             raise fail(where, error.problem, error.hint) from error
 
 
-class Window:
+class _TooLongError(Exception):
+    """A value is longer than what is held at once; the window still stands before it."""
+
+
+class Window(Scroll):
     """A reader that stands at one place of a JSON text and can step over its parts."""
 
     def __init__(self, stream: BinaryIO, fail: Fail, tally: Tally) -> None:
         """Start before the first character of the stream."""
-        self._stream, self._fail, self._tally = stream, fail, tally
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._text, self._at = "", 0
-        self._ended = False
-        self._bytes = 0
-        self._line, self._column = 1, 1
-
-    @property
-    def line(self) -> int:
-        """The line the window stands in."""
-        return self._line + self._text.count("\n", 0, self._at)
-
-    def peek(self) -> str:
-        """The next character that is not blank, or an empty text at the end."""
-        char = self._text[self._at : self._at + 1]
-        if char and char not in " \t\r\n":
-            return char
-        skipped = 0
-        while True:
-            if found := _NOT_BLANK.search(self._text, self._at):
-                self._at = found.start()
-                return found[0]
-            skipped += len(self._text) - self._at
-            self._at = len(self._text)
-            if skipped > MAX_ITEM:
-                raise self._fail(self._place(self._at), "holds over 8 MiB of blanks", "")
-            if not self._more(_CHUNK):
-                return ""
+        super().__init__(stream, fail)
+        self._tally = tally
 
     def take(self, char: str) -> None:
         """Step over one character that must be here."""
@@ -109,7 +84,7 @@ class Window:
         if found != char:
             shown = show_line(found)
             raise self._fail(
-                self._place(self._at), f'is not JSON: must be "{char}", found "{shown}"', ""
+                self.place(self._at), f'is not JSON: must be "{char}", found "{shown}"', ""
             )
         self._at += 1
 
@@ -122,7 +97,7 @@ class Window:
         while True:
             if self.peek() not in ('"', ""):
                 raise self._fail(
-                    self._place(self._at), "is not JSON: a key in double quotes is missing here", ""
+                    self.place(self._at), "is not JSON: a key in double quotes is missing here", ""
                 )
             key = self.value("a key")
             self.take(":")
@@ -145,25 +120,83 @@ class Window:
 
     def value(self, where: str) -> Any:
         """Decode the value that starts here and step over it."""
+        try:
+            return self._value(where)
+        except _TooLongError as error:
+            raise self._fail(where, TOO_LONG, "") from error
+
+    def skim(self, where: str, depth: int = 0) -> Any:
+        """Step over the value that starts here; of one that is too long to be held a shell is left.
+
+        A shell has an object's first members and a list's first elements, and a text is null.
+        ``depth`` is how many values too long stand around it.
+        """
+        try:
+            return self._value(where)
+        except _TooLongError:
+            start = self.peek()
+        if start == '"':
+            self._step_over_text()
+            return None
+        if depth >= _MAX_NESTED or start not in _OPENING:
+            raise self._fail(where, TOO_LONG, "")
+        if start == "[":
+            return self._first_elements(where, depth)
+        shell: dict[str, Any] = {}
+        for key in self.members():
+            value = self.skim(where, depth + 1)
+            if len(shell) < _MOST_HELD:
+                shell[key] = value
+        return shell
+
+    def _first_elements(self, where: str, depth: int) -> list[Any]:
+        shell = []
+        for index in self.elements():
+            value = self.skim(where, depth + 1)
+            if index < _SAMPLES:
+                shell.append(value)
+        return shell
+
+    def skip(self, where: str) -> None:
+        """Step over a value that is of no use; what it holds does not count."""
+        kept = self._tally.nonfinite, self._tally.surrogates
+        self.skim(where)
+        self._tally.nonfinite, self._tally.surrogates = kept
+
+    def _value(self, where: str) -> Any:
         self.peek()
+        nonfinite = self._tally.nonfinite
         while True:
+            self._tally.nonfinite = nonfinite
             try:
                 found, end = decode(self._text, self._at, self._tally)
             except json.JSONDecodeError as error:
                 if not self._ended and self._unfinished(error):
-                    self._grow(where)
+                    self._grow()
                     continue
                 raise self._syntax(error) from error
             except UnfitError as error:
                 raise self._fail(where, error.problem, error.hint) from error
             # A number at the window's very end may have more digits behind it.
             if not self._ended and end == len(self._text) and isinstance(found, int | float):
-                self._grow(where)
+                self._grow()
                 continue
             if end - self._at > MAX_ITEM:
-                raise self._fail(where, "is over 8 MiB long", "")
+                raise _TooLongError
             self._at = end
             return found
+
+    def _step_over_text(self) -> None:
+        """Step over a text of any length, without holding it."""
+        self._at += 1
+        while True:
+            if inside := _TEXT.match(self._text, self._at):
+                self._at = inside.end()
+            if self._text.startswith('"', self._at):
+                break
+            if not self.more(CHUNK):
+                raise self._fail("", *_CUT_OFF)
+        self._at += 1
 
     def _closes(self, bracket: str) -> bool:
         char = self.peek()
@@ -175,47 +208,16 @@ class Window:
     def _unfinished(self, error: json.JSONDecodeError) -> bool:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_END
 
-    def _grow(self, where: str) -> None:
+    def _grow(self) -> None:
         """Take in as much again, or learn that the file has ended."""
         held = len(self._text) - self._at
         if held > MAX_ITEM:
-            raise self._fail(where, "is over 8 MiB long", "")
-        self._more(max(_CHUNK, held))
-
-    def _more(self, amount: int) -> bool:
-        if self._ended:
-            return False
-        block = self._stream.read(amount)
-        pending = len(self._decoder.getstate()[0])
-        try:
-            text = self._decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            raise not_utf8(self._fail, "", self._bytes - pending + error.start) from error
-        self._bytes += len(block)
-        self._ended = not block
-        self._forget()
-        self._text += text
-        return not self._ended
-
-    def _forget(self) -> None:
-        """Let go of what was read, remembering how far it reached."""
-        gone = self._text[: self._at]
-        if breaks := gone.count("\n"):
-            self._line += breaks
-            self._column = len(gone) - gone.rfind("\n")
-        else:
-            self._column += len(gone)
-        self._text, self._at = self._text[self._at :], 0
-
-    def _place(self, at: int) -> str:
-        line = self._line + self._text.count("\n", 0, at)
-        last = self._text.rfind("\n", 0, at)
-        column = self._column + at if last < 0 else at - last
-        return f"line {line}, column {column}"
+            raise _TooLongError
+        self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))
 
     def _syntax(self, error: json.JSONDecodeError) -> InputFileError:
         if self._ended and (
             error.msg.startswith("Unterminated") or error.pos >= len(self._text.rstrip())
         ):
             return self._fail("", *_CUT_OFF)
-        return self._fail(self._place(error.pos), syntax_problem(error), "")
+        return self._fail(self.place(error.pos), syntax_problem(error), "")

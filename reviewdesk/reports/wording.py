@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.models import FailedJurorError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -97,6 +97,9 @@ def must_be(expected: str, value: Any) -> str:
 
 def first_problem(error: ValidationError) -> Problem:
     """The validator's first complaint in our words."""
+    # Inside, so that what only words its errors here need not load the models.
+    from reviewdesk.reports.models import FailedJurorError
+
     details = error.errors(include_url=False)[0]
     path = tuple(details["loc"])
     kind = details["type"]

@@ -222,7 +222,7 @@ def test_values_outside_their_range_are_kept_and_counted() -> None:
         "a jury's score outside 0..1 is kept under meta.raw only (1x)",
         "an agreement that is no number up to 1 is kept under meta.raw only (1x)",
         "a jury's confidence that is no band word is kept under meta.raw only (1x)",
-        "a juror's score outside 0..1 is kept as raw_score (1x)",
+        "a juror's score outside 0..1, or of a juror with such scores, is kept as raw_score (1x)",
         "a juror's confidence that is no number from 0 to 1 is left out (1x)",
         "a juror's weight that is not above 0 is left out (1x)",
     ]
@@ -297,3 +297,13 @@ def test_the_sample_opens() -> None:
     bodies = list(read(Source.from_path(SAMPLE)).verdicts())
     assert bodies
     assert all(body["jurors"] for body in bodies)
+
+
+def test_a_1_of_a_juror_with_scores_beyond_1_is_no_full_mark() -> None:
+    panels = ([{"name": "a", "score": 1}, {"name": "b", "score": 1}], [{"name": "a", "score": 4}])
+    document = {"tests": [{"name": str(at), "jurors": one} for at, one in enumerate(panels)]}
+    _, (first, _) = _open(document)
+    assert [(one.get("score"), one.get("raw_score")) for one in first["jurors"]] == [
+        (None, 1),
+        (1, None),
+    ]

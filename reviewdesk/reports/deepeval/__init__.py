@@ -1,0 +1,1 @@
+"""Test runs of deepeval: metrics of one base name as one jury."""

@@ -1,0 +1,212 @@
+"""The reader of deepeval: a test run as it is saved, and dumps of what ``evaluate`` returns.
+
+Metrics of one test case with the same base name are one jury, each of them a ballot. Keys come in
+camel and in snake case. ``verboseLogs`` may belong to an earlier attempt and is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reviewdesk.reports import foreign, values
+from reviewdesk.reports.deepeval.cases import CASES, WRAPPED, cases, key, texts
+from reviewdesk.reports.deepeval.names import metric_name
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.failures import failure
+from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.rawscores import Scales, fitted, withheld
+from reviewdesk.reports.records import Record, mapped
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.wording import Path, Problem, must_be
+
+_METRIC_KEYS = frozenset(
+    {"name", "score", "threshold", "success", "reason", "error", "flaky"}
+    | {"evaluationModel", "evaluation_model", "evaluationCost", "evaluation_cost"}
+    | {"inputTokenCount", "input_tokens", "outputTokenCount", "output_tokens"}
+    | {"strictMode", "strict_mode", "verboseLogs", "verbose_logs"}
+)
+_RUN_KEYS = frozenset(
+    {*CASES, WRAPPED, "test_run_id", "identifier"}
+    | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
+    | {"runDuration", "evaluationCost"}
+)
+
+
+class _Mapper:
+    def __init__(self, options: ReadOptions, run: dict[str, Any], scales: Scales) -> None:
+        self.remarks = Remarks()
+        self.remarks.unmapped(foreign.beyond(run, _RUN_KEYS))
+        self._names = foreign.Names()
+        self._scale, self._scales = options.scale, scales
+        self._models = foreign.Models(options)
+        self._met = 0
+
+    def notes(self) -> list[str]:
+        return [*self._models.notes(), *self.remarks.notes(foreign.LEFT_OUT)]
+
+    def count(self, record: Record) -> int:
+        return sum(1 for _ in self.items(record))
+
+    def items(self, record: Record) -> Iterator[Item]:
+        for case in cases(record):
+            self._met += 1
+            problem = _problem(case.value)
+            if problem:
+                yield case.refused(problem)
+            else:
+                for body in self._verdicts(case):
+                    yield case.item(body)
+
+    def _verdicts(self, case: Record) -> Iterator[dict[str, Any]]:
+        value: dict[str, Any] = case.value
+        juries: dict[str, list[dict[str, Any]]] = {}
+        for metric in key(value, "metrics_data") or ():
+            base, _ = metric_name(metric["name"], foreign.text(key(metric, "evaluation_model")))
+            juries.setdefault(base, []).append(metric)
+        if not juries:
+            self.remarks.count("a test case without a metric is left out")
+            return
+        about = texts(value, self.remarks)
+        name = foreign.label(value.get("name")) or f"test case {self._met}"
+        tags = [tag for tag in values.listed(value.get("tags")) if isinstance(tag, str)]
+        for base, metrics in juries.items():
+            alone = len(juries) == 1
+            stated = value.get("success") if alone else None
+            yield values.said(
+                {
+                    "id": self._names.verdict(name if alone else f"{name[:300]}/{base}"),
+                    "case": values.said({"test": name, "tags": tags or None}),
+                    **about,
+                    "rubric": base,
+                    "threshold": self._threshold(metrics, base),
+                    **self._outcome(metrics, base, stated),
+                    "provenance": {"pointer": case.pointer},
+                }
+            )
+
+    def _threshold(self, metrics: list[dict[str, Any]], base: str) -> float | int | None:
+        """The pass line that all jurors share."""
+        stated = {values.number(metric.get("threshold")) for metric in metrics}
+        if len(stated) > 1:
+            self.remarks.count(
+                "metrics of one jury with different thresholds: the verdict has none"
+            )
+            return None
+        line = stated.pop()
+        off = self._scales.off(base)
+        fit = fitted(line, self._scale, lambda _: None, "", off=off)
+        found = values.number(fit.get("score"))
+        if line is not None and found is None:
+            self.remarks.count("a threshold outside the scale of the scores is left out")
+        return found
+
+    def _outcome(self, metrics: list[dict[str, Any]], base: str, stated: Any) -> dict[str, Any]:
+        """The ballots, and the decision: the test case's own, else that of all its metrics.
+
+        A test case passes where every metric did that is not marked as flaky.
+        """
+        called = [metric_name(m["name"], foreign.text(key(m, "evaluation_model"))) for m in metrics]
+        ids = foreign.Names.jurors([juror for _, juror in called])
+        jurors = [self._juror(base, *seat) for seat in zip(ids, called, metrics, strict=True)]
+        if all("error" in juror for juror in jurors):
+            return {"decision": "error", "jurors": jurors}
+        if not isinstance(stated, bool):
+            steady = [
+                metric.get("success") for metric in metrics if metric.get("flaky") is not True
+            ]
+            known = bool(steady) and all(isinstance(one, bool) for one in steady)
+            stated = all(steady) if known else None
+        return {"decision": values.decision(stated), "jurors": jurors}
+
+    def _juror(
+        self, base: str, juror_id: str, called: tuple[str, str], metric: dict[str, Any]
+    ) -> dict[str, Any]:
+        self.remarks.unmapped(foreign.beyond(metric, _METRIC_KEYS), "metric.")
+        stated = metric.get("score")
+        off = self._scales.off(base, stated)
+        scores = fitted(stated, self._scale, self.remarks.count, "a score", off=off)
+        body: dict[str, Any] = {
+            "id": juror_id,
+            "model": self._models.of(called[1], key(metric, "evaluation_model")),
+            "reason": values.text(metric.get("reason")),
+            "cost_usd": foreign.amount(key(metric, "evaluation_cost")),
+            "tokens_in": foreign.count(values.first(metric, ("inputTokenCount", "input_tokens"))),
+            "tokens_out": foreign.count(
+                values.first(metric, ("outputTokenCount", "output_tokens"))
+            ),
+            "meta": {"flaky": True} if metric.get("flaky") is True else None,
+        }
+        error = metric.get("error")
+        if error:
+            # The success of a metric that failed is the tool's own false.
+            message = "" if error is True else values.text(error) or ""
+            return values.said(body | withheld(scores, self.remarks.count) | failure(message))
+        success = metric.get("success")
+        if success is not None and not isinstance(success, bool):
+            self.remarks.count("a success that is neither true nor false is left out")
+            success = None
+        return values.said(body | scores | {"pass": success})
+
+
+def _problem(case: Any) -> Problem | None:
+    if not isinstance(case, dict):
+        return Problem((), must_be("an object", case))
+    metrics = key(case, "metrics_data")
+    place = "metricsData" if "metricsData" in case else "metrics_data"
+    if metrics is not None and not isinstance(metrics, list):
+        return Problem((place,), must_be("a list of metrics", metrics))
+    for index, metric in enumerate(metrics or ()):
+        where: Path = (place, index)
+        if not isinstance(metric, dict):
+            return Problem(where, must_be("an object", metric))
+        if foreign.text(metric.get("name")) is None:
+            return Problem(
+                (*where, "name"), must_be("a text that is not empty", metric.get("name"))
+            )
+    return None
+
+
+def _fits(look: Look) -> bool:
+    keys, outline = look.outline.keys, look.outline
+    if WRAPPED in keys or "metricsScores" in keys:
+        return True
+    for name in CASES:
+        if name not in keys:
+            continue
+        # A NaN in the first case breaks the first look off, and leaves the list empty.
+        if keys[name] == [] or {"metricsData", "metrics_data"} & outline.first(name).keys():
+            return True
+    outer = {"actual_output", "actualOutput", "turns", "conversational"} & keys.keys()
+    return bool(outer) and bool({"metricsData", "metrics_data"} & keys.keys())
+
+
+def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+    keys = look.outline.keys
+    producer = {"name": "deepeval", "format": "deepeval"}
+    if run_id := foreign.text(keys.get("test_run_id")):
+        producer["run_id"] = run_id
+    header: dict[str, Any] = {"schema": FORMAT_NAME, "producer": producer}
+    if title := foreign.text(keys.get("identifier")):
+        header["title"] = title
+    scales, run = Scales(), keys if any(name in keys for name in CASES) else {}
+    settings = keys.get("hyperparameters")
+    if isinstance(settings, dict) and (model := foreign.text(settings.get("model"))):
+        header["generator"] = {"model": model}
+    return mapped(
+        source,
+        look,
+        options,
+        header,
+        lambda: _Mapper(options, run, scales),
+        name="deepeval",
+        lists=CASES,
+        nothing="holds no test case with a metric",
+        lenient=True,
+    )
+
+
+DIALECT = Dialect("deepeval", "a deepeval test run", _fits, _open, frozenset({"models", "scale"}))

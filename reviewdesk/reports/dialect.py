@@ -1,0 +1,40 @@
+"""One dialect that reports come in: its name, how it is recognised, and what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.report import Report
+from reviewdesk.reports.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a first look at a file tells.
+
+    ``outline`` is filled for JSON and JSON Lines alone; ``text`` is the start of what is text, and
+    empty for a zip archive.
+    """
+
+    kind: Literal["json", "text", "zip"]
+    text: str = ""
+    outline: Outline = field(default_factory=lambda: Outline("object"))
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A reader in the registry. ``uses`` names the reading options that mean something to it."""
+
+    name: str
+    """What ``--format`` takes, and ``Report.format`` unless the reader says it more exactly."""
+    what: str
+    """The format in words, for errors: ``a promptfoo result``."""
+    fits: Callable[[Look], bool]
+    open: Callable[[Source, Look, ReadOptions], Report]
+    uses: frozenset[str] = frozenset()
+    steps_in: bool = False
+    """Whether it reads values by their parts, so that one may be longer than what is held."""

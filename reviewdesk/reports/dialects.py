@@ -1,0 +1,47 @@
+"""The registry of readers, in the order in which a file is held against them."""
+
+from __future__ import annotations
+
+from reviewdesk.reports import crossjudge, mcptest, native
+from reviewdesk.reports.council import ratings as lmcouncil
+from reviewdesk.reports.deepeval import run as deepeval
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.inspectai import log as inspect_log
+from reviewdesk.reports.juried import report as juried
+from reviewdesk.reports.promptfoo import result as promptfoo
+from reviewdesk.reports.tables import braintrust, langfuse, langsmith, phoenix, table
+
+FOREIGN: tuple[Dialect, ...] = (
+    crossjudge.DIALECT,
+    promptfoo.DIALECT,
+    inspect_log.DIALECT,
+    deepeval.DIALECT,
+    juried.DIALECT,
+    lmcouncil.DIALECT,
+    langfuse.DIALECT,
+    langsmith.DIALECT,
+    phoenix.DIALECT,
+    braintrust.DIALECT,
+    table.DIALECT,
+)
+"""Formats of other tools that have a signature of their own."""
+
+LAST = mcptest.DIALECT
+"""What is only recognised by its structure."""
+
+DIALECTS: tuple[Dialect, ...] = (*native.DIALECTS, *FOREIGN, LAST)
+
+
+_QUEUE = "juried-queue"
+"""What imports of juried's queue are called; one reader opens it and the report."""
+
+
+def named(name: str) -> Dialect | None:
+    """The dialect that ``--format`` names."""
+    wanted = juried.DIALECT.name if name == _QUEUE else name
+    return next((dialect for dialect in DIALECTS if dialect.name == wanted), None)
+
+
+def fitting(look: Look) -> Dialect | None:
+    """The foreign dialect that a file has the signature of."""
+    return next((dialect for dialect in FOREIGN if dialect.fits(look)), None)

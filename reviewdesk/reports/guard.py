@@ -1,0 +1,63 @@
+"""What keeps keys out of verdicts made of foreign files, whatever their reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.reports.ballots import unused
+from reviewdesk.reports.secrets import without_likely
+
+_NAMES = ("model", "vendor")
+
+
+def guarded_header(header: dict[str, Any]) -> dict[str, Any]:
+    """A report's header, none of whose texts is content."""
+    return {key: _deep(value) for key, value in header.items()}
+
+
+def guarded(body: Any) -> Any:
+    """The body without what looks like a key in errors, names, addresses and raw answers.
+
+    What is judged, and why, is content: it stays as it is.
+    """
+    if not isinstance(body, dict):
+        return body
+    for key in ("meta", "generator"):
+        if key in body:
+            body[key] = _deep(body[key])
+    jurors = body.get("jurors")
+    for juror in jurors if isinstance(jurors, list) else ():
+        if isinstance(juror, dict):
+            _guard(juror)
+    if isinstance(jurors, list) and any("://" in _id(juror) for juror in jurors):
+        _rename(jurors)
+    return body
+
+
+def _guard(juror: dict[str, Any]) -> None:
+    for key in (*_NAMES, "raw", "error"):
+        if juror.get(key):
+            juror[key] = _deep(juror[key])
+
+
+def _rename(jurors: list[dict[str, Any]]) -> None:
+    """Addresses that differ by their logins alone are told apart by a counter."""
+    taken: dict[str, int] = {}
+    for juror in jurors:
+        if isinstance(juror, dict) and (name := _id(juror)):
+            juror["id"] = unused(without_likely(name), taken)
+
+
+def _id(juror: Any) -> str:
+    name = juror.get("id") if isinstance(juror, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _deep(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_likely(value)
+    if isinstance(value, dict):
+        return {key: _deep(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_deep(item) for item in value]
+    return value

@@ -1,0 +1,92 @@
+"""The members of an ``.eval`` archive: its header, and the samples in either of their shapes."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports.inspectai.picking import ANY, KEEP, pick
+from reviewdesk.reports.inspectai.sample import Sample, read_events, read_sample
+from reviewdesk.reports.inspectai.scales import uncounted, weigh
+from reviewdesk.reports.rawscores import Scales
+from reviewdesk.reports.strictjson import Fail, Tally
+from reviewdesk.reports.window import Window
+from reviewdesk.reports.ziparchive import ZipArchive
+
+_HEADER = "header.json"
+_START = "_journal/start.json"
+_SHELL = "/sample.json"
+_SAMPLE = re.compile(r"samples/.+_epoch_\d+(?:/sample)?\.json\Z", re.DOTALL)
+_PARTS = re.compile(r"(samples/.+_epoch_\d+/)(events|attachments)/(\d{1,18})\.json\Z", re.DOTALL)
+"""Long samples may be in parts, each named by the place of its first element."""
+
+_SHOWN = 5
+_RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
+
+
+class LogArchive:
+    """A log that was written member by member, and so may end early."""
+
+    def __init__(self, stream: BinaryIO, fail: Fail, max_size: int) -> None:
+        """Read the directory.
+
+        Raises:
+            InputFileError: it is damaged, or no log is in it.
+        """
+        self._zip = ZipArchive(stream, fail, max_size)
+        self._fail = fail
+        names = self._zip.names
+        self.samples = [name for name in names if _SAMPLE.match(name)]
+        self._parts: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for found in filter(None, map(_PARTS.match, names)):
+            folder, kind, first = found.groups()
+            self._parts.setdefault((folder, kind), []).append((int(first), found.string))
+        if _HEADER not in names and _START not in names:
+            listed = ", ".join(show_line(name, 40) for name in names[:_SHOWN]) or "nothing"
+            raise fail(
+                "",
+                f"is a zip archive without an Inspect log: there is no {_HEADER} in it ({listed})",
+                "Unpack it, and open the report inside it.",
+            )
+        self._start = _HEADER if _HEADER in names else _START
+
+    @property
+    def notes(self) -> list[str]:
+        """What is unusual about the archive."""
+        if not (count := self._zip.replaced):
+            return []
+        return [f"left out {count} members that a later one of the same name replaces"]
+
+    def header(self) -> dict[str, Any]:
+        """What the log says of its run; an interrupted one has only what it began with."""
+        with self._zip.open(self._start) as member:
+            window = Window(member, self._fail, Tally(lenient=True))
+            found = pick(window, _RUN, self._start)
+        if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
+            raise self._fail(self._start, "says nothing of a run", "Write the log again.")
+        return found
+
+    def weigh(self, scales: Scales) -> None:
+        """Show the scores of all samples that can be read to what must know them."""
+        for name in self.samples:
+            with suppress(InputFileError), self._zip.open(name) as member:
+                weigh(Window(member, self._fail, uncounted()), scales, "$")
+
+    def sample(self, name: str, tally: Tally) -> Sample | None:
+        """The sample of a member, with the parts that stand in members of their own."""
+        with self._zip.open(name) as member:
+            sample = read_sample(Window(member, self._fail, tally), "$", self._fail)
+        if sample is not None and name.endswith(_SHELL):
+            folder = name.removesuffix(_SHELL) + "/"
+            for _, part in sorted(self._parts.get((folder, "events"), ())):
+                with self._zip.open(part) as member:
+                    read_events(Window(member, self._fail, tally), "$", sample)
+            for first, part in sorted(self._parts.get((folder, "attachments"), ())):
+                with self._zip.open(part) as member:
+                    window = Window(member, self._fail, tally)
+                    for index in window.elements():
+                        sample.attach(str(first + index), window.skim("$"))
+        return sample

@@ -1,0 +1,168 @@
+"""The scores of one sample as canonical ballots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.foreign import Models
+from reviewdesk.reports.inspectai.config import Run, Scorer, Seat, listed, record, text
+from reviewdesk.reports.inspectai.events import Call, Transcript
+from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.texts import Texts
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.remarks import Remarks
+
+_OF_THE_ANSWER = frozenset(["refusal", "no_response", "invalid_response_format"])
+"""Why a scorer gives no value, where it is not the scorer that failed."""
+_UNREADABLE = "grader_failed"
+_UNSCORED = "the scorer gave no value"
+
+Ballot = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the ballots of one sample are read by."""
+
+    run: Run
+    options: ReadOptions
+    grader: Grader
+    remarks: Remarks
+    models: Models
+    transcript: Transcript
+    texts: Texts
+
+    def ballots(self, name: str, score: dict[str, Any]) -> list[Ballot]:
+        """The ballots behind one score: of its panel, of the keys of its value, or its own."""
+        scorer = self.run.scorers.get(name, Scorer(name))
+        calls = self.transcript.calls(name)
+        value = score.get("value")
+        panel = record(record(score.get("metadata")).get("panel"))
+        if listed(panel.get("votes")):
+            return list(self._panel(name, scorer, panel, calls))
+        if isinstance(value, dict | list):
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            return [
+                self._single(f"{name}.{key}", scorer, {**score, "value": part}, calls, name)
+                for key, part in parts
+            ]
+        return [self._single(name, scorer, score, calls, name)]
+
+    def failed(self, name: str, message: str) -> Ballot:
+        """The ballot of a scorer that broke off, and its sample with it."""
+        calls = self.transcript.failed_calls()
+        call = next((call for call in calls if call.failed), calls[-1] if calls else None)
+        shared = len(self.run.scorers.get(name, Scorer(name)).seats) > 1
+        shown = call.model if call and shared else name
+        ballot = self._who(shown or "scorer", Seat(name, None), call)
+        slow = "timeout" in message.lower() or "timed out" in message.lower()
+        return {**ballot, "status": "timeout" if slow else "error", "error": {"message": message}}
+
+    def _single(
+        self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[Call], key: str
+    ) -> Ballot:
+        seat = _seat(scorer, calls)
+        call = calls[-1] if calls and seat.model else None
+        if len(scorer.seats) > 1:
+            self.remarks.count("a panel's votes are not in the log: its consensus is one ballot")
+        ballot = self._who(name, seat, call)
+        self._mark_code(ballot, scorer, key, calls)
+        explanation = self.texts.plain(score.get("explanation"))
+        answer = self.grader.ballot(score.get("value"), name)
+        if not answer and name != key:
+            answer = {"pass": None, "status": "abstained"}
+        if answer:
+            return {**ballot, **answer, "reason": explanation or None}
+        return {**ballot, **_failure(score.get("reason"), explanation, call)}
+
+    def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[Call]) -> None:
+        """A juror of whom the log tells, and who asked nobody, is a rule in code."""
+        nobody = "model" not in ballot and not calls
+        if nobody and (scorer.is_code or self.transcript.knows(key)):
+            ballot["kind"] = "code"
+
+    def _panel(
+        self, key: str, scorer: Scorer, panel: dict[str, Any], calls: list[Call]
+    ) -> Iterator[Ballot]:
+        votes = panel["votes"]
+        seats = scorer.seats
+        if len(seats) != len(votes):
+            seats = tuple(Seat(call.model, call.model) for call in calls)
+        if len(seats) != len(votes):
+            seats = tuple(Seat(f"{scorer.name} {at}", None) for at in range(1, len(votes) + 1))
+        failures = {
+            failure["index"]: failure
+            for failure in map(record, listed(panel.get("failures")))
+            if isinstance(failure.get("index"), int)
+        }
+        for at, (seat, vote, call) in enumerate(
+            zip(seats, votes, _matched(seats, calls), strict=True)
+        ):
+            ballot = self._who(seat.name, seat, call)
+            self._mark_code(ballot, scorer, key, calls)
+            failure = failures.get(at, {})
+            answer = self.grader.ballot(vote, key) if at not in failures else {}
+            if answer:
+                yield {**ballot, **answer, "reason": call.text(self.texts) if call else None}
+            else:
+                explanation = self.texts.plain(failure.get("explanation"))
+                yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
+
+    def _who(self, name: str, seat: Seat, call: Call | None) -> Ballot:
+        """The juror of a ballot, and what asking it took."""
+        model = self.models.of(name, seat.model or (call.model if call else None))
+        usage = record(call.output.get("usage")) if call else {}
+        seconds = values.number(call.seconds) if call else None
+        counts = {
+            f"tokens_{way}": values.number(usage.get(f"{way}put_tokens")) for way in ("in", "out")
+        }
+        return values.said(
+            {
+                "id": name,
+                "model": model or None,
+                "role": call.role if call else None,
+                "latency_ms": seconds * 1000 if seconds is not None and seconds >= 0 else None,
+                **{key: n for key, n in counts.items() if isinstance(n, int) and n >= 0},
+            }
+        )
+
+
+def _seat(scorer: Scorer, calls: list[Call]) -> Seat:
+    """Whom a scorer asked that gives one ballot: nobody by name where it asked several models."""
+    asked = {call.model for call in calls} - {""}
+    models = asked or {seat.model for seat in scorer.seats if seat.model}
+    return Seat(scorer.name, models.pop() if len(models) == 1 else None)
+
+
+def _matched(seats: tuple[Seat, ...], calls: list[Call]) -> list[Call | None]:
+    """The call of each seat: in turn where seats share a model, the last where one asked again."""
+    found: list[Call | None] = []
+    for at, seat in enumerate(seats):
+        own = [call for call in calls if seat.model and call.model == seat.model]
+        own = [call for call in own if not call.failed] or own
+        turn = sum(other.model == seat.model for other in seats[:at])
+        shared = sum(other.model == seat.model for other in seats)
+        if shared == 1:
+            found.append(own[-1] if own else None)
+        else:
+            found.append(own[turn] if len(own) == shared else None)
+    return found
+
+
+def _failure(reason: Any, explanation: str | None, call: Call | None) -> Ballot:
+    """Why a juror gave no answer: it abstained, said what cannot be read, or failed."""
+    reason = text(reason)
+    if reason in _OF_THE_ANSWER:
+        return {"pass": None, "status": "abstained", "reason": explanation}
+    failed = call.failed if call else None
+    message = failed or explanation or _UNSCORED
+    status = "error"
+    if failed and ("timeout" in failed.lower() or "timed out" in failed.lower()):
+        status = "timeout"
+    elif not failed and (reason == _UNREADABLE or (call is not None and reason is None)):
+        status = "parse_fail"
+    error = values.said({"type": reason, "message": message})
+    return {"status": status, "error": error}

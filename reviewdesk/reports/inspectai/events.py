@@ -1,0 +1,133 @@
+"""Who was asked within a sample's scorers, by the sample's events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reviewdesk.reports.inspectai.picking import KEEP
+from reviewdesk.reports.inspectai.texts import Texts
+
+EVENT = {
+    **dict.fromkeys(("event", "id", "parent_id", "span_id", "type", "action", "name"), KEEP),
+    **dict.fromkeys(("model", "role", "error", "working_time", "scorer", "intermediate"), KEEP),
+    "output": {
+        **dict.fromkeys(("completion", "error", "time"), KEEP),
+        "choices": [{"message": {"content": KEEP}}],
+        "usage": dict.fromkeys(("input_tokens", "output_tokens"), KEEP),
+    },
+}
+"""What of an event is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One answer of a model that a scorer asked."""
+
+    model: str
+    role: str | None
+    output: dict[str, Any]
+    failed: str | None
+    """The error, where there is one."""
+    seconds: Any
+
+    def text(self, texts: Texts) -> str | None:
+        """What the model said."""
+        return texts.output(self.output) or None
+
+
+class Transcript:
+    """The scorers of one sample as its events tell, taken one by one in their order."""
+
+    def __init__(self) -> None:
+        """Start before the first event."""
+        self._calls: dict[str, list[Call]] = {}
+        """The calls of each scorer's span."""
+        self._within: dict[str, str] = {}
+        """The scorer's span that a span lies in."""
+        self._names: dict[str, str] = {}
+        self._scored: dict[str, str] = {}
+        """The span of each score."""
+        self._step = ""
+        """The scorer's step that is open: what older logs have in place of spans."""
+        self.failed_scorer: str | None = None
+        """The scorer that was at work when the sample failed."""
+
+    @property
+    def scoring(self) -> bool:
+        """Whether any scorer has begun."""
+        return bool(self._names)
+
+    def take(self, event: Any) -> None:
+        """Take the next event."""
+        if not isinstance(event, dict):
+            return
+        kind = event.get("event")
+        if kind == "span_begin":
+            self._begin(_text(event.get("id")), event)
+        elif kind == "step":
+            self._step_at(event)
+        elif kind == "model":
+            if (calls := self._calls.get(self._span(event))) is not None:
+                calls.append(_call(event))
+        elif kind == "score" and not event.get("intermediate"):
+            span = self._span(event)
+            self._scored.setdefault(_text(event.get("scorer")) or self._names.get(span, ""), span)
+        elif kind == "error" and self.failed_scorer is None:
+            self.failed_scorer = self._open()
+
+    def calls(self, score: str) -> list[Call]:
+        """The calls of the scorer behind a score."""
+        return self._calls.get(self._scored.get(score, ""), [])
+
+    def knows(self, score: str) -> bool:
+        """Whether the events tell of the scorer behind a score."""
+        return score in self._scored
+
+    def failed_calls(self) -> list[Call]:
+        """The calls of the scorer that failed."""
+        spans = [span for span, name in self._names.items() if name == self.failed_scorer]
+        return self._calls[spans[-1]] if spans else []
+
+    def _begin(self, span: str, event: dict[str, Any]) -> None:
+        if event.get("type") == "scorer":
+            self._names[span] = _text(event.get("name"))
+            self._calls[span] = []
+            self._within[span] = span
+        elif above := self._within.get(_text(event.get("parent_id"))):
+            self._within[span] = above
+
+    def _step_at(self, event: dict[str, Any]) -> None:
+        if event.get("type") != "scorer":
+            return
+        self._step = ""
+        if event.get("action") == "begin":
+            self._step = f"step {len(self._names)}"
+            self._begin(self._step, event)
+
+    def _span(self, event: dict[str, Any]) -> str:
+        return self._within.get(_text(event.get("span_id")), self._step)
+
+    def _open(self) -> str | None:
+        """The last scorer that began and gave no score."""
+        scored = set(self._scored.values())
+        waiting = [name for span, name in self._names.items() if span not in scored]
+        return waiting[-1] if waiting else None
+
+
+def _call(event: dict[str, Any]) -> Call:
+    output = event.get("output")
+    output = output if isinstance(output, dict) else {}
+    failed = event.get("error") or output.get("error")
+    seconds = event.get("working_time")
+    return Call(
+        model=_text(event.get("model")),
+        role=_text(event.get("role")) or None,
+        output=output,
+        failed=failed if isinstance(failed, str) else None,
+        seconds=seconds if seconds is not None else output.get("time"),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

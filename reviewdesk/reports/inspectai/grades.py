@@ -1,0 +1,106 @@
+"""What the value of a score says: a grade, a word, a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.reports import values
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.rawscores import WHY_RAW, Scales
+from reviewdesk.reports.remarks import Remarks
+
+_GRADES: dict[str, tuple[float | None, bool | None]] = {
+    "C": (1.0, True),
+    "I": (0.0, False),
+    "P": (0.5, None),
+    "N": (None, None),
+}
+"""Correct, incorrect, partially correct, no answer."""
+_NO_ANSWER = "N"
+_WORTH = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+_HINT = "name it with --pass-label or --fail-label"
+
+
+class Grader:
+    """Reads values under the options of one import."""
+
+    def __init__(self, options: ReadOptions, remarks: Remarks, scales: Scales) -> None:
+        """Take the words and the scale that a person gave, and who is off 0..1."""
+        self._scale, self._remarks, self._scales = options.scale, remarks, scales
+        self._passes = {word.strip().casefold(): True for word in options.pass_labels}
+        self._passes |= {word.strip().casefold(): False for word in options.fail_labels}
+
+    def ballot(self, value: Any, whose: str) -> dict[str, Any]:
+        """The keys of a ballot that a value fills; nothing for a value that is none (null).
+
+        ``whose`` is the scorer, or the part of its value.
+        """
+        if isinstance(value, bool):
+            return {"score": float(value), "pass": value}
+        if isinstance(value, str):
+            return self._word(value, whose)
+        number = values.number(value)
+        if number is not None:
+            return self._number(number, whose)
+        if value is not None:
+            self._remarks.count("a score that is neither a word nor a number is left out")
+            return {"pass": None, "status": "abstained"}
+        return {}
+
+    def consensus(self, ballot: dict[str, Any]) -> dict[str, Any]:
+        """The decision and the score that a value of a whole jury states."""
+        passed = ballot.get("pass")
+        if isinstance(passed, bool):
+            decision = Decision.PASS if passed else Decision.FAIL
+            return {"score": ballot.get("score"), "decision": decision.value}
+        label = ballot.get("label")
+        if label is not None:
+            self._remarks.count(f'the grade "{label[:40]}" is no decision: {_HINT}')
+        word = label if label not in _GRADES else None
+        return {"score": ballot.get("score"), "label": word}
+
+    def _word(self, value: str, whose: str) -> dict[str, Any]:
+        word = value.strip()
+        folded = word.casefold()
+        if not word:
+            return {"pass": None, "status": "abstained"}
+        score, passed = _GRADES.get(word, (_WORTH.get(folded), _meaning(word)))
+        if folded not in self._passes and word not in _GRADES and passed is None:
+            if (number := numeral(word)) is not None:
+                return self._number(number, whose)
+            self._remarks.count(f"a score in words that decide nothing gives no vote: {_HINT}")
+        passed = self._passes.get(folded, passed)
+        body: dict[str, Any] = {"score": score, "pass": passed, "label": word}
+        if word == _NO_ANSWER and passed is None:
+            body["status"] = "abstained"
+        return body
+
+    def _number(self, number: float, whose: str) -> dict[str, Any]:
+        if self._scale is None:
+            off = self._scales.off(whose, number)
+            if (score := values.unit(number)) is not None and not off:
+                return {"score": score}
+            self._remarks.count(f"a score {WHY_RAW} is kept as raw_score: --scale reads it")
+            return {"raw_score": number}
+        low, high = self._scale
+        score = values.unit((number - low) / (high - low))
+        if score is None:
+            self._remarks.count("a score outside --scale is kept as raw_score")
+        return {"score": score, "raw_score": number, "scale": [low, high]}
+
+
+def _meaning(word: str) -> bool | None:
+    decision = label_decision(word)
+    return None if decision is None else decision is Decision.PASS
+
+
+def numeral(word: str) -> float | None:
+    """A number that is written as a text."""
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e300 else None

@@ -1,0 +1,170 @@
+"""Inspect logs as reports: recognised by their ``eval`` block, read sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.inspectai.archive import LogArchive
+from reviewdesk.reports.inspectai.config import Run, record, text
+from reviewdesk.reports.inspectai.sample import Sample, read_sample
+from reviewdesk.reports.inspectai.scales import uncounted, weigh_samples
+from reviewdesk.reports.inspectai.verdicts import SampleMapper
+from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.rawscores import Scales
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.rules import is_time
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Tally, failing
+from reviewdesk.reports.values import said
+from reviewdesk.reports.window import Window
+from reviewdesk.reports.wording import Problem, spell_path
+
+_DONE = "success"
+_STARTED = "started"
+
+
+def _fits(look: Look) -> bool:
+    """Any archive: whether there is a log in it shows when it is opened."""
+    run = look.outline.first("eval")
+    return look.kind == "zip" or (
+        look.outline.kind == "object" and ("task" in run or "eval_id" in run)
+    )
+
+
+def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+    if look.kind == "zip":
+        return _open_archive(source, options)
+    fail = failing(source)
+    keys, total = look.outline.keys, look.outline.lengths.get("samples", 0)
+    if not _fits(look):
+        raise fail(
+            "$.eval", "is missing, or says nothing of a run", "An Inspect log begins with it."
+        )
+    if look.outline.goes_on:
+        raise fail("", "holds something behind the end of the log", "Remove it.")
+    run, scales = Run.of(keys), Scales()
+    if total and options.scale is None:
+        with source.open() as stream:
+            weigh_samples(Window(stream, fail, uncounted()), scales)
+
+    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+        mapper = SampleMapper(run, options, scales)
+        window = Window(stream, fail, tally)
+        for key in window.members():
+            if key != "samples":
+                window.skip(spell_path((key,)))
+                continue
+            for index in window.elements():
+                path = f"$.samples[{index}]"
+                sample = read_sample(window, path, fail)
+                yield _item("", path, sample, mapper, f"/samples/{index}")
+        tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
+
+    return _report(source, run, keys.get("status"), items, total, options, raw=False)
+
+
+def _open_archive(source: Source, options: ReadOptions) -> Report:
+    """A log in an archive, of which a sample that is damaged is bad by itself."""
+    fail = failing(source)
+    with source.open_raw() as stream:
+        log = LogArchive(stream, fail, source.max_size)
+        header, scales = log.header(), Scales()
+        if options.scale is None:
+            log.weigh(scales)
+    run = Run.of(header)
+
+    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+        mapper = SampleMapper(run, options, scales)
+        log = LogArchive(stream, fail, source.max_size)
+        for name in log.samples:
+            shown = show_line(name, 120)
+            try:
+                sample = log.sample(name, tally)
+            except InputFileError as error:
+                place = error.where if error.where != shown else ""
+                problem = ": ".join(part for part in (place, error.problem) if part)
+                yield Item(shown, None, problem=Problem((), problem))
+                continue
+            yield _item(shown, "$", sample, mapper, name)
+        tally.notes.extend((*log.notes, *mapper.models.notes(), *mapper.remarks.notes()))
+
+    return _report(source, run, header.get("status"), items, len(log.samples), options, raw=True)
+
+
+def _item(where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str) -> Item:
+    if sample is None:
+        return Item(where, None, path, Problem((), "must be an object"))
+    return Item(where, mapper.secrets.clean(mapper.verdict(sample, pointer)), path)
+
+
+def _report(
+    source: Source,
+    run: Run,
+    status: Any,
+    items: Any,
+    total: int,
+    options: ReadOptions,
+    *,
+    raw: bool,
+) -> Report:
+    if not total:
+        raise failing(source)(
+            "",
+            "is an Inspect log without samples",
+            "Run the eval with log_samples on, and let at least one sample end.",
+        )
+    return Report(
+        source,
+        DIALECT.name,
+        _header(run),
+        items,
+        total=total,
+        skip_bad=options.skip_bad,
+        notes=_notes(run, status, total),
+        lenient=True,
+        raw=raw,
+    )
+
+
+def _notes(run: Run, status: Any, total: int) -> tuple[str, ...]:
+    """What to know of a run that did not come to its end."""
+    if status == _DONE:
+        return ()
+    of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""
+    written = f"{total}{of} samples are in it"
+    if text(status) in {None, _STARTED}:
+        return (f"interrupted log: the run was still going when it was written; {written}",)
+    return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
+
+
+def _header(run: Run) -> dict[str, Any]:
+    spec = run.spec
+    created = text(spec.get("created"))
+    producer = {
+        "name": "inspect_ai",
+        "version": text(record(spec.get("packages")).get("inspect_ai")),
+        "format": "inspect",
+        "run_id": text(spec.get("run_id")),
+    }
+    header = {
+        "schema": FORMAT_NAME,
+        "title": text(spec.get("task")),
+        "created_at": created if created and is_time(created) else None,
+        "producer": said(producer),
+    }
+    return said(header)
+
+
+DIALECT = Dialect(
+    "inspect",
+    "an Inspect log",
+    _fits,
+    _open,
+    frozenset({"models", "pass_labels", "fail_labels", "scale"}),
+    steps_in=True,
+)

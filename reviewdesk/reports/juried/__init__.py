@@ -1,0 +1,1 @@
+"""Reports and label queues of juried."""

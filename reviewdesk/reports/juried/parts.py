@@ -1,0 +1,71 @@
+"""What juried's report and its label queue have in common: cases, texts and checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.reports import foreign, values
+from reviewdesk.reports.wording import Path, Problem, must_be
+
+BY_CHECKS = "checks"
+"""What stands for the model of a verdict that a failed check decided without the judge."""
+
+
+def problem_of(value: Any, name: str) -> Problem | None:
+    """Why a record is none, if it is none: it, or the list of objects in it, is no such thing."""
+    if not isinstance(value, dict):
+        return Problem((), must_be("an object", value))
+    listed = value.get(name)
+    if listed is None:
+        return None
+    if not isinstance(listed, list):
+        return Problem((name,), must_be("a list", listed))
+    for index, one in enumerate(listed):
+        if not isinstance(one, dict):
+            where: Path = (name, index)
+            return Problem(where, must_be("an object", one))
+    return None
+
+
+def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) -> dict[str, Any]:
+    """The scenario of a verdict, with the criterion it is held to and the number of its attempt."""
+    tags = [tag for tag in values.listed(about.get("tags")) if isinstance(tag, str)]
+    return values.said(
+        {
+            "test": name,
+            "suite": foreign.label(suite),
+            "name": foreign.text(about.get("name")),
+            "epoch": number,
+            "tags": tags or None,
+        }
+    )
+
+
+def texts_of(scenario: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any]:
+    """The message, behind the turns before it where there are any, and the response."""
+    before = foreign.dialogue(scenario.get("history")) + foreign.dialogue(attempt.get("transcript"))
+    message = values.text(scenario.get("message"))
+    if before and message is not None:
+        message = f"user: {message}"
+    return {
+        "input": "\n".join([*before, *([message] if message is not None else [])]) or None,
+        "output": values.text(attempt.get("response")),
+        "reference": values.text(scenario.get("expected")),
+    }
+
+
+def checks_of(listed: Any) -> list[dict[str, Any]]:
+    """Deterministic checks as they came out."""
+    checks = []
+    for check in values.listed(listed):
+        if not isinstance(check, dict):
+            continue
+        passed, value = check.get("passed"), values.text(check.get("value"))
+        kind = foreign.text(check.get("kind")) or "check"
+        body = {
+            "name": kind if value is None else f"{kind}: {value}",
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": foreign.text(check.get("reason")),
+        }
+        checks.append(values.said(body, "pass"))
+    return checks

@@ -1,0 +1,85 @@
+"""The label queue of juried: responses a person should look at, and what the judge made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reviewdesk.reports import foreign, values
+from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
+from reviewdesk.reports.records import Record
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.report import Item
+from reviewdesk.reports.wording import Problem
+
+QUEUE = ("scenario", "criterion", "transcript")
+"""Keys that tell an entry of the queue."""
+
+_SAMPLED = "sampled"
+_QUEUE_KEYS = frozenset(
+    {*QUEUE, "id", "run", "name", "message", "history", "expected", "response", "verdict"}
+    | {"reason", "model", "reasons", "checks", "attempt", "early_stopped"}
+)
+
+
+class QueueMapper:
+    """Maps the lines of a label queue: a response, and what the judge's votes came to."""
+
+    def __init__(self) -> None:
+        """Start with no id taken."""
+        self.remarks = Remarks()
+        self._names = foreign.Names()
+
+    def notes(self) -> list[str]:
+        """What is to be said of the import."""
+        return self.remarks.notes(foreign.LEFT_OUT)
+
+    def count(self, _record: Record) -> int:
+        """Every line is one."""
+        return 1
+
+    def items(self, record: Record) -> Iterator[Item]:
+        """The verdict of a line."""
+        problem = problem_of(record.value, "checks") or _no_entry(record.value)
+        yield record.refused(problem) if problem else record.item(self._verdict(record))
+
+    def _verdict(self, record: Record) -> dict[str, Any]:
+        entry: dict[str, Any] = record.value
+        self.remarks.unmapped(foreign.beyond(entry, _QUEUE_KEYS))
+        scenario = foreign.label(entry.get("scenario")) or "scenario"
+        why = [reason for reason in values.listed(entry.get("reasons")) if isinstance(reason, str)]
+        run = foreign.label(entry.get("run"))
+        number = foreign.count(entry.get("attempt")) or None
+        decision = values.decision(entry.get("verdict"))
+        return values.said(
+            {
+                "id": self._names.verdict(foreign.label(entry.get("id")) or scenario),
+                "case": case_of(entry, scenario, entry.get("criterion"), number),
+                **texts_of(entry, entry),
+                "rubric": foreign.label(entry.get("criterion")),
+                "decision": decision,
+                # A response that was merely drawn calls for nobody.
+                "escalate_for_review": any(reason != _SAMPLED for reason in why),
+                "escalation_reasons": why or None,
+                "checks": checks_of(entry.get("checks")) or None,
+                "jurors": _judged(entry, decision),
+                "provenance": values.said({"pointer": record.pointer, "run_id": run}),
+            }
+        )
+
+
+def _judged(entry: dict[str, Any], decision: str | None) -> list[dict[str, Any]]:
+    """The judge's one ballot of a queued response; there is none where it gave no verdict."""
+    model, reason = foreign.text(entry.get("model")), foreign.text(entry.get("reason"))
+    if model == BY_CHECKS or (decision is None and reason is None):
+        return []
+    passed = {"pass": True, "fail": False}.get(decision or "")
+    body = {"id": (model or "judge")[:190], "model": model, "pass": passed, "reason": reason}
+    return [values.said(body, "pass")]
+
+
+def _no_entry(value: dict[str, Any]) -> Problem | None:
+    known = "criterion" in value and "response" in value
+    return (
+        None if known else Problem((), "has no criterion or no response, as entries of a queue do")
+    )

@@ -1,0 +1,1 @@
+"""Panel, prompt and cases files of live panels."""

@@ -1,0 +1,278 @@
+"""Panel files: YAML or TOML to the jurors that are asked and the rule that decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from reviewdesk.domain import limits
+from reviewdesk.domain.library import Panel
+from reviewdesk.domain.panelspec import (
+    DEFAULT_MAX_TOKENS,
+    DEFAULT_TIMEOUT,
+    Juror,
+    PanelSpec,
+    Price,
+)
+from reviewdesk.domain.vendors import Vendor, likely_vendor
+from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Regime, Rounding, Strategy
+from reviewdesk.errors import PanelError, UsageError
+from reviewdesk.reports.panels.cells import Cell, Fits, present
+from reviewdesk.reports.panels.keylike import keylike
+from reviewdesk.reports.panels.promptfile import PromptFile, prompt_from, template
+from reviewdesk.reports.panels.source import opened, read_root
+from reviewdesk.reports.source import Source
+
+MAX_JURORS = 100
+
+_PANEL = (
+    "name", "rubric", "threshold", "quorum", "strategy", "trim", "regime", "failed_jurors",
+    "strategy_for", "jurors",
+)  # fmt: skip
+_JUROR = (
+    "name", "model", "vendor", "base_url", "api_key_env", "weight", "temperature", "max_tokens",
+    "system_prompt", "prompt", "prompt_file", "timeout", "price",
+)  # fmt: skip
+_TRIM = ("fraction", "rounding")
+_PRICE = ("input", "output")
+
+STRATEGIES = tuple(one.value for one in Strategy if one not in {Strategy.SINGLE, Strategy.EXTERNAL})
+"""The rules that a panel can decide by; the other two are words of reports."""
+
+_STAND_INS = (Strategy.MEDIAN.value,)
+"""What may decide in the place of any strategy when a juror failed."""
+
+_UNIT = Fits(least=0, most=1)
+_SECONDS = Fits(above=0, most=3600)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
+_ADDRESS = re.compile(r"[!-\[\]-~]+\Z")
+"""Visible ASCII without the backslash, which clients read in different ways."""
+
+_KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key in it."
+
+
+def read_panel(path: str | Path) -> PanelSpec:
+    """Read a panel file and check all of it.
+
+    Raises:
+        PanelError: names file, line and place, what is wrong and what to do.
+    """
+    return panel_from(opened(path, "the panel's YAML or TOML file"), Path(path).parent)
+
+
+def panel_from(source: Source, folder: Path) -> PanelSpec:
+    """The panel in bytes that are at hand; prompt files are looked for in ``folder``."""
+    root = read_root(source, "a panel file", "Write name: and a list under jurors:.")
+    cells = present(root.members("a panel", _PANEL))
+    if "jurors" not in cells:
+        raise root.fail('has no "jurors"', "Add a list under jurors:.")
+    jurors = _jurors(cells["jurors"], folder)
+    rubric = cells.get("rubric")
+    return PanelSpec(
+        name=cells["name"].name() if "name" in cells else _stem(source),
+        jurors=jurors,
+        rule=_rule(cells, jurors),
+        rubric=None if rubric is None else rubric.text(),
+    )
+
+
+def _stem(source: Source) -> str:
+    return Path(source.shown_name).stem or "panel"
+
+
+def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> Panel:
+    trim = present(cells["trim"].members("a trim", _TRIM)) if "trim" in cells else {}
+    said: dict[str, Any] = {
+        "strategy": _word(cells, "strategy", "a strategy that there is", STRATEGIES),
+        "regime": _word(cells, "regime", "a regime that there is", Regime),
+        "failed_jurors": _word(cells, "failed_jurors", "median, or left out", _STAND_INS),
+        "rounding": _word(trim, "rounding", "a rounding that there is", Rounding) or Rounding.DOWN,
+        "trim": DEFAULT_TRIM_FRACTION,
+        "routes": _routes(cells),
+        "weights": {one.name: one.weight for one in jurors if one.weight is not None},
+    }
+    if "fraction" in trim:
+        expected = "a number from 0 up to, but not including, 0.5"
+        said["trim"] = trim["fraction"].number(expected, Fits(least=0, under=0.5))
+    if "threshold" in cells:
+        said["threshold"] = cells["threshold"].number("a number from 0 to 1", _UNIT)
+    if "quorum" in cells:
+        said["quorum"] = _quorum(cells["quorum"])
+    return Panel(**said)
+
+
+def _word(cells: Mapping[str, Cell], key: str, expected: str, known: Iterable[str]) -> str | None:
+    return cells[key].word(expected, known) if key in cells else None
+
+
+def _routes(cells: Mapping[str, Cell]) -> dict[str, str]:
+    if "strategy_for" not in cells:
+        return {}
+    routes = cells["strategy_for"].mapping()
+    return {tag: cell.word("a strategy that there is", STRATEGIES) for tag, cell in routes.items()}
+
+
+def _quorum(cell: Cell) -> float | str:
+    value = cell.node.value
+    try:
+        # A fraction of a hundred digits is no quorum, and slow to read.
+        if not isinstance(value, str) or len(value) <= 20:
+            return limits.quorum("quorum", value)
+    except (UsageError, OverflowError):
+        pass
+    raise cell.wrong('a number above 0 and at most 1, or a fraction such as "2/3"')
+
+
+def _jurors(cell: Cell, folder: Path) -> tuple[Juror, ...]:
+    seats = cell.items()
+    if not seats:
+        raise cell.fail("is an empty list", "Seat at least one juror.")
+    if len(seats) > MAX_JURORS:
+        problem = f"seats {len(seats)} jurors, more than {MAX_JURORS}"
+        raise cell.fail(problem, "Seat fewer.")
+    jurors: list[Juror] = []
+    for seat in seats:
+        juror = _juror(seat, folder)
+        first = next((at for at, one in enumerate(jurors) if one.name == juror.name), None)
+        if first is not None:
+            named = seat.mapping().get("name", seat)
+            problem = f'is the name of jurors[{first}] too: "{juror.name}"'
+            raise named.fail(problem, "Give each seat a name of its own with name:.")
+        jurors.append(juror)
+    return tuple(jurors)
+
+
+def _juror(seat: Cell, folder: Path) -> Juror:
+    cells = present(seat.members("a juror", _JUROR))
+    if "model" not in cells:
+        raise seat.fail('has no "model"', "Add model: as the vendor calls it.")
+    model = cells["model"].name()
+    vendor = _vendor(seat, cells, model)
+    system, prompt, version = _prompts(cells, folder)
+    return Juror(
+        name=cells["name"].name(80) if "name" in cells else model,
+        model=model,
+        vendor=vendor,
+        base_url=_base_url(seat, cells, vendor),
+        api_key_env=_variable(cells["api_key_env"]) if "api_key_env" in cells else None,
+        weight=_optional(cells, "weight", "a number above 0", Fits(above=0)),
+        temperature=_optional(cells, "temperature", "a number from 0 to 2", Fits(0, 2)),
+        max_tokens=_max_tokens(cells),
+        system_prompt=system,
+        prompt=prompt,
+        prompt_version=version,
+        timeout=_timeout(cells),
+        price=_price(cells["price"]) if "price" in cells else None,
+    )
+
+
+def _optional(cells: Mapping[str, Cell], key: str, expected: str, fits: Fits) -> float | None:
+    return cells[key].number(expected, fits) if key in cells else None
+
+
+def _max_tokens(cells: Mapping[str, Cell]) -> int:
+    if "max_tokens" not in cells:
+        return DEFAULT_MAX_TOKENS
+    return cells["max_tokens"].whole("a whole number from 1 to 1000000", Fits(1, 1_000_000))
+
+
+def _timeout(cells: Mapping[str, Cell]) -> float:
+    expected = "a number of seconds above 0 and at most 3600"
+    return _optional(cells, "timeout", expected, _SECONDS) or DEFAULT_TIMEOUT
+
+
+def _vendor(seat: Cell, cells: Mapping[str, Cell], model: str) -> str:
+    if "vendor" in cells:
+        return cells["vendor"].word("a vendor that there is", Vendor)
+    likely = likely_vendor(model)
+    hint = f"Add vendor: {likely}, if that is who serves it." if likely else "Add vendor:."
+    raise seat.fail('has no "vendor"', f"{hint} Known: {', '.join(Vendor)}.")
+
+
+def _variable(cell: Cell) -> str:
+    """The name of a variable; what may be a key instead is not repeated."""
+    value = cell.node.text if isinstance(cell.node.value, str) else ""
+    if keylike(value) or len(value) > 64 or not _VARIABLE.match(value):
+        expected = "must be the name of a variable of the environment (the value is not shown)"
+        raise cell.fail(expected, _KEY_HINT)
+    return value
+
+
+def _base_url(seat: Cell, cells: Mapping[str, Cell], vendor: str) -> str | None:
+    if "base_url" not in cells:
+        if vendor == Vendor.CUSTOM:
+            hint = "Add base_url:, such as http://127.0.0.1:8080/v1."
+            raise seat.fail('has the vendor custom and no "base_url"', hint)
+        return None
+    cell = cells["base_url"]
+    text = cell.text().strip()
+    problem = _url_problem(text)
+    if problem:
+        raise cell.fail(problem, "Write the endpoint alone, such as https://host.example/v1.")
+    return text
+
+
+def _url_problem(text: str) -> str | None:
+    """What is wrong with an address, without the parts of it that may be secret."""
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "is no address"
+    if parts.scheme not in {"http", "https"} or not host:
+        return "must be an address with http:// or https:// and a host (the value is not shown)"
+    if "@" in parts.netloc:
+        return "has a user or a password in it (not shown)"
+    if "?" in text or "#" in text:
+        return "has a query or a fragment (not shown)"
+    if (
+        len(text) > 500
+        or not text.isascii()
+        or not text.isprintable()
+        or re.search(r"[\s\\]", text)
+    ):
+        return "has characters that no address has, or too many (not shown)"
+    if keylike(text):
+        return "has what looks like an API key in it (not shown)"
+    return None
+
+
+def _price(cell: Cell) -> Price:
+    cells = present(cell.members("a price", _PRICE))
+    for key in _PRICE:
+        if key not in cells:
+            raise cell.fail(f'has no "{key}"', "Give both, in US dollars per million tokens.")
+    expected = "a number of US dollars per million tokens, 0 or more"
+    fits = Fits(least=0, most=1_000_000)
+    return Price(*(cells[key].number(expected, fits) for key in _PRICE))
+
+
+_Told = tuple[str | None, str | None, str | None]
+
+
+def _prompts(cells: Mapping[str, Cell], folder: Path) -> _Told:
+    """System prompt, template and version of a juror."""
+    system = cells["system_prompt"].text() if "system_prompt" in cells else None
+    if "prompt_file" not in cells:
+        return system, template(cells["prompt"]) if "prompt" in cells else None, None
+    cell = cells["prompt_file"]
+    if "prompt" in cells:
+        raise cell.fail("stands beside a prompt", "Keep one of prompt and prompt_file.")
+    found = _prompt_file(cell, folder)
+    if system is not None and found.system is not None:
+        problem = "has a system_prompt of its own, and the juror has another"
+        raise cell.fail(problem, "Keep one of them.")
+    return system or found.system, found.template, found.version
+
+
+def _prompt_file(cell: Cell, folder: Path) -> PromptFile:
+    path = cell.name(1000)
+    try:
+        source = opened(folder / path, "a prompt's YAML file")
+    except PanelError as error:
+        problem = f'names "{path}": {error.problem}'
+        raise cell.fail(problem, "Name a file beside the panel file.") from error
+    return prompt_from(source)

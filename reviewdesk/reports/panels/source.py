@@ -1,0 +1,108 @@
+"""A YAML or TOML file as nodes: what panel and prompt files are read from."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import PanelError, ReportError, SuiteError
+from reviewdesk.reports.panels.cells import Cell
+from reviewdesk.reports.panels.keylike import keylike
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.suiteyaml import Form, Node, read_yaml
+
+MAX_BYTES = 1 << 18
+"""256 KiB: long prompts for every seat of a large panel."""
+
+_MAX_DEPTH = 16
+_PLACED = re.compile(r"(.*) \(at line (\d+), column \d+\)", re.DOTALL)
+
+
+def opened(path: str | Path, what: str) -> Source:
+    """A regular file of bounded size.
+
+    Raises:
+        PanelError: there is none that can be read.
+    """
+    try:
+        source = Source.from_path(path)
+    except ReportError as error:
+        raise PanelError(error.file, "", error.problem, f"Name {what}.") from error
+    if source.size > MAX_BYTES:
+        problem = f"is over {MAX_BYTES >> 10} KiB, too large for {what}"
+        raise PanelError(source.shown_name, "", problem, "Is it the right file?")
+    return source
+
+
+def read_root(source: Source, what: str, empty: str) -> Cell:
+    """The outermost value of a file: TOML where its name ends so, else YAML.
+
+    Raises:
+        PanelError: it is neither, or has what such a file must not have.
+    """
+    try:
+        if source.name.lower().endswith(".toml"):
+            node = _toml(source, empty)
+        else:
+            form = Form(what, MAX_BYTES, "Is it the right file?", empty)
+            node = read_yaml(source, form)
+    except (SuiteError, ReportError) as error:
+        # The bytes below speak as a suite's or a report's; here they are a panel's.
+        raise PanelError(error.file, "", _without_keys(error.problem), error.hint) from None
+    return Cell(source.shown_name, node)
+
+
+def _without_keys(problem: str) -> str:
+    """A parser's sentence, which may quote a name or an alias that is a key."""
+    if keylike(problem):
+        return "has what looks like an API key where none can stand (not shown)"
+    return problem
+
+
+def _toml(source: Source, empty: str) -> Node:
+    with source.open() as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SuiteError(source.shown_name, 0, f"is over {MAX_BYTES >> 10} KiB of TOML")
+    try:
+        # An error behind the last line break would have no line.
+        table = tomllib.loads(f"{data.decode()}\n".replace("\r\n", "\n"))
+        node = _node(table, 1)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SuiteError(
+            source.shown_name, line, "is not UTF-8 text", "Save it as UTF-8."
+        ) from None
+    except RecursionError:
+        raise SuiteError(
+            source.shown_name, 0, "is nested too deeply", "Is it the right file?"
+        ) from None
+    except ValueError as error:
+        raise _no_toml(source.shown_name, str(error)) from None
+    if not table:
+        raise SuiteError(source.shown_name, 0, "holds nothing", empty)
+    return node
+
+
+def _no_toml(name: str, said: str) -> SuiteError:
+    found = _PLACED.fullmatch(said)
+    why, line = (found[1], int(found[2])) if found else (said, 0)
+    why = show_line(why[:1].lower() + why[1:], 160)
+    return SuiteError(name, line, f"is not valid TOML: {why}", "Check quotes, commas and brackets.")
+
+
+def _node(value: Any, depth: int) -> Node:
+    """TOML keeps no lines, so that paths alone name a place."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, dict):
+        return Node(0, {key: _node(one, depth + 1) for key, one in value.items()})
+    if isinstance(value, list):
+        return Node(0, tuple(_node(one, depth + 1) for one in value))
+    if isinstance(value, dt.date | dt.time):
+        value = value.isoformat()
+    return Node(0, value, str(value))

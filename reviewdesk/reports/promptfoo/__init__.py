@@ -1,0 +1,1 @@
+"""Results of promptfoo: rows, their graders as juries, their other assertions as checks."""

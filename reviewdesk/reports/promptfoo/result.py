@@ -1,0 +1,234 @@
+"""The reader of promptfoo results: JSON, JSON Lines and YAML.
+
+A row is one output of one provider for one prompt and test. What is judged in it by the same
+assertion is one jury; rows are read one by one, and nothing of a configuration is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
+
+from reviewdesk.errors import SuiteError
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.promptfoo.row import RowError, record
+from reviewdesk.reports.promptfoo.survey import survey
+from reviewdesk.reports.promptfoo.verdict import RowMapper
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.rules import is_time
+from reviewdesk.reports.secrets import Scrubber, named_secrets
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import MAX_DEPTH, Fail, Tally, failing
+from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.wording import Problem, must_be, spell_path
+
+_LONGEST_YAML = 8 << 20
+
+_SHARED = 1 << 20
+"""Every row of a promptfoo YAML has its variables twice, the second time by an alias."""
+
+_AS_JSON = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row with the places that errors name, and the pointer that its verdicts keep."""
+
+    value: Any
+    pointer: str
+    line: str = ""
+    path: str = "$"
+
+
+Rows: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Found]]
+
+
+def _fits(look: Look) -> bool:
+    if look.kind == "text":
+        return look.text.lstrip().startswith("evalId:")
+    return look.kind == "json" and (_is_row(look.outline) or _is_envelope(look.outline))
+
+
+def _is_row(outline: Outline) -> bool:
+    keys = outline.keys
+    return "results" not in keys and (
+        "gradingResult" in keys or {"promptIdx", "testCase"} <= keys.keys()
+    )
+
+
+def _is_envelope(outline: Outline) -> bool:
+    """An export, or the summary that promptfoo's library returns, which has the rows one up."""
+    keys = outline.keys
+    if outline.kind != "object" or "results" not in keys:
+        return False
+    inner = keys["results"]
+    summed_up = isinstance(inner, dict) and {"results", "stats"} <= inner.keys()
+    first = outline.first("results")
+    return "evalId" in keys or summed_up or {"promptIdx", "testCase"} <= first.keys()
+
+
+def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+    """A report of the rows of one evaluation."""
+    fail = failing(source)
+    envelope, rows = _form(source, look, fail)
+    with source.open() as stream:
+        seen = survey(found.value for found in rows(stream, Tally(lenient=True)))
+    if not seen.rows:
+        raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
+    if not seen.total:
+        problem = "is a promptfoo result in which no model graded anything: it has no jury"
+        raise fail("", problem, "Add assertions such as llm-rubric, and run it again.")
+    secrets = named_secrets(envelope.get("config"), frozenset({"vars"}))
+
+    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+        mapper = RowMapper(seen, options, secrets)
+        for found in rows(stream, tally):
+            yield from _items(found, mapper)
+        tally.notes.extend(mapper.models.notes())
+        tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
+
+    header = Scrubber(secrets).clean(_header(envelope, look))
+    skip_bad, total = options.skip_bad, seen.total
+    return Report(source, "promptfoo", header, items, total=total, skip_bad=skip_bad, lenient=True)
+
+
+def _items(found: Found, mapper: RowMapper) -> Iterator[Item]:
+    problem = None
+    try:
+        if isinstance(found.value, dict):
+            for verdict in mapper.verdicts(found.value, found.pointer):
+                yield Item(found.line or found.path, verdict)
+        else:
+            problem = Problem((), must_be("an object", found.value))
+    except RowError as error:
+        problem = error.problem
+    if problem:
+        yield Item(found.line, None, found.path, problem)
+
+
+def _form(source: Source, look: Look, fail: Fail) -> tuple[dict[str, Any], Rows]:
+    """What stands around the rows, and how they are found."""
+    outline = look.outline
+    if look.kind == "text":
+        document, counted = _yaml(source, fail)
+        return document, lambda _stream, tally: _loaded(document, tally, counted)
+    if _is_row(outline):
+        if outline.kind == "object" and not outline.goes_on:
+            return {}, lambda stream, tally: _single(Window(stream, fail, tally))
+        if outline.kind == "object":
+            return {}, lambda stream, tally: _lines(stream, fail, tally)
+        return {}, lambda stream, tally: _listed(Window(stream, fail, tally), "$", "")
+    if outline.kind != "object" or "results" not in outline.keys:
+        raise fail("$.results", "is missing", _AS_JSON)
+    if outline.goes_on:
+        raise fail("", "holds something behind the end of the result", "Remove it.")
+    return outline.keys, lambda stream, tally: _streamed(Window(stream, fail, tally))
+
+
+def _lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[Found]:
+    for number, row in read_lines(stream, fail, tally):
+        yield Found(row, f"line {number}", line=f"line {number}")
+
+
+def _single(window: Window) -> Iterator[Found]:
+    yield Found(window.value("$"), "/")
+
+
+def _streamed(window: Window) -> Iterator[Found]:
+    """The rows under ``results``, or under ``results`` within it."""
+    for key in window.members():
+        if key != "results":
+            window.skip(spell_path((key,)))
+        elif window.peek() == "[":
+            yield from _listed(window, "$.results", "/results")
+        elif window.peek() == "{":
+            for inner in window.members():
+                if inner == "results" and window.peek() == "[":
+                    yield from _listed(window, "$.results.results", "/results/results")
+                else:
+                    window.skip(spell_path((inner,), "$.results"))
+        else:
+            window.skip("$.results")
+
+
+def _listed(window: Window, path: str, pointer: str) -> Iterator[Found]:
+    for index in window.elements():
+        where = f"{path}[{index}]"
+        yield Found(window.value(where), f"{pointer}/{index}", path=where)
+
+
+def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], Tally]:
+    # Inside, since most results are JSON and need no YAML parser.
+    from reviewdesk.reports.suiteyaml import Form, read_yaml
+
+    counted = Tally(lenient=True)
+    form = Form(
+        "a promptfoo result in YAML",
+        _LONGEST_YAML,
+        _AS_JSON,
+        _AS_JSON,
+        max_depth=MAX_DEPTH,
+        tally=counted,
+        fast=True,
+        shared=_SHARED,
+    )
+    try:
+        document = read_yaml(source, form).plain()
+    except SuiteError as error:
+        place = f"line {error.line}" if error.line else ""
+        raise fail(place, error.problem, error.hint) from error
+    if not isinstance(document, dict):
+        raise fail("$", must_be("an object", document), _AS_JSON)
+    return document, counted
+
+
+def _loaded(document: dict[str, Any], tally: Tally, counted: Tally) -> Iterator[Found]:
+    tally.nonfinite += counted.nonfinite
+    tally.surrogates += counted.surrogates
+    outer = document.get("results")
+    rows, path = (outer, "results") if isinstance(outer, list) else (None, "results.results")
+    if isinstance(outer, dict):
+        rows = outer.get("results")
+    if isinstance(rows, list):
+        for index, row in enumerate(rows):
+            pointer = path.replace(".", "/")
+            yield Found(row, f"/{pointer}/{index}", path=f"$.{path}[{index}]")
+
+
+def _header(envelope: dict[str, Any], look: Look) -> dict[str, Any]:
+    """The run as its outermost object tells of it; rows alone tell nothing."""
+    summary, told = record(envelope, "results"), record(envelope, "metadata")
+    version = summary.get("version", envelope.get("version"))
+    shape = "yaml" if look.kind == "text" else "json" if envelope else "jsonl"
+    numbered = isinstance(version, int) and not isinstance(version, bool)
+    producer = {
+        "name": "promptfoo",
+        "format": f"{shape} v{version}" if numbered else shape,
+        "version": told.get("promptfooVersion"),
+        "run_id": envelope.get("evalId"),
+    }
+    header: dict[str, Any] = {
+        "schema": FORMAT_NAME,
+        "producer": {key: text for key, text in producer.items() if isinstance(text, str)},
+    }
+    title = record(envelope, "config").get("description")
+    if isinstance(title, str) and title.strip():
+        header["title"] = title
+    started = summary.get("timestamp", told.get("evaluationCreatedAt"))
+    if isinstance(started, str) and is_time(started):
+        header["created_at"] = started
+    return header
+
+
+DIALECT = Dialect(
+    "promptfoo",
+    "a promptfoo result",
+    _fits,
+    _open,
+    uses=frozenset({"models", "scale"}),
+    steps_in=True,
+)

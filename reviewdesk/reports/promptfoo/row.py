@@ -1,0 +1,250 @@
+"""A row of a promptfoo result taken apart: what was judged, what was checked, who overruled it.
+
+Judged is what promptfoo sends to a language model to grade, its negations included. Embeddings,
+classifiers, moderation services and scripts measure, and are checks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.wording import Path, Problem, must_be
+
+_JUDGED = frozenset(
+    {
+        *("llm-rubric", "agent-rubric", "search-rubric", "g-eval", "factuality", "select-best"),
+        *("answer-relevance", "conversation-relevance", "trajectory:goal-success", "pi"),
+    }
+)
+_JUDGED_KINDS = ("model-graded-", "context-", "promptfoo:redteam:")
+ERROR = 2
+"""``failureReason`` of a row that has no output, or none that could be graded."""
+
+_MOST_PANELS = 100
+
+_BROKEN = re.compile(r"API (?:call |response )?error:|Request timed out|No output\Z")
+
+_DEFERRED = ("select-", "max-score")
+"""Compares the outputs of several providers; its result comes behind all others."""
+
+
+class RowError(Exception):
+    """A row that is not built as promptfoo builds one."""
+
+    def __init__(self, path: Path, value: Any, expected: str) -> None:
+        """Say where it is wrong, and what must be there."""
+        super().__init__(expected)
+        self.problem = Problem(path, must_be(expected, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """One assertion and what came of it."""
+
+    assertion: dict[str, Any]
+    result: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The assertion's type, or nothing where the file does not say."""
+        stated = self.assertion.get("type")
+        return stated if isinstance(stated, str) else ""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the grader left beside its grade."""
+        return record(self.result, "metadata")
+
+    @property
+    def value(self) -> Any:
+        """What is asserted, with the test's variables filled in where promptfoo says so."""
+        return values.first(self.metadata, ("renderedAssertionValue",)) or self.assertion.get(
+            "value"
+        )
+
+    @property
+    def failed(self) -> bool:
+        """Whether the grader gave no grade; the 0 that promptfoo writes then is none.
+
+        Some assertions carry no mark of it, and give what their provider said as the reason.
+        """
+        if self.metadata.get("graderError") is True:
+            return True
+        reason = self.result.get("reason")
+        broken = isinstance(reason, str) and _BROKEN.match(reason) is not None
+        return broken and not self.result.get("score")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What has an outcome of its own: a whole row, or one assert-set of it."""
+
+    outcome: dict[str, Any]
+    bar: float | int | None
+    """The weighted score it needs; without one, every assertion must pass."""
+    parts: list[Graded]
+    assert_set: bool = False
+    set_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Judged assertions of one scope with the same type and value: one jury."""
+
+    kind: str
+    value: Any
+    scope: Scope
+    ballots: list[Graded] = field(default_factory=list)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the scope's outcome is this jury's."""
+        return len(self.ballots) == len(self.scope.parts)
+
+    @property
+    def lines(self) -> list[Any]:
+        """The jurors' own pass lines."""
+        return [values.number(part.assertion.get("threshold")) for part in self.ballots]
+
+    @property
+    def negated(self) -> bool:
+        """Whether the assertion holds where the rubric does not."""
+        return self.kind.startswith("not-")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All that was graded of one output."""
+
+    panels: list[Panel]
+    checks: list[Graded]
+    human: Graded | None
+    parts_left_out: int
+    errored: bool
+    """Nothing was graded, because something broke before."""
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the row is a verdict without a jury: an error, or what a person alone rated."""
+        return not self.panels and (self.errored or self.human is not None)
+
+
+def record(holder: dict[str, Any], key: str) -> dict[str, Any]:
+    """The object under a key, or an empty one."""
+    found = holder.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def is_judged(kind: str) -> bool:
+    """Whether a language model grades assertions of this type."""
+    base = kind.removeprefix("not-")
+    return base in _JUDGED or base.startswith(_JUDGED_KINDS)
+
+
+def take_apart(row: dict[str, Any]) -> Row:
+    """The juries, checks and human rating of a row, each component counted once.
+
+    Raises:
+        RowError: the grading has another shape.
+    """
+    grading = row.get("gradingResult")
+    if grading is not None and not isinstance(grading, dict):
+        raise RowError(("gradingResult",), grading, "an object")
+    case = record(row, "testCase")
+    whole = Scope(grading or {}, values.number(case.get("threshold")), [])
+    scopes, human, left_out = [whole], None, 0
+    declared = _declared(case.get("assert"))
+    for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
+        stated = declared[at] if at < len(declared) else {}
+        if _is_set(component):
+            scopes.append(_set(component, stated))
+            continue
+        graded = Graded(record(component, "assertion") or stated, component)
+        parts = component.get("componentResults")
+        left_out += len(parts) if isinstance(parts, list) else 0
+        if graded.kind == "human":
+            human = graded
+        else:
+            whole.parts.append(graded)
+    checks = [part for scope in scopes for part in scope.parts if not is_judged(part.kind)]
+    panels = [panel for scope in scopes for panel in _panels(scope)]
+    if len(panels) > _MOST_PANELS:
+        # Each is a verdict with the whole input and output, which a small file could multiply.
+        raise RowError(("gradingResult",), len(panels), f"at most {_MOST_PANELS} rubrics")
+    failed = row.get("failureReason") == ERROR or bool(row.get("error"))
+    return Row(panels, checks, human, left_out, failed and not panels and not checks)
+
+
+def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
+    """The components of a result, without the copies of their parts that follow each of them."""
+    listed = result.get("componentResults")
+    if listed is None:
+        return
+    path = (*path, "componentResults")
+    if not isinstance(listed, list):
+        raise RowError(path, listed, "a list")
+    copies: Iterator[Any] = iter(())
+    copy = None
+    for at, component in enumerate(listed):
+        if component is None:
+            # A place that a comparison of outputs has not taken.
+            continue
+        if not isinstance(component, dict):
+            raise RowError((*path, at), component, "an object")
+        if copy is not None and _same(component, copy):
+            copy = next(copies, None)
+            continue
+        yield component
+        parts = component.get("componentResults")
+        copies = filter(None, parts if isinstance(parts, list) else ())
+        copy = next(copies, None)
+
+
+def _same(component: dict[str, Any], part: Any) -> bool:
+    return isinstance(part, dict) and all(
+        component.get(key) == part.get(key) for key in ("pass", "score", "reason")
+    )
+
+
+def _is_set(component: dict[str, Any]) -> bool:
+    if record(component, "metadata").get("assertionSet") is not None:
+        return True
+    has_parts = isinstance(component.get("componentResults"), list)
+    own = record(component, "assertion").get("type")
+    return has_parts and (own is None or own == "assert-set")
+
+
+def _set(component: dict[str, Any], declared: dict[str, Any]) -> Scope:
+    described = record(record(component, "metadata"), "assertionSet")
+    if declared.get("type") != "assert-set":
+        declared = {}
+    stated = _declared(declared.get("assert"))
+    children = [
+        Graded(record(child, "assertion") or (stated[at] if at < len(stated) else {}), child)
+        for at, child in enumerate(_components(component, ("gradingResult", "componentResults")))
+    ]
+    bar = values.number(values.first({**declared, **described}, ("threshold",)))
+    name = values.first({**declared, **described}, ("metric",))
+    return Scope(component, bar, children, True, name if isinstance(name, str) else None)
+
+
+def _declared(asserts: Any) -> list[dict[str, Any]]:
+    """The assertions as the test declares them, in the order of their results."""
+    found = (
+        [each for each in asserts if isinstance(each, dict)] if isinstance(asserts, list) else []
+    )
+    return [each for each in found if not str(each.get("type")).startswith(_DEFERRED)]
+
+
+def _panels(scope: Scope) -> list[Panel]:
+    found: dict[tuple[str, str], Panel] = {}
+    for part in scope.parts:
+        if is_judged(part.kind):
+            key = (part.kind, json.dumps(part.value, sort_keys=True))
+            found.setdefault(key, Panel(part.kind, part.value, scope)).ballots.append(part)
+    return list(found.values())

@@ -1,0 +1,97 @@
+"""What must be known of all rows of a promptfoo result before the first verdict has an id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.promptfoo.jurors import Provider, weigh
+from reviewdesk.reports.promptfoo.row import RowError, record, take_apart
+from reviewdesk.reports.rawscores import Scales
+
+_NAME_LENGTH = 200
+
+
+@dataclass
+class Survey:
+    """What must be known of all rows before the first verdict gets its id."""
+
+    providers: set[str | None] = field(default_factory=set)
+    prompts: dict[str, int] = field(default_factory=dict)
+    repeats: bool = False
+    scales: Scales = field(default_factory=Scales)
+    total: int = 0
+    rows: int = 0
+
+    @cached_property
+    def prompt_numbers(self) -> dict[str, int]:
+        """Prompts are numbered from 1, in the order of their columns."""
+        ordered = sorted(self.prompts, key=lambda prompt: self.prompts[prompt])
+        return {prompt: number for number, prompt in enumerate(ordered, 1)}
+
+
+class Tests:
+    """Tells repetitions of one test apart from other tests."""
+
+    def __init__(self) -> None:
+        """Start before the first row."""
+        self._first: dict[bytes, str] = {}
+        self._epochs: dict[tuple[bytes, str | None, str], int] = {}
+
+    def place(self, row: dict[str, Any]) -> tuple[str, int]:
+        """The name of a row's test, and how often it has run on the same prompt and provider."""
+        case = record(row, "testCase")
+        told = [case.get(key) for key in ("description", "vars", "assert")]
+        mark = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).digest()
+        described = case.get("description")
+        if not (isinstance(described, str) and described.strip()):
+            index = row.get("testIdx")
+            described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
+        name = self._first.setdefault(mark, described)
+        key = (mark, Provider.of(row.get("provider")).name, prompt_of(row))
+        self._epochs[key] = self._epochs.get(key, 0) + 1
+        return name, self._epochs[key]
+
+
+def prompt_of(row: dict[str, Any]) -> str:
+    """What tells a row's prompt apart from others: its id, else its label, else its column."""
+    label = record(row, "prompt").get("label")
+    stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
+    return str(stated)[:_NAME_LENGTH]
+
+
+def survey(rows: Iterable[Any]) -> Survey:
+    """A first look at all rows; one that cannot be read stands for one verdict."""
+    found, tests = Survey(), Tests()
+    for row in rows:
+        found.rows += 1
+        found.total += _count(row, found.scales)
+        if isinstance(row, dict):
+            found.providers.add(Provider.of(row.get("provider")).name)
+            prompt, index = prompt_of(row), row.get("promptIdx")
+            at = index if isinstance(index, int) else 0
+            found.prompts[prompt] = min(at, found.prompts.get(prompt, at))
+            found.repeats |= tests.place(row)[1] > 1
+    return found
+
+
+def default_grader(row: dict[str, Any]) -> Any:
+    """Who grades where an assertion names no provider."""
+    return record(record(row, "testCase"), "options").get("provider")
+
+
+def _count(row: Any, scales: Scales) -> int:
+    if not isinstance(row, dict):
+        return 1
+    try:
+        parts = take_apart(row)
+    except RowError:
+        return 1
+    for panel in parts.panels:
+        weigh(panel, default_grader(row), scales)
+    return len(parts.panels) or int(parts.stands_alone)

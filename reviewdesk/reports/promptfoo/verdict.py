@@ -1,0 +1,294 @@
+"""The juries of a promptfoo row as canonical verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.ballots import unused
+from reviewdesk.reports.foreign import Models
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.promptfoo.jurors import (
+    Provider,
+    ballots,
+    graders,
+    shared_line,
+    shown_address,
+)
+from reviewdesk.reports.promptfoo.row import (
+    ERROR,
+    Graded,
+    Panel,
+    Row,
+    RowError,
+    record,
+    take_apart,
+)
+from reviewdesk.reports.promptfoo.survey import Survey, Tests, default_grader, prompt_of
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.rules import is_time
+from reviewdesk.reports.secrets import Scrubber, named_secrets, without_likely
+
+_REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
+"""Assertions whose value is the right answer, and no rubric."""
+
+_CONTENT = frozenset({"vars", "output", "outputPath"})
+"""Where what is judged stands; a word there is no configuration."""
+
+_CODE = frozenset({"javascript", "python", "ruby"})
+"""Assertions whose value is a program."""
+
+_MOST_SECRETS = 100
+_IN_CLEAR = "a key stands in clear in the file; it is not copied, and is better changed"
+
+_NAME_LENGTH = 200
+_ID_LENGTH = 480
+"""Room for a counter behind it: an id has at most 500 characters."""
+
+_ROW_KEYS = frozenset(
+    {
+        *("id", "testIdx", "promptIdx", "promptId", "success", "score", "error", "failureReason"),
+        *("gradingResult", "testCase", "prompt", "provider", "response"),
+    }
+)
+_RESULT_KEYS = frozenset(
+    {
+        "assertion",
+        "pass",
+        "score",
+        "reason",
+        "tokensUsed",
+        "metadata",
+        "comment",
+        "componentResults",
+    }
+)
+_ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "provider"})
+
+
+class RowMapper:
+    """Maps the rows of one file; remembers the ids given and what could not be mapped."""
+
+    def __init__(self, seen: Survey, options: ReadOptions, secrets: set[str]) -> None:
+        """Take what a first look found, and the secrets of the file's configuration."""
+        self.remarks = Remarks()
+        for _ in secrets:
+            self.remarks.count(_IN_CLEAR)
+        self.models = Models(options)
+        self._seen, self._options = seen, options
+        self._secrets = frozenset(secrets)
+        self._known = set(secrets)
+        self._ids: dict[str, int] = {}
+        self._tests = Tests()
+
+    def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
+        """The canonical verdicts of a row, one a jury."""
+        test, epoch = self._tests.place(row)
+        number = self._seen.prompt_numbers[prompt_of(row)]
+        test, row = self._without_secrets(row).clean([test, row])
+        parts = take_apart(row)
+        self._remark(row, parts)
+        common = _common(row, test, epoch if self._seen.repeats else None, pointer)
+        common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
+        common["human"] = _human(parts.human)
+        if parts.stands_alone:
+            unjudged: dict[str, Any] = {
+                "jurors": [],
+                "decision": "error" if parts.errored else None,
+            }
+            yield self._finished({**common, **unjudged}, number, "")
+        tags = _tags(parts.panels)
+        for panel, tag in zip(parts.panels, tags, strict=True):
+            body = {**common, **_asserted(panel)}
+            body["case"] = {**common["case"], "target": panel.kind}
+            asked = graders(panel, default_grader(row))
+            scales = self._seen.scales
+            body["jurors"] = ballots(panel, asked, self._options, self.models, self.remarks, scales)
+            raw = self._options.scale is None and any(scales.off(one.name) for one in asked)
+            body["threshold"] = None if raw else shared_line(panel, self._options)
+            body |= _outcome(panel, body["jurors"], overruled=parts.human is not None)
+            if raw:
+                body["score"] = None
+            body["meta"] = {**common["meta"], **_set_meta(panel)}
+            yield self._finished(body, number, tag)
+
+    def _without_secrets(self, row: dict[str, Any]) -> Scrubber:
+        """What takes out of a row the keys that its own and the file's configuration show."""
+        own = named_secrets(row, _CONTENT)
+        for _ in own - self._known:
+            self.remarks.count(_IN_CLEAR)
+        self._known |= own
+        if len(own) + len(self._secrets) > _MOST_SECRETS:
+            raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
+        return Scrubber(self._secrets | own)
+
+    def _finished(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
+        """The body with its id and without what is unknown."""
+        steps = [body["case"]["test"][:_NAME_LENGTH]]
+        if len(self._seen.prompts) > 1:
+            steps.append(f"prompt {prompt}")
+        if len(self._seen.providers) > 1:
+            steps.append(body["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
+        if "epoch" in body["case"]:
+            steps.append(f"epoch {body['case']['epoch']}")
+        name = "/".join([*steps, *([tag] if tag else [])])
+        kept = {key: value for key, value in body.items() if value not in (None, [], {})}
+        return {"id": unused(name[:_ID_LENGTH], self._ids), **kept, "jurors": body["jurors"]}
+
+    def _remark(self, row: dict[str, Any], parts: Row) -> None:
+        self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
+        graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
+        for part in graded:
+            self.remarks.unmapped(
+                (key for key in part.result if key not in _RESULT_KEYS), "result."
+            )
+            own = (key for key in part.assertion if key not in _ASSERTION_KEYS)
+            self.remarks.unmapped(own, "assertion.")
+        for _ in range(parts.parts_left_out):
+            self.remarks.count("a part of a script's own result is left out, its whole is kept")
+        if parts.human and len(parts.panels) > 1:
+            self.remarks.count("a person's rating of a whole row stands at each of its verdicts")
+        if not parts.panels and not parts.stands_alone:
+            self.remarks.count("a row without judged assertions is left out")
+
+
+def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
+    """What all verdicts of a row share: the case, what was asked and what came back."""
+    provider = Provider.of(row.get("provider"))
+    generator = values.said({"model": provider.model, "vendor": provider.vendor})
+    prompt, case = record(row, "prompt"), record(row, "testCase")
+    error = row.get("error") if row.get("failureReason") == ERROR else None
+    facts = {
+        "id": row.get("id"),
+        "pass": row.get("success"),
+        "score": row.get("score"),
+        "threshold": case.get("threshold"),
+        "test": row.get("testIdx"),
+        "prompt": prompt.get("label"),
+        "provider": provider.name,
+        "error": without_likely(error) if isinstance(error, str) else None,
+    }
+    plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
+    return {
+        "case": values.said({"test": test, "epoch": epoch}),
+        "input": values.text(prompt.get("raw")),
+        "output": values.text(_output(row)),
+        "generator": generator,
+        "provenance": {"pointer": pointer},
+        "meta": {"row": plain},
+    }
+
+
+def _output(row: dict[str, Any]) -> Any:
+    response = row.get("response")
+    return response.get("output") if isinstance(response, dict) else response
+
+
+def _check(check: Graded, at: int) -> dict[str, Any]:
+    value = check.value
+    name = check.assertion.get("metric") or check.kind or f"check {at}"
+    is_code = check.kind.removeprefix("not-") in _CODE
+    if name == check.kind and isinstance(value, str | int | float) and not is_code:
+        name = f"{name}: {shown_address(value) if isinstance(value, str) else value}"
+    passed = check.result.get("pass")
+    return values.said(
+        {
+            "name": without_likely(str(name))[:_NAME_LENGTH],
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": values.text(check.result.get("reason")),
+        },
+        "pass",
+    )
+
+
+def _human(rating: Graded | None) -> dict[str, Any] | None:
+    """A person's rating, which promptfoo puts beside the assertions and above their outcome."""
+    if rating is None:
+        return None
+    label = {True: "pass", False: "fail"}
+    stated, result = rating.result.get("pass"), rating.result
+    sources = (result, rating.metadata, rating.assertion)
+    by, at = (
+        next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
+        for key in ("author", "timestamp")
+    )
+    return values.said(
+        {
+            "label": label[stated] if isinstance(stated, bool) else "unsure",
+            "by": by,
+            "at": at if at and is_time(at) else None,
+            "note": values.text(result.get("comment") or result.get("reason") or None),
+        }
+    )
+
+
+def _asserted(panel: Panel) -> dict[str, Any]:
+    """The rubric, or the reference that the output is held against."""
+    base, value = panel.kind.removeprefix("not-"), panel.value
+    if isinstance(value, list) and all(isinstance(line, str) for line in value):
+        value = "\n".join(value)
+    asserted = values.text(value)
+    rubric = base if base in _REFERENCES or not asserted else asserted
+    return {
+        "rubric": f"not: {rubric}" if panel.negated else rubric,
+        "reference": asserted if base in _REFERENCES else None,
+    }
+
+
+def _outcome(panel: Panel, jurors: list[dict[str, Any]], *, overruled: bool) -> dict[str, Any]:
+    """What promptfoo decided of the jury, as far as its own rules tell.
+
+    The outcome of a row or an assert-set is the jury's where nothing else is in it. Else all of the
+    jury must pass, as promptfoo wants it where no bar is set; under a bar that other assertions
+    share, nothing is decided. A person's rating has taken the place of a row's outcome.
+    """
+    outcome = {} if overruled and not panel.scope.assert_set else panel.scope.outcome
+    stated = outcome.get("pass") if panel.alone else None
+    score = values.unit(outcome.get("score")) if panel.alone else None
+    if not isinstance(stated, bool):
+        required = panel.scope.bar is None or len(panel.ballots) == 1
+        stated = _all_pass(panel.ballots) if required else None
+    if len(jurors) == 1 and "score" in jurors[0]:
+        score = jurors[0]["score"]
+    if all("error" in juror for juror in jurors):
+        return {"decision": "error"}
+    return {"decision": values.decision(stated), "score": score}
+
+
+def _all_pass(ballots: list[Graded]) -> bool | None:
+    """False with one fail; a grader that failed leaves it open, where the others all pass."""
+    votes = [None if part.failed else part.result.get("pass") for part in ballots]
+    if any(vote is False for vote in votes):
+        return False
+    return True if all(vote is True for vote in votes) else None
+
+
+def _set_meta(panel: Panel) -> dict[str, Any]:
+    """An assert-set's own outcome and bar, which are no juror's pass line."""
+    scope = panel.scope
+    if not scope.assert_set:
+        return {}
+    passed = scope.outcome.get("pass")
+    said = {
+        "name": scope.set_name,
+        "pass": passed if isinstance(passed, bool) else None,
+        "score": values.number(scope.outcome.get("score")),
+        "threshold": scope.bar,
+    }
+    return {"assert_set": values.said(said)}
+
+
+def _tags(panels: list[Panel]) -> list[str]:
+    """What tells the juries of one row apart: their types, numbered where they repeat."""
+    if len(panels) < 2:
+        return [""] * len(panels)
+    often = Counter(panel.kind for panel in panels)
+    seen: Counter[str] = Counter()
+    tags = []
+    for panel in panels:
+        seen[panel.kind] += 1
+        number = f" {seen[panel.kind]}" if often[panel.kind] > 1 else ""
+        tags.append(panel.kind[:80] + number)
+    return tags

@@ -1,0 +1,134 @@
+"""The records of another tool's JSON, one by one, and a report read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, Protocol
+
+from reviewdesk.reports.dialect import Look
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.secrets import MOST_SECRETS, Scrubber, named_secrets
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Fail, Tally, failing
+from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.wording import Path, Problem, spell_path
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A value with its place in the file; ``line`` is 0 where the file is one document."""
+
+    value: Any
+    path: Path = ()
+    line: int = 0
+
+    def inner(self, value: Any, *steps: str | int) -> Record:
+        """A value inside this one."""
+        return Record(value, (*self.path, *steps), self.line)
+
+    @property
+    def pointer(self) -> str:
+        """The place as provenance keeps it: ``/testCases/3``, or ``line 3#/``."""
+        path = "".join(f"/{step}" for step in self.path) or "/"
+        return f"line {self.line}#{path}" if self.line else path
+
+    def item(self, body: dict[str, Any]) -> Item:
+        """The verdict made of this record."""
+        return Item(self._where, body, spell_path(self.path))
+
+    def refused(self, problem: Problem) -> Item:
+        """What stands here in a verdict's place, and why it is none."""
+        return Item(self._where, None, spell_path(self.path), problem)
+
+    @property
+    def _where(self) -> str:
+        return f"line {self.line}" if self.line else ""
+
+
+class Mapper(Protocol):
+    """Makes verdicts of the records of one file."""
+
+    def count(self, record: Record) -> int:
+        """How many items the record comes to."""
+
+    def items(self, record: Record) -> Iterator[Item]:
+        """The verdicts of a record, none where it has no jury."""
+
+    def notes(self) -> list[str]:
+        """What is to be said of the import, once all records were mapped."""
+
+
+def records(
+    stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally, lists: tuple[str, ...] = ()
+) -> Iterator[Record]:
+    """The lines of JSON Lines, the elements of a list, or one document.
+
+    Of a document with one of the ``lists`` their elements are given instead, so that it is never
+    held whole.
+    """
+    if outline.kind == "object" and outline.goes_on:
+        for line, value in read_lines(stream, fail, tally):
+            yield Record(value, (), line)
+        return
+    window = Window(stream, fail, tally)
+    if outline.kind == "array":
+        yield from _elements(window, ())
+    elif any(key in outline.keys for key in lists):
+        for key in window.members():
+            if key in lists and window.peek() == "[":
+                yield from _elements(window, (key,))
+            else:
+                window.value(spell_path((key,)))
+    else:
+        yield Record(window.value("$"))
+    if window.peek():
+        raise fail("", "holds something behind the end of the report", "Remove it.")
+
+
+def _elements(window: Window, path: Path) -> Iterator[Record]:
+    for index in window.elements():
+        place = (*path, index)
+        yield Record(window.value(spell_path(place)), place)
+
+
+def mapped(
+    source: Source,
+    look: Look,
+    options: ReadOptions,
+    header: dict[str, Any],
+    mapper: Callable[[], Mapper],
+    *,
+    name: str,
+    lists: tuple[str, ...] = (),
+    nothing: str,
+    lenient: bool = False,
+) -> Report:
+    """A report whose records a mapper turns into verdicts; ``nothing`` is said where there is none.
+
+    The first pass counts the verdicts.
+    """
+    fail, known = failing(source), named_secrets(look.outline.keys)
+
+    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+        one = mapper()
+        for record in records(stream, look.outline, fail, tally, lists):
+            secrets = known | named_secrets(record.value)
+            if len(secrets) > MOST_SECRETS:
+                yield record.refused(Problem((), f"shows over {MOST_SECRETS} keys in clear"))
+                continue
+            scrubber = Scrubber(secrets)
+            for item in one.items(record):
+                yield replace(item, value=scrubber.clean(item.value))
+        tally.notes.extend(one.notes())
+
+    with source.open() as stream:
+        found = records(stream, look.outline, fail, Tally(lenient=lenient), lists)
+        total = sum(map(mapper().count, found))
+    if not total:
+        raise fail("", nothing, "")
+    return Report(
+        source, name, header, items, total=total, skip_bad=options.skip_bad, lenient=lenient
+    )

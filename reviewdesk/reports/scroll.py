@@ -1,0 +1,94 @@
+"""A place in a long text that is read on as it is asked for."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import BinaryIO
+
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports.strictjson import MAX_ITEM, Fail
+
+CHUNK = 1 << 18
+NOT_BLANK = re.compile(r"[^ \t\r\n]")
+
+
+def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
+    """Bytes as text; what is not UTF-8 is named with its place in the file."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(fail, where, offset + error.start) from error
+
+
+def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
+    """The error for bytes that are no text."""
+    return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
+
+
+class Scroll:
+    """A place in a long text, of which only what lies around it is held."""
+
+    def __init__(self, stream: BinaryIO, fail: Fail) -> None:
+        """Start before the first character of the stream."""
+        self._stream, self._fail = stream, fail
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._text, self._at = "", 0
+        self._ended = False
+        self._bytes = 0
+        self._line, self._column = 1, 1
+
+    @property
+    def line(self) -> int:
+        """The line the window stands in."""
+        return self._line + self._text.count("\n", 0, self._at)
+
+    def peek(self) -> str:
+        """The next character that is not blank, or an empty text at the end."""
+        char = self._text[self._at : self._at + 1]
+        if char and char not in " \t\r\n":
+            return char
+        skipped = 0
+        while True:
+            if found := NOT_BLANK.search(self._text, self._at):
+                self._at = found.start()
+                return found[0]
+            skipped += len(self._text) - self._at
+            self._at = len(self._text)
+            if skipped > MAX_ITEM:
+                raise self._fail(self.place(self._at), "holds over 8 MiB of blanks", "")
+            if not self.more(CHUNK):
+                return ""
+
+    def more(self, amount: int) -> bool:
+        """Take in as many bytes; false where the text has ended."""
+        if self._ended:
+            return False
+        block = self._stream.read(amount)
+        pending = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            raise not_utf8(self._fail, "", self._bytes - pending + error.start) from error
+        self._bytes += len(block)
+        self._ended = not block
+        self._forget()
+        self._text += text
+        return not self._ended
+
+    def _forget(self) -> None:
+        """Let go of what was read, remembering how far it reached."""
+        gone = self._text[: self._at]
+        if breaks := gone.count("\n"):
+            self._line += breaks
+            self._column = len(gone) - gone.rfind("\n")
+        else:
+            self._column += len(gone)
+        self._text, self._at = self._text[self._at :], 0
+
+    def place(self, at: int) -> str:
+        """A place of what is held, as line and column of the whole text."""
+        line = self._line + self._text.count("\n", 0, at)
+        last = self._text.rfind("\n", 0, at)
+        column = self._column + at if last < 0 else at - last
+        return f"line {line}, column {column}"

@@ -1,0 +1,1 @@
+"""Tables of ratings, and the exports of tools that are tables."""

@@ -1,0 +1,190 @@
+"""One vote of a table as a canonical ballot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reviewdesk.reports import values
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.rules import is_time
+from reviewdesk.reports.tables.cells import (
+    CellError,
+    Words,
+    is_plain,
+    is_word,
+    likely_number,
+    number,
+)
+from reviewdesk.reports.tables.entry import Vote
+from reviewdesk.reports.tables.notes import BallotNotes
+from reviewdesk.reports.tables.rows import blank
+from reviewdesk.reports.wording import found, must_be
+
+_SLACK = 1e-9
+_STATUSES = frozenset(["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"])
+_NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
+_AMOUNTS = ("latency_ms", "cost_usd")
+_COUNTS = ("tokens_in", "tokens_out")
+
+
+class BallotMaker:
+    """Makes the ballots of one table; ``off_scale`` knows the judges with a scale not 0..1."""
+
+    def __init__(
+        self,
+        words: Words,
+        options: ReadOptions,
+        notes: BallotNotes,
+        off_scale: Callable[[str], bool],
+    ) -> None:
+        """Take what a person said of the file; ``notes`` is told of what is kept another way."""
+        self._words, self._scale, self._models = words, options.scale, options.models
+        self._notes, self._off_scale = notes, off_scale
+
+    def make(self, vote: Vote) -> dict[str, Any]:
+        """The ballot without its id.
+
+        Raises:
+            CellError: the score is none, or outside the scale that was given.
+        """
+        cells = vote.cells
+        self._notes.judge(vote.judge)
+        body: dict[str, Any] = {
+            "model": self._model(vote),
+            "vendor": _text(cells.get("vendor")),
+        }
+        self._add_score(body, vote)
+        self._add_vote(body, vote)
+        self._add_rest(body, cells)
+        self._add_failure(body, cells)
+        return values.said(body, "pass")
+
+    def _model(self, vote: Vote) -> str | None:
+        """The model that the table states, else the one a person gave."""
+        stated, given = _text(vote.cells.get("model")), self._models.get(vote.judge)
+        if stated and given and stated != given:
+            self._notes.count("--models: the table's own model of a judge stands")
+        return stated or given
+
+    def _add_score(self, body: dict[str, Any], vote: Vote) -> None:
+        value = vote.score
+        if blank(value):
+            return
+        try:
+            stated = number(value, vote.column)
+        except CellError as error:
+            self._add_word(body, vote, error)
+            return
+        if stated is None:
+            return
+        if self._scale is not None:
+            body["score"] = self.share(stated, vote.column)
+            body["raw_score"], body["scale"] = stated, list(self._scale)
+        elif 0 <= stated <= 1 and not self._off_scale(vote.judge):
+            body["score"] = stated
+        else:
+            body["raw_score"] = stated
+            self._notes.raw(stated)
+
+    def share(self, stated: float, column: str) -> float:
+        """A raw score as a share of the scale that was given."""
+        low, high = self._scale or (0.0, 1.0)
+        share = (stated - low) / (high - low)
+        if not -_SLACK <= share <= 1 + _SLACK:
+            raise CellError(column, must_be(f"from {low:g} to {high:g} (--scale)", stated))
+        return min(max(share, 0.0), 1.0)
+
+    def _add_word(self, body: dict[str, Any], vote: Vote, error: CellError) -> None:
+        """A score that is a word may be a vote; any other text is an error."""
+        decided = self._words.vote(vote.score)
+        if decided is not None:
+            body["pass"] = decided
+            if isinstance(vote.score, str) and not is_plain(vote.score):
+                body["label"] = vote.score.strip()
+            self._notes.count("a score that is a word such as PASS is read as a vote")
+            return
+        if not is_word(vote.score):
+            raise error
+        if not vote.words:
+            hint = "if the word decides, give --pass-label or --fail-label"
+            raise CellError(error.column, f"{error.problem}; {hint}")
+        self._add_label(body, vote.score)
+
+    def _add_label(self, body: dict[str, Any], word: str) -> None:
+        body["label"], body["pass"] = word.strip(), None
+        if status := self._words.failure(word):
+            body["status"] = status
+        else:
+            self._notes.label(body["label"])
+
+    def _add_vote(self, body: dict[str, Any], vote: Vote) -> None:
+        cells = vote.cells
+        stated, label = cells.get("pass"), cells.get("label")
+        if not blank(label):
+            body["label"] = values.text(label)
+        word = label if blank(stated) else stated
+        if blank(word):
+            if "pass" in cells or "label" in cells:
+                body.setdefault("pass", None)
+            return
+        decided = self._words.vote(word)
+        if decided is not None:
+            body["pass"] = decided
+            if isinstance(word, str) and not is_plain(word):
+                body.setdefault("label", word.strip())
+        elif isinstance(word, str):
+            said = {key: body[key] for key in ("label",) if key in body}
+            self._add_label(body, word)
+            body.update(said)
+        else:
+            body["pass"] = None
+            self._notes.count(f"a vote that is no word, such as {found(word)}, is left out")
+
+    def _add_rest(self, body: dict[str, Any], cells: Any) -> None:
+        body["reason"] = _text(cells.get("reason"))
+        confidence = likely_number(cells.get("confidence"))
+        body["confidence"] = values.unit(confidence)
+        if body["confidence"] is None and not blank(cells.get("confidence")):
+            self._notes.count("a confidence that is no number from 0 to 1 is left out")
+        weight = likely_number(cells.get("weight"))
+        body["weight"] = weight if weight and weight > 0 else None
+        if body["weight"] is None and not blank(cells.get("weight")):
+            self._notes.count("a weight that is not above 0 is left out")
+        for key in _AMOUNTS + _COUNTS:
+            amount = likely_number(cells.get(key))
+            if amount is not None and amount >= 0 and (key in _AMOUNTS or amount == int(amount)):
+                body[key] = amount
+        at = cells.get("at")
+        body["at"] = at if isinstance(at, str) and is_time(at) else None
+
+    def _add_failure(self, body: dict[str, Any], cells: Any) -> None:
+        status = cells.get("status")
+        if isinstance(status, str) and status.strip().lower() in _STATUSES:
+            body.setdefault("status", status.strip().lower())
+        message = _message(cells.get("error"))
+        if message:
+            slow = "timeout" in message.lower() or "timed out" in message.lower()
+            body["error"] = {"message": message}
+            if body.get("status") in (None, "ok"):
+                body["status"] = "timeout" if slow else "error"
+        if body.get("status") in (None, "ok"):
+            return
+        if body.get("score") is not None:
+            body.setdefault("raw_score", body["score"])
+            del body["score"]
+            self._notes.count("the score of a ballot that failed is kept as raw_score only")
+        body.pop("pass", None)
+
+
+def _message(stated: Any) -> str:
+    """Why a ballot failed; false, null and the like say that it did not."""
+    if blank(stated) or stated in (False, 0):
+        return ""
+    if isinstance(stated, str) and stated.strip().lower() in _NO_ERROR:
+        return ""
+    return "the juror failed" if stated is True else (_text(stated) or "the juror failed")
+
+
+def _text(value: Any) -> str | None:
+    return None if blank(value) else values.text(value)

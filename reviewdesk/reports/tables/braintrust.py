@@ -1,0 +1,87 @@
+"""The reader of Braintrust experiments: one row a case, its scores by the name of the scorer.
+
+The rows of the API are documented; how the app's CSV names its columns is not, so both a column
+``scores`` with JSON and columns ``scores.NAME`` are read, and a CSV is marked "shape not verified".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.tables.cells import mapping, name
+from reviewdesk.reports.tables.entry import Entry, Shape, Vote
+from reviewdesk.reports.tables.report import preset, unread_note
+from reviewdesk.reports.tables.rows import Layout, Row, blank, cell
+
+_PREFIX = "scores."
+_MARKS = {"experiment_id", "root_span_id", "span_id", "is_root", "_xact_id", "span_attributes"}
+_READ = {"id", "input", "output", "expected", "error", "tags", "scores", "span_id", "root_span_id"}
+_READ |= {"is_root"}
+_CSV_NOTE = "shape not verified: the column names of this tool's CSV are not documented"
+_NOTE = "scores that people gave cannot be told from the scorers' in this export"
+
+
+def _fits(columns: tuple[str, ...]) -> bool:
+    named = set(columns)
+    if "scores" not in named and not any(column.startswith(_PREFIX) for column in columns):
+        return False
+    return "input" in named and bool(
+        named & _MARKS or {"output", "scores"} <= named or {"output", "expected"} <= named
+    )
+
+
+def _inner(row: Row) -> bool:
+    """Whether a row is a span inside a case, whose scores its root repeats."""
+    root = cell(row, "is_root")
+    if root is not None:
+        return str(root).strip().lower() == "false"
+    span, above = cell(row, "span_id"), cell(row, "root_span_id")
+    return span is not None and above is not None and span != above
+
+
+def _entry(row: Row, remarks: Remarks, columns: tuple[str, ...]) -> Entry | None:
+    if _inner(row):
+        remarks.count("a span inside a case is not read; the case has its scores")
+        return None
+    if "scores" in row.cells:
+        scores = _held(row)
+    else:
+        scores = {column: row.cells.get(column) for column in columns}
+    votes = tuple(
+        Vote(column.removeprefix(_PREFIX) or column, found, column, words=True)
+        for column, found in scores.items()
+        # Null is a scorer that did not answer; an empty cell may be one that never ran.
+        if not blank(found) or "scores" in row.cells
+    )
+    facts = {
+        "input": cell(row, "input"),
+        "output": cell(row, "output"),
+        "reference": cell(row, "expected"),
+        "tags": cell(row, "tags"),
+        "failed": cell(row, "error"),
+    }
+    found = cell(row, "id", "span_id")
+    item = row.place if found is None else name(found, "id")
+    return Entry(item, facts=facts, votes=votes)
+
+
+def _held(row: Row) -> dict[str, Any]:
+    held = mapping(row.cells.get("scores"), "scores")
+    return {_PREFIX + scorer: found for scorer, found in held.items()}
+
+
+def _shape(layout: Layout) -> Shape:
+    columns = layout.columns
+    scores = tuple(column for column in columns if column.startswith(_PREFIX))
+    notes = (_CSV_NOTE,) if layout.outline is None else ()
+    return Shape(
+        lambda row, remarks: _entry(row, remarks, scores),
+        (*notes, _NOTE, *unread_note(columns, {*_READ, *scores})),
+        repeats=True,
+        scale_by_judge=True,
+        header={"producer": {"name": "braintrust", "format": "experiment"}},
+    )
+
+
+DIALECT = preset("braintrust", "a Braintrust export of an experiment", _fits, _shape)

@@ -1,0 +1,151 @@
+"""What stands in a table's cells: numbers, names, and words that decide."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.verdict import Decision, folded
+from reviewdesk.reports.strictjson import Tally, UnfitError, decode_whole
+from reviewdesk.reports.tables.rows import blank
+from reviewdesk.reports.wording import must_be
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\Z", re.ASCII | re.IGNORECASE)
+_DIGITS = re.compile(r"[-+]?\d{1,15}\Z", re.ASCII)
+_NOT_FINITE = frozenset({
+    "nan", "inf", "+inf", "-inf", "infinity", "+infinity", "-infinity",
+})  # fmt: skip
+
+_VOTES = {"passed": True, "accepted": True, "1": True, "1.0": True}
+_VOTES |= {"failed": False, "rejected": False, "0": False, "0.0": False}
+"""What tables write for a vote, beside the words that decide everywhere."""
+
+_PLAIN = frozenset({
+    "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
+})  # fmt: skip
+_UNSURE = frozenset({"unsure", "unknown", "unclear"})
+_LONGEST_WORD = 60
+_FAILURES = {"error": "error", "parse_fail": "parse_fail"}
+
+
+class CellError(ValueError):
+    """A cell that makes a verdict wrong, and the column it stands in."""
+
+    def __init__(self, column: str, problem: str) -> None:
+        """Keep both apart, for the row to name the place."""
+        super().__init__(problem)
+        self.column, self.problem = column, problem
+
+
+def number(value: Any, column: str) -> float | int | None:
+    """A finite number as written; an empty cell is none, and anything else an error."""
+    if blank(value):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if text.lower() in _NOT_FINITE:
+        raise CellError(column, must_be("a finite number or empty", text))
+    if not _NUMBER.match(text):
+        raise CellError(column, must_be("a number or empty", value))
+    if _DIGITS.match(text):
+        return int(text)
+    found = float(text)
+    if not math.isfinite(found):
+        raise CellError(column, must_be("a finite number or empty", text))
+    return found
+
+
+def likely_number(value: Any) -> float | int | None:
+    """A number, or nothing."""
+    try:
+        return number(value, "")
+    except CellError:
+        return None
+
+
+def name(value: Any, column: str) -> str:
+    """The name of an item or a judge: a text or a whole number."""
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise CellError(column, must_be("a text that is not empty", value))
+
+
+def mapping(value: Any, column: str) -> dict[str, Any]:
+    """An object, which in CSV is a text of JSON; an empty cell is an empty one."""
+    if blank(value):
+        return {}
+    found = value
+    if isinstance(value, str):
+        try:
+            found = decode_whole(value, Tally())
+        except (json.JSONDecodeError, UnfitError) as error:
+            raise CellError(column, must_be("an object in JSON", value)) from error
+    if not isinstance(found, dict):
+        raise CellError(column, must_be("an object", value))
+    return found
+
+
+def names(value: Any) -> list[str]:
+    """Tags: a list of texts, in CSV as JSON, or a text with commas or semicolons."""
+    listed = value
+    if isinstance(value, str):
+        try:
+            listed = decode_whole(value, Tally())
+        except (json.JSONDecodeError, UnfitError):
+            listed = None
+        if not isinstance(listed, list):
+            listed = re.split("[,;]", value)
+    if not isinstance(listed, list):
+        return []
+    return [tag.strip() for tag in listed if isinstance(tag, str) and tag.strip()]
+
+
+class Words:
+    """The words that decide: the usual ones, and those that a person gave."""
+
+    def __init__(self, passing: Iterable[str], failing: Iterable[str]) -> None:
+        """A given word comes before the usual meaning."""
+        self._told = dict.fromkeys(map(folded, passing), True)
+        self._told.update(dict.fromkeys(map(folded, failing), False))
+
+    def vote(self, value: Any) -> bool | None:
+        """Pass, fail, or a word that decides nothing."""
+        if isinstance(value, bool):
+            return value
+        if not isinstance(value, str | int | float):
+            return None
+        word = folded(str(value))
+        told = self._told.get(word, _VOTES.get(word))
+        decision = label_decision(word)
+        return told if told is not None or decision is None else decision is Decision.PASS
+
+    def human(self, value: Any) -> str | None:
+        """A person's label: pass, fail or unsure."""
+        vote = self.vote(value)
+        if vote is not None:
+            return "pass" if vote else "fail"
+        return "unsure" if isinstance(value, str) and folded(value) in _UNSURE else None
+
+    def failure(self, value: Any) -> str | None:
+        """The status behind a word that says a juror failed to answer."""
+        if not isinstance(value, str) or self.vote(value) is not None:
+            return None
+        return _FAILURES.get(folded(value))
+
+
+def is_plain(word: str) -> bool:
+    """Whether a word that decides says nothing beside that."""
+    return folded(word) in _PLAIN
+
+
+def is_word(value: Any) -> bool:
+    """Whether a text is a label rather than a number gone wrong."""
+    text = value.strip() if isinstance(value, str) else ""
+    return text[:1].isalpha() and len(text) <= _LONGEST_WORD and text.lower() not in _NOT_FINITE

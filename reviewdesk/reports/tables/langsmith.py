@@ -1,0 +1,112 @@
+"""The reader of LangSmith: feedback, one a row, and experiments with a column per feedback key.
+
+The feedback on a run is one jury; what people gave in the app is a human label instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.tables.cells import CellError, name
+from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.report import preset, unread_note
+from reviewdesk.reports.tables.rows import Layout, Row, cell
+
+Texts: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The columns of each text of an item."""
+
+_MARKS = {"feedback_source", "feedback_source.type", "session_id", "trace_id"}
+_SOURCE = "feedback_source.type"
+_USER = ("feedback_source.user_name", "feedback_source.user_id")
+_READ = {"run_id", "key", "score", "value", "comment", "created_at", _SOURCE, *_USER}
+_FEEDBACK = "feedback."
+_TEXTS = {"input": "inputs.", "output": "outputs.", "reference": "reference."}
+_HEADER = {"producer": {"name": "langsmith", "format": "feedback"}}
+_WIDE_NOTE = "feedback that people gave cannot be told from the evaluators' in this export"
+
+
+def _feedback_fits(columns: tuple[str, ...]) -> bool:
+    named = set(columns)
+    return {"run_id", "key"} <= named and bool(named & {"score", "value"} and named & _MARKS)
+
+
+def _experiment_fits(columns: tuple[str, ...]) -> bool:
+    texts = any(name.startswith(tuple(_TEXTS.values())) for name in columns)
+    ids = {"example_id", "id"} & set(columns)
+    return bool(ids and texts) and any(name.startswith(_FEEDBACK) for name in columns)
+
+
+def _fits(columns: tuple[str, ...]) -> bool:
+    return _feedback_fits(columns) or _experiment_fits(columns)
+
+
+def _feedback(row: Row, _remarks: Remarks) -> Entry:
+    """One feedback; a score of true or false is a vote, a value without a score a label."""
+    item, key = name(cell(row, "run_id"), "run_id"), name(cell(row, "key"), "key")
+    score, value = cell(row, "score"), cell(row, "value")
+    comment, at = cell(row, "comment"), cell(row, "created_at")
+    if str(cell(row, _SOURCE) or "").lower() == "app":
+        return Entry(item, human=Human((value, score), cell(row, *_USER), at, comment))
+    cells = {"reason": comment, "at": at}
+    if isinstance(value, str | bool):
+        cells["label"] = value
+    elif score is None:
+        score = value
+    return Entry(item, votes=(Vote(key, score, "score", cells, words=True),))
+
+
+def _experiment(row: Row, keys: tuple[str, ...], texts: Texts) -> Entry:
+    run, example = cell(row, "id"), cell(row, "example_id")
+    if run is None and example is None:
+        raise CellError("", "names neither a run nor an example")
+    votes = tuple(
+        Vote(key.removeprefix(_FEEDBACK), found, key, words=True)
+        for key in keys
+        if (found := cell(row, key)) is not None
+    )
+    facts: dict[str, Any] = {
+        role: _text(row, _TEXTS[role], columns) for role, columns in texts.items()
+    }
+    facts["failed"] = cell(row, "error")
+    return Entry(
+        name(example if run is None else run, "id"),
+        name="" if example is None else name(example, "example_id"),
+        facts=facts,
+        votes=votes,
+    )
+
+
+def _text(row: Row, prefix: str, columns: tuple[str, ...]) -> Any:
+    """The one text under a prefix, or all of them by their names."""
+    said = {
+        column.removeprefix(prefix): found
+        for column in columns
+        if (found := cell(row, column)) is not None
+    }
+    return next(iter(said.values())) if len(said) == 1 else said or None
+
+
+def _shape(layout: Layout) -> Shape:
+    columns = layout.columns
+    if _feedback_fits(columns):
+        notes = unread_note(columns, _READ)
+        return Shape(_feedback, notes, repeats=True, scale_by_judge=True, header=_HEADER)
+    keys = _under(_FEEDBACK, columns)
+    texts = {role: _under(prefix, columns) for role, prefix in _TEXTS.items()}
+    read = {"id", "example_id", "error", *keys}.union(*texts.values())
+    return Shape(
+        lambda row, _remarks: _experiment(row, keys, texts),
+        (_WIDE_NOTE, *unread_note(columns, read)),
+        repeats=True,
+        scale_by_judge=True,
+        header={"producer": {"name": "langsmith", "format": "experiment"}},
+    )
+
+
+def _under(prefix: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(column for column in columns if column.startswith(prefix))
+
+
+DIALECT = preset("langsmith", "a LangSmith export of feedback", _fits, _shape)

@@ -1,0 +1,95 @@
+"""From the rows of a table to a report, for the usual tables and for the exports of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, TypeAlias
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.report import Item, Report
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Tally, failing
+from reviewdesk.reports.tables.columns import doubled
+from reviewdesk.reports.tables.entry import Shape
+from reviewdesk.reports.tables.groups import Survey, read_rows, verdicts
+from reviewdesk.reports.tables.rows import Layout, all_columns, layout_of
+
+ShapeOf: TypeAlias = Callable[[Layout], Shape]
+
+USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
+"""The reading options that mean something to every table."""
+
+_MOST_LISTED = 20
+
+
+def open_table(
+    source: Source, layout: Layout, options: ReadOptions, format_name: str, shape: Shape
+) -> Report:
+    """A report over the rows of a table; the first pass finds every error of syntax."""
+    fail = failing(source)
+    survey = Survey(scale_by_judge=shape.scale_by_judge)
+    with source.open() as stream:
+        rows = layout.rows(stream, fail, Tally())
+        for _, key, entry in read_rows(rows, shape.entry, Remarks()):
+            survey.add(key, entry)
+    if not survey.rows:
+        raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
+
+    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+        yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally.notes)
+
+    return Report(
+        source,
+        format_name,
+        {"schema": FORMAT_NAME, **shape.header},
+        items,
+        total=len(survey.rows),
+        skip_bad=options.skip_bad,
+        notes=(*shape.notes, *survey.panel_note()),
+    )
+
+
+def preset(
+    name: str, what: str, fits: Callable[[tuple[str, ...]], bool], shape: ShapeOf
+) -> Dialect:
+    """The dialect of a tool whose exports are tables, recognised by their columns."""
+
+    def known(look: Look) -> bool:
+        layout = layout_of(look)
+        return layout is not None and fits(layout.columns)
+
+    def opened(source: Source, look: Look, options: ReadOptions) -> Report:
+        fail = failing(source)
+        layout = layout_of(look)
+        if layout is None or not fits(layout.columns):
+            raise fail("", f"has not the columns of {what}", "Leave out --format.")
+        with source.open() as stream:
+            layout = all_columns(layout, stream, fail)
+        if twice := doubled(layout.columns, set(layout.columns)):
+            raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
+        return open_table(source, layout, options, name, shape(layout))
+
+    return Dialect(name, what, known, opened, USES)
+
+
+def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
+    """The note on columns that no cell is taken from."""
+    named = {*columns}
+    read = {"", *used, *(column.split(".")[0] for column in used)}
+    left = [
+        column
+        for column in columns
+        if column not in read and ("." not in column or column.split(".")[0] not in named)
+    ]
+    return (f"columns not read: {listed(left)}",) if left else ()
+
+
+def listed(columns: Sequence[str]) -> str:
+    """The names of columns, as a line may show them."""
+    shown = ", ".join(show_line(column, 60) for column in columns[:_MOST_LISTED])
+    more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
+    return f"{shown}{more}"

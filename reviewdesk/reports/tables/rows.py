@@ -1,0 +1,148 @@
+"""The rows of a table, whether it is written as CSV, as JSON Lines or as a JSON list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.dialect import Look
+from reviewdesk.reports.outline import Outline
+from reviewdesk.reports.strictjson import Fail, Tally
+from reviewdesk.reports.tables import csvrows as tablecsv
+from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.wording import must_be, spell_path
+
+_LISTS = ("data", "events", "rows")
+"""Keys under which a service's answer holds its rows."""
+
+_MOST_COLUMNS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its cells by column, and the place that errors name."""
+
+    place: str
+    cells: Mapping[str, Any]
+    problem: str = ""
+    """Why it is no row of this table, if it is none."""
+
+    def at(self, column: str) -> str:
+        """One cell as an error names it; only the path of JSON has a ``$``."""
+        if self.place.startswith("$"):
+            return spell_path(tuple(column.split(".")), self.place)
+        return f'{self.place}, column "{show_line(column, 60)}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table is written. ``key`` names the list of rows inside one JSON object."""
+
+    columns: tuple[str, ...]
+    delimiter: str = ""
+    outline: Outline | None = None
+    key: str = ""
+
+    def rows(self, stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[Row]:
+        """Every row in the order of the file; an error of syntax ends the reading."""
+        if self.outline is None:
+            for line, cells, problem in tablecsv.records(
+                stream, self.columns, self.delimiter, fail
+            ):
+                yield Row(f"line {line}", cells, problem)
+            return
+        for place, value in self._values(stream, self.outline, fail, tally):
+            if isinstance(value, dict):
+                yield Row(place, value)
+            else:
+                yield Row(place, {}, must_be("an object", value))
+
+    def _values(
+        self, stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally
+    ) -> Iterator[tuple[str, Any]]:
+        if outline.kind == "object" and outline.goes_on:
+            for line, value in read_lines(stream, fail, tally):
+                yield f"line {line}", value
+            return
+        window = Window(stream, fail, tally)
+        if outline.kind == "object" and not self.key:
+            yield "$", window.value("$")
+        elif outline.kind == "object":
+            for key in window.members():
+                path = spell_path((key,))
+                if key == self.key and window.peek() == "[":
+                    yield from _elements(window, path)
+                else:
+                    window.value(path)
+        else:
+            yield from _elements(window, "$")
+        if window.peek():
+            raise fail("", "holds something behind the end of the table", "Remove it.")
+
+
+def _elements(window: Window, path: str) -> Iterator[tuple[str, Any]]:
+    for index in window.elements():
+        place = f"{path}[{index}]"
+        yield place, window.value(place)
+
+
+def layout_of(look: Look) -> Layout | None:
+    """How a file's table is written, as far as its start tells; JSON names its first row's keys."""
+    if look.kind == "text":
+        header = tablecsv.header_of(look.text)
+        return Layout(header.columns, header.delimiter) if header else None
+    if look.kind != "json":
+        return None
+    outline = look.outline
+    if outline.kind == "object" and not outline.goes_on:
+        for key in _LISTS:
+            if first := outline.first(key):
+                return Layout(flat_names(first), outline=outline, key=key)
+    return Layout(flat_names(outline.keys), outline=outline) if outline.keys else None
+
+
+def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
+    """The layout with every key that any row of a JSON table has."""
+    if layout.outline is None:
+        return layout
+    names: dict[str, None] = {}
+    inner: dict[str, None] = {}
+    for row in layout.rows(stream, fail, Tally()):
+        names.update(dict.fromkeys(row.cells))
+        if len(names) > _MOST_COLUMNS:
+            raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")
+        # Free data may have a key of its own in every row.
+        if len(inner) < _MOST_COLUMNS:
+            inner.update(dict.fromkeys(flat_names(row.cells)))
+    columns = (*names, *(name for name in inner if name not in names))
+    return Layout(columns, outline=layout.outline, key=layout.key)
+
+
+def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of cells, with those of an object inside one written behind a point."""
+    names = []
+    for name, value in cells.items():
+        names.append(name)
+        if isinstance(value, dict):
+            names += [f"{name}.{inner}" for inner in value]
+    return tuple(names)
+
+
+def cell(row: Row, *columns: str) -> Any:
+    """The first cell that says something; ``a.b`` is also ``b`` of an object in ``a``."""
+    for column in columns:
+        value = row.cells.get(column)
+        if value is None and "." in column:
+            outer, inner = column.split(".", 1)
+            held = row.cells.get(outer)
+            value = held.get(inner) if isinstance(held, dict) else None
+        if not blank(value):
+            return value
+    return None
+
+
+def blank(value: Any) -> bool:
+    """Whether a cell says nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())

@@ -1,0 +1,179 @@
+"""The reader of tables: one ballot a row, or one item a row with a column for each judge."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports import values
+from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.options import ReadOptions
+from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.report import Report
+from reviewdesk.reports.source import Source
+from reviewdesk.reports.strictjson import Fail, Tally, failing
+from reviewdesk.reports.tables.cells import likely_number, name
+from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, names_models, roles_of
+from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
+from reviewdesk.reports.tables.rows import Layout, Row, all_columns, blank, layout_of
+
+_ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
+"""Names that make a table of JSON rows without a judge; ``id`` alone could be anything."""
+
+_LOOKED_AT = 20
+_REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
+
+
+def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+    """A table with the usual column names, long or wide."""
+    fail = failing(source)
+    layout = layout_of(look)
+    if layout is None:
+        raise fail("", "is no table of rows with named cells", "")
+    with source.open() as stream:
+        layout = all_columns(layout, stream, fail)
+    judges = options.judge_columns
+    if missing := [judge for judge in judges if judge not in layout.columns]:
+        problem = (
+            f'has no column "{show_line(missing[0], 60)}" (its columns: {listed(layout.columns)})'
+        )
+        raise fail("", problem, "Name its columns in --judge-columns as the file does.")
+    roles = roles_of(column for column in layout.columns if column not in judges)
+    if "item" not in roles:
+        problem = f"has no column that names the items (its columns: {listed(layout.columns)})"
+        raise fail("", problem, 'Add a column "item".')
+    if judges and "judge" in roles:
+        problem = f'has a column "{show_line(roles["judge"], 60)}" with a judge in each row'
+        raise fail("", problem, "Leave out --judge-columns.")
+    if not judges and "judge" not in roles:
+        raise _no_judge(source, layout, roles, fail)
+    if not judges and not {"score", "pass", "label", "error"} & roles.keys():
+        problem = f"has no column with what the judges said (its columns: {listed(layout.columns)})"
+        raise fail("", problem, 'Add a column "score", or "pass".')
+    shape = _wide(layout.columns, roles, judges) if judges else _long(layout.columns, roles)
+    if twice := doubled(layout.columns, {*roles.values(), *judges}):
+        raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
+    return open_table(source, layout, options, "table", shape)
+
+
+def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
+    score = roles.get("score", "score")
+    of_ballot = {role: column for role, column in roles.items() if role in BALLOT}
+    if names_models(roles["judge"]):
+        of_ballot["model"] = roles["judge"]
+
+    def entry(row: Row, _remarks: Remarks) -> Entry:
+        cells = row.cells
+        human = _human(cells, roles)
+        held = {role: cells[column] for role, column in of_ballot.items() if column in cells}
+        spoken = (cells.get(score), held.get("pass"), held.get("label"), held.get("error"))
+        votes: tuple[Vote, ...] = ()
+        # A row of a person's label alone names no judge.
+        if human is None or not blank(cells.get(roles["judge"])) or not all(map(blank, spoken)):
+            judge = name(cells.get(roles["judge"]), roles["judge"])
+            votes = (Vote(judge, cells.get(score), score, held),)
+        return _entry(cells, roles, votes, human)
+
+    return Shape(entry, unread_note(columns, {*roles.values(), score}))
+
+
+def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]) -> Shape:
+    reasons = {judge: _beside(judge, columns) for judge in judges}
+    of_item = {role: column for role, column in roles.items() if role in ITEM}
+    if "model" in roles:
+        # With several judges in a row, the one model of the row wrote what they judge.
+        of_item.setdefault("generator", roles["model"])
+
+    def entry(row: Row, _remarks: Remarks) -> Entry:
+        cells = row.cells
+        votes = tuple(
+            Vote(
+                judge,
+                cells.get(judge),
+                judge,
+                {"reason": _said(cells, reasons, judge), "repeat": _said(cells, roles, "repeat")},
+            )
+            for judge in judges
+        )
+        return _entry(cells, of_item, votes, _human(cells, roles))
+
+    return Shape(entry, unread_note(columns, {*of_item.values(), *judges, *reasons.values()}))
+
+
+def _entry(
+    cells: Mapping[str, Any], roles: Mapping[str, str], votes: tuple[Vote, ...], human: Human | None
+) -> Entry:
+    rubric = _said(cells, roles, "rubric")
+    return Entry(
+        name(cells.get(roles["item"]), roles["item"]),
+        "" if blank(rubric) else (values.text(rubric) or "").strip(),
+        facts={role: cells.get(column) for role, column in roles.items() if role in FACTS},
+        votes=votes,
+        human=human,
+    )
+
+
+def _human(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Human | None:
+    word = _said(cells, roles, "human")
+    if blank(word):
+        return None
+    return Human((word,), _said(cells, roles, "human_by"), _said(cells, roles, "human_at"))
+
+
+def _said(cells: Mapping[str, Any], columns: Mapping[str, str], role: str) -> Any:
+    """The cell of a role, if the table has a column for it; a column without a name has none."""
+    column = columns.get(role)
+    return cells.get(column) if column else None
+
+
+def _beside(judge: str, columns: tuple[str, ...]) -> str:
+    """The column with a judge's reasons, named after its own; empty where there is none."""
+    wanted = {f"{judge}{mark}{word}".casefold() for mark in "_ .:" for word in _REASONS}
+    return next((column for column in columns if column.casefold() in wanted), "")
+
+
+def _no_judge(
+    source: Source, layout: Layout, roles: Mapping[str, str], fail: Fail
+) -> InputFileError:
+    """The refusal of a table that may be wide, with the option that would open it."""
+    known = {column for role, column in roles.items() if role != "score"}
+    rest = [name for name in dict.fromkeys(layout.columns) if name and name not in known]
+    with source.open() as stream:
+        looked_at = list(islice(layout.rows(stream, fail, Tally()), _LOOKED_AT))
+    judges = [name for name in rest if "," not in name and _holds_numbers(looked_at, name)]
+    problem = f"has no column that names the judge (its columns: {listed(layout.columns)})"
+    hint = 'Add a column "judge", or name the columns that hold one judge\'s scores each'
+    named = show_line(shlex.quote(",".join(judges)), 300) if judges else "NAME,NAME"
+    return fail("", problem, f"{hint}: --judge-columns {named}")
+
+
+def _holds_numbers(rows: list[Row], column: str) -> bool:
+    said = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
+    return bool(said) and all(likely_number(value) is not None for value in said)
+
+
+def _fits(look: Look) -> bool:
+    layout = layout_of(look)
+    if layout is None:
+        return False
+    roles = roles_of(layout.columns)
+    spoken = {"score", "pass", "label"} & roles.keys()
+    if look.kind == "text":
+        return "item" in roles or bool("judge" in roles and spoken)
+    first = look.outline.first(layout.key) if layout.key else look.outline.keys
+    texts = {roles[role] for role in FACTS & roles.keys()}
+    scalar = all(
+        not isinstance(value, dict | list) for key, value in first.items() if key not in texts
+    )
+    if {"item", "judge"} <= roles.keys() and spoken:
+        return scalar
+    several = look.outline.goes_on or look.outline.kind == "array"
+    return several and scalar and roles.get("item") in _ITEMS and len(layout.columns) > 1
+
+
+DIALECT = Dialect("table", "a table of ratings", _fits, _open, USES | {"judge_columns"})

@@ -1,0 +1,189 @@
+"""The members of a zip archive as bounded streams: nothing is extracted, no name is a path."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from typing import Any, BinaryIO
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import InputFileError
+from reviewdesk.reports.strictjson import Fail
+
+MAX_MEMBERS = 200_000
+_MAX_READ = 16 << 20
+"""The longest single read: ``zipfile`` takes a whole directory at once."""
+
+_ROOMY = 16 << 20
+_MAX_RATIO = 500
+"""A member over 16 MiB that packs better than this is made to harm."""
+
+_ZSTD = 93
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
+_ENCRYPTED = 0x1 | 0x40
+_LOCAL = struct.Struct("<4s22xHH")
+_BLOCK = 1 << 18
+_MAX_WINDOW = 1 << 27
+"""What a zstd frame may ask to be held: 128 MiB, the usual bound."""
+
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
+    *(NotImplementedError, ValueError, OverflowError, OSError, RuntimeError),
+)
+"""What ``zipfile`` raises over bytes that are no archive, or one it does not know."""
+_MEND = "Copy it again, or let its producer write it again."
+
+
+class ZipArchive:
+    """The directory of an archive, held against every bound before a member is read."""
+
+    def __init__(
+        self, stream: BinaryIO, fail: Fail, max_size: int, max_members: int = MAX_MEMBERS
+    ) -> None:
+        """Read the directory of a seekable stream; ``max_size`` bounds all members together.
+
+        Raises:
+            InputFileError: there is no directory, or it breaks a bound.
+        """
+        self._stream, self._fail = stream, fail
+        try:
+            # The stream stays open: a ZipFile closes only what it opened itself.
+            self._zip = zipfile.ZipFile(_Cautious(stream))
+            listed = self._zip.infolist()
+        except _DAMAGED as error:
+            raise fail(
+                "", "is a zip archive that is cut off or damaged, without a directory", _MEND
+            ) from error
+        if len(listed) > max_members:
+            raise fail("", f"holds more than {max_members:,} members", "")
+        # A writer that replaces a member adds it again: the last of a name is the one that counts.
+        self._infos = {info.filename: info for info in listed}
+        self.replaced = len(listed) - len(self._infos)
+        self._check_places(listed)
+        if sum(info.file_size for info in self._infos.values()) > max_size:
+            raise fail("", f"unpacks to more than {max_size:,} bytes", "Raise it with --max-size.")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the members, in the order of the archive."""
+        return [info.filename for info in sorted(self._infos.values(), key=_place)]
+
+    def open(self, name: str) -> BinaryIO:
+        """The bytes of a member.
+
+        Raises:
+            InputFileError: it is encrypted, packed in an unknown way, or a bomb; reading it raises
+                the same for damage.
+        """
+        info = self._infos[name]
+        fail = self._fail
+        shown = show_line(name, 120)
+        if info.flag_bits & _ENCRYPTED:
+            raise fail(shown, "is encrypted", "Unpack it and pack it without a password.")
+        if info.compress_type not in _METHODS:
+            raise fail(shown, f"is packed by method {info.compress_type}, which is unknown", "")
+        if info.file_size > max(_ROOMY, _MAX_RATIO * info.compress_size):
+            raise fail(shown, f"unpacks to over {_MAX_RATIO} times its size", _MEND)
+        try:
+            if info.compress_type == _ZSTD:
+                body, broken = _unzstd(self._stream, info, fail)
+            else:
+                body, broken = self._zip.open(info), zipfile.BadZipFile
+            damaged = fail(shown, "is damaged or cut off", _MEND)
+            return io.BufferedReader(_Member(body, info, damaged, broken), _BLOCK)
+        except _DAMAGED as error:
+            raise fail(shown, "is damaged", _MEND) from error
+
+    def _check_places(self, listed: list[zipfile.ZipInfo]) -> None:
+        """Members that lie on one another unpack the same bytes many times over."""
+        end = 0
+        for info in sorted(listed, key=_place):
+            if info.header_offset < end or info.compress_size < 0:
+                raise self._fail("", "is a zip archive whose members overlap", _MEND)
+            end = info.header_offset + _LOCAL.size + info.compress_size
+
+
+def _place(info: zipfile.ZipInfo) -> int:
+    return info.header_offset
+
+
+class _Cautious:
+    """A stream that gives no long stretch at once, however long a directory claims to be."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.seek, self.tell = stream.seek, stream.tell
+        self.seekable = stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._stream.read(_MAX_READ + 1 if size < 0 else min(size, _MAX_READ + 1))
+        if len(block) > _MAX_READ:
+            raise zipfile.BadZipFile("a directory without bounds")
+        return block
+
+
+class _Member(io.RawIOBase):
+    """One member as it unpacks, held against the size and the checksum its directory states."""
+
+    def __init__(
+        self, body: Any, info: zipfile.ZipInfo, damaged: InputFileError, broken: type[Exception]
+    ) -> None:
+        super().__init__()
+        self._body, self._info, self._damaged, self._broken = body, info, damaged, broken
+        self._given = self._sum = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        try:
+            block = self._body.read(len(view))
+        except (*_DAMAGED, self._broken) as error:
+            raise self._damaged from error
+        self._given += len(block)
+        self._sum = zlib.crc32(block, self._sum)
+        whole = bool(block) or (self._given, self._sum) == (self._info.file_size, self._info.CRC)
+        if self._given > self._info.file_size or not whole:
+            raise self._damaged
+        view[: len(block)] = block
+        return len(block)
+
+
+class _Stretch(io.RawIOBase):
+    """The packed bytes of one member."""
+
+    def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
+        super().__init__()
+        self._stream, self._at, self._end = stream, start, start + size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        self._stream.seek(self._at)
+        block = self._stream.read(min(len(view), self._end - self._at))
+        self._at += len(block)
+        view[: len(block)] = block
+        return len(block)
+
+
+def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, type[Exception]]:
+    """A member of many zstd frames, unpacked by the optional package, and what that raises."""
+    try:
+        import zstandard
+    except ImportError:
+        raise fail(
+            "", "is packed with zstd", "Read it after: pip install 'reviewdesk[inspect]'"
+        ) from None
+    stream.seek(info.header_offset)
+    signature, name, extra = _LOCAL.unpack(stream.read(_LOCAL.size))
+    if signature != b"PK\x03\x04":
+        raise zipfile.BadZipFile("no member where the directory says")
+    start = info.header_offset + _LOCAL.size + name + extra
+    packed = io.BufferedReader(_Stretch(stream, start, info.compress_size), _BLOCK)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+    return unpacker.stream_reader(packed, read_across_frames=True), zstandard.ZstdError

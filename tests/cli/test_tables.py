@@ -1,0 +1,70 @@
+"""Tables from the shell: the samples opened and shown, and broken ones refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.helpers import SAMPLES
+
+LONG, WIDE = SAMPLES / "ratings-long.csv", SAMPLES / "ratings-wide.csv"
+JUDGES = "alba,bruno,cleo,dana"
+
+
+def test_a_long_table_is_ingested_opened_and_shown(cli: Cli) -> None:
+    (made,) = cli("ingest", LONG, "--json").json
+    # Nine items before three judges, one of whom left one of them without an answer.
+    found = [made[key] for key in ("format", "verdicts", "ballots", "failed_ballots", "skipped")]
+    assert found == ["table", 9, 27, 1, 0]
+    assert len(cli("open", LONG).out.splitlines()) == 9
+    shown = cli("show", "refund-strike").out
+    assert "votes 1/2, 3 seated" in shown
+    assert "Two sevenths of 21 are 6." in shown
+
+
+def test_nothing_decides_until_somebody_says_by_what(cli: Cli) -> None:
+    (made,) = cli("ingest", LONG, "--json").json
+    assert "9 without a decision" in made["notes"][0]
+    (made,) = cli("ingest", LONG, "--threshold", "0.7", "--quorum", "0.5", "--json").json
+    (note,) = made["notes"]
+    assert note.startswith("the same file is loaded as ratings-long with other options")
+
+
+def test_the_labels_of_a_table_are_taken_on_request(cli: Cli) -> None:
+    cli("ingest", LONG)
+    assert cli("labels", "export", "--format", "full").out == ""
+    assert "9 labels taken from the file" in cli("ingest", LONG, "--import-labels").out
+
+
+def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
+    refused = cli("ingest", WIDE)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.lines[0].endswith(f"--judge-columns {JUDGES}")
+    (raw,) = cli("ingest", WIDE, "--judge-columns", JUDGES, "--json").json
+    # One of 36 cells is empty.
+    assert "--scale LOW..HIGH (35x, from 1 to 5)" in raw["notes"][0]
+    made = cli("ingest", WIDE, "--judge-columns", JUDGES, "--scale", "1..5", "--json").json
+    assert [made[0][key] for key in ("verdicts", "ballots", "failed_ballots")] == [9, 36, 1]
+    shown = cli("show", "alphabetical", "--run", made[0]["run"], "--json").json
+    # Points 4, 1, 5 and 2 on a scale from 1 to 5.
+    assert [juror["score"] for juror in shown["jurors"]] == [0.75, 0.0, 1.0, 0.25]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,judge,score\na,j,good\n",
+        'item,judge,score\na,"j,1\n',
+        "item,judge,score\na,j,1\na,j,1\n",
+    ],
+)
+def test_a_broken_table_is_one_line_and_nothing_is_kept(
+    cli: Cli, tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "broken.csv"
+    path.write_text(text, encoding="utf-8")
+    refused = cli("ingest", path)
+    assert (refused.code, refused.out, len(refused.lines)) == (2, "", 1)
+    assert cli("runs", "--json").json == []

@@ -1,0 +1,54 @@
+"""Several files at once, packed ones, and standard input: each is loaded as if alone."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from types import SimpleNamespace
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
+from tests.helpers import SHARED, numbered
+
+CROSS = SHARED / "formats" / "cross-judge" / "ensemble_verdicts.json"
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed report on standard input."""
+    packed = io.BytesIO(gzip.compress(numbered(3, report_id="piped")))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=packed, isatty=lambda: False))
+
+
+@pytest.mark.usefixtures("piped")
+def test_files_packed_files_and_stdin_together(cli: Cli, write: Write) -> None:
+    files = (
+        write("a.json", numbered(4, report_id="plain")),
+        write("b.json.gz", gzip.compress(numbered(5, report_id="packed"))),
+        "-",
+    )
+    found = cli("ingest", *files, "--json").json
+    assert [(one["run"], one["verdicts"]) for one in found] == [
+        ("plain", 4), ("packed", 5), ("piped", 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("piped")
+@pytest.mark.parametrize("command", ["ingest", "open"])
+def test_stdin_can_be_named_once(cli: Cli, command: str) -> None:
+    done = cli(command, "-", "-")
+    assert done.code == 2
+    assert done.lines == ["-: standard input can be read only once. Name it once."]
+    assert cli("runs", "--json").json == []
+
+
+def test_the_options_of_reading_reach_the_ballots(cli: Cli) -> None:
+    words = ("--fail-label", "SPLIT", "--models", "kimi-rigor=kimi-k2")
+    (made,) = cli("ingest", CROSS, *words, "--json").json
+    assert made["notes"] == []
+    name = cli("queue", "--json").json[0]["id"]
+    models = {one["id"]: one["model"] for one in cli("show", name, "--json").json["jurors"]}
+    assert models["kimi-rigor"] == "kimi-k2"
+    assert models["claude-strict"] is None

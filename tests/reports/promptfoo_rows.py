@@ -1,0 +1,108 @@
+"""Builders of small promptfoo results, as its version 0.121 writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reviewdesk.reports import ReadOptions, Report, Source, read
+from reviewdesk.reports.rules import verdict_problem
+
+
+def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> dict[str, Any]:
+    """What came of one assertion; a keyword goes to the assertion unless it is the result's."""
+    own: dict[str, Any] = {
+        key: more.pop(key) for key in ("metadata", "comment", "reason") if key in more
+    }
+    assertion = {"type": kind, "value": value, **more}
+    result: dict[str, Any] = {
+        "pass": passed,
+        "score": score,
+        "reason": f"because {score}",
+        "assertion": assertion,
+    }
+    return {**result, **own}
+
+
+def rubric(score: Any, passed: Any, value: Any = "is kind", **more: Any) -> dict[str, Any]:
+    """A grade by an ``llm-rubric``."""
+    return graded("llm-rubric", value, score, passed, **more)
+
+
+def broken(**more: Any) -> dict[str, Any]:
+    """A grader that gave no grade."""
+    metadata = {"graderError": True}
+    return rubric(0, False, reason="Could not extract JSON", metadata=metadata, **more)
+
+
+def assert_set(*children: dict[str, Any], passed: bool, score: float, **more: Any) -> Any:
+    """A set and, behind it, the copies of its children that promptfoo adds."""
+    described = {"type": "assert-set", "assertionCount": len(children), **more}
+    whole = {
+        "pass": passed,
+        "score": score,
+        "reason": "of the set",
+        "componentResults": list(children),
+        "metadata": {"assertionSet": described},
+    }
+    return [whole, *children]
+
+
+def row(*components: Any, **more: Any) -> dict[str, Any]:
+    """A row; ``success``, ``score`` and the rest replace what a passing row of one test has."""
+    flat: list[Any] = []
+    for component in components:
+        flat.extend(component if isinstance(component, list) else [component])
+    outcome = {"pass": more.get("success", True), "score": more.get("score", 0.5)}
+    grading = {**outcome, "reason": "", "componentResults": flat}
+    return {
+        "id": "0000",
+        "testIdx": 0,
+        "promptIdx": 0,
+        "promptId": "p",
+        "success": True,
+        "score": 0.5,
+        "failureReason": 0,
+        "gradingResult": grading,
+        "prompt": {"raw": "Say hello", "label": "Say {{what}}"},
+        "provider": {"id": "openai:chat:gpt-4o", "label": ""},
+        "response": {"output": "hello"},
+        "testCase": {"description": "greets", "vars": {"what": "hello"}},
+        "vars": {"what": "hello"},
+        **more,
+    }
+
+
+def result(*rows: Any, **more: Any) -> dict[str, Any]:
+    """An export with its envelope."""
+    summary = {"version": 3, "timestamp": "2026-01-31T12:00:00.000Z", "prompts": []}
+    return {
+        "evalId": "eval-abc",
+        "results": {**summary, "results": list(rows), "stats": {}},
+        "config": {"description": "greetings"},
+        "shareableUrl": None,
+        "metadata": {"promptfooVersion": "0.121.20"},
+        **more,
+    }
+
+
+def opened(document: Any, **options: Any) -> tuple[Report, list[dict[str, Any]]]:
+    """A document read to its end, every body valid."""
+    data = document if isinstance(document, bytes) else json.dumps(document).encode()
+    report = read(Source.from_bytes("run.json", data), ReadOptions(**options))
+    bodies = list(report.verdicts())
+    assert report.format == "promptfoo"
+    assert report.total == len(bodies) + report.skipped
+    assert all(verdict_problem(body) is None for body in bodies)
+    return report, bodies
+
+
+def verdicts(*components: Any, **more: Any) -> list[dict[str, Any]]:
+    """The bodies of a result with one row."""
+    return opened(result(row(*components, **more)))[1]
+
+
+def one(*components: Any, **more: Any) -> dict[str, Any]:
+    """The one verdict of a result with one row."""
+    (body,) = verdicts(*components, **more)
+    return body

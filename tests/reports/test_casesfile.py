@@ -1,0 +1,213 @@
+"""Cases files: JSON Lines of what a panel is to judge."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.domain.cases import Case, Check
+from reviewdesk.domain.verdict import Generator
+from reviewdesk.errors import PanelError
+from reviewdesk.reports.panels.casesfile import case_from, count_cases, open_cases, read_cases
+from reviewdesk.reports.panels.checkfields import FieldError
+from reviewdesk.reports.source import Source
+from tests.helpers import SAMPLES
+
+FULL: dict[str, Any] = {
+    "id": "a/1",
+    "output": "42",
+    "input": "What is it?",
+    "alternative": "41",
+    "rubric": "Right.",
+    "reference": ["42", "forty-two"],
+    "generator": {"model": "gpt-5", "vendor": "openai"},
+    "tags": ["red-team"],
+    "context": {"policy": "P", "house style": "H"},
+    "checks": {"contains": ["4", "2"], "not": False},
+}
+LEAST = {"id": "a", "output": "x"}
+
+
+def source(*rows: Any) -> Source:
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    return Source.from_bytes("c.jsonl", "\n".join(lines).encode(errors="surrogatepass"))
+
+
+def told(*rows: Any) -> str:
+    with pytest.raises(PanelError) as caught:
+        count_cases(source(*rows))
+    return str(caught.value)
+
+
+def test_every_key_has_its_place() -> None:
+    (case,) = read_cases(source(FULL))
+    assert case == Case(
+        id="a/1",
+        output="42",
+        input="What is it?",
+        alternative="41",
+        rubric="Right.",
+        reference=("42", "forty-two"),
+        generator=Generator("gpt-5", "openai"),
+        tags=("red-team",),
+        context={"policy": "P", "house style": "H"},
+        checks=(Check("contains", "4", "contains"), Check("contains", "2", "contains")),
+    )
+
+
+def test_id_and_output_are_enough_and_null_is_left_out() -> None:
+    assert case_from(LEAST) == Case("a", "x")
+    rest = dict.fromkeys(FULL.keys() - LEAST.keys())
+    assert case_from({**LEAST, **rest}) == Case("a", "x")
+    # An empty answer is one that can be judged.
+    assert case_from({"id": "a", "output": ""}).output == ""
+
+
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ([], ()),
+        ({"exact": "x"}, (Check("exact", "x", "exact"),)),
+        ({"exact": {"a": 1}}, (Check("exact", {"a": 1}, "exact"),)),
+        ({"regex": "^a+$", "name": "as"}, (Check("regex", "^a+$", "as"),)),
+        ({"schema": {"type": "object"}}, (Check("schema", {"type": "object"}, "schema"),)),
+        (
+            {"schema": {"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}},
+            (
+                Check(
+                    "schema", {"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}, "schema"
+                ),
+            ),
+        ),
+        (
+            {"contains": ["a", "b"], "not": True},
+            (Check("contains", "a", "contains", True), Check("contains", "b", "contains", True)),
+        ),
+        (
+            [{"exact": "x", "regex": "x"}, {"contains": "y", "not": True, "name": "no y"}],
+            (
+                Check("exact", "x", "exact"),
+                Check("regex", "x", "regex"),
+                Check("contains", "y", "no y", True),
+            ),
+        ),
+    ],
+)
+def test_checks_are_an_object_of_kinds_or_a_list_of_such(
+    checks: Any, expected: tuple[Check, ...]
+) -> None:
+    assert case_from({**LEAST, "checks": checks}).checks == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"ID": 1}, '$.ID: is no key of a case. Did you mean "id"? Known: id, output, input'),
+        ({"id": 7}, "$.id: must be a text of 1 to 400 characters, found 7"),
+        ({"id": " "}, '$.id: must be a text of 1 to 400 characters, found " "'),
+        ({"output": None}, "$.output: must be a text, found null"),
+        ({"input": ["x"]}, '$.input: must be a text or null, found ["x"]'),
+        ({"rubric": 1}, "$.rubric: must be a text or null, found 1"),
+        ({"reference": [1]}, "$.reference: must be a text or a list of texts, found [1]"),
+        ({"generator": "gpt-5"}, '$.generator: must be an object such as {"model": "gpt-5"}, fou'),
+        ({"generator": {"name": "x"}}, "$.generator.name: is no key of a generator. Known: model"),
+        ({"generator": {"model": 5}}, "$.generator.model: must be a text or null, found 5"),
+        ({"tags": "a"}, '$.tags: must be a list of texts, found "a"'),
+        ({"tags": [""]}, '$.tags: must be a list of texts, found [""]'),
+        ({"context": []}, "$.context: must be an object of texts, found []"),
+        ({"context": {"{a}": "x"}}, '$.context["{a}"]: is no name for a slot. Use 1 to 80'),
+        ({"context": {"": "x"}}, '$.context[""]: is no name for a slot'),
+        ({"context": {"output": "x"}}, "$.context.output: is a slot that the case itself fills"),
+        ({"context": {"n": 3}}, "$.context.n: must be a text, found 3"),
+        ({"checks": "x"}, '$.checks: must be an object such as {"contains": "x"}, found "x"'),
+        ({"checks": ["x"]}, '$.checks[0]: must be an object such as {"contains": "x"}, found "x"'),
+        ({"checks": {"equals": "x"}}, "$.checks.equals: is no kind of check. Known: exact, contai"),
+        ({"checks": {"name": "x"}}, "$.checks: has none of exact, contains, regex, schema. Give"),
+        ({"checks": {"exact": "x", "not": 1}}, "$.checks.not: must be true or false, found 1"),
+        ({"checks": {"exact": "x", "name": 1}}, "$.checks.name: must be a text, found 1"),
+        ({"checks": {"contains": []}}, "$.checks.contains: must be a text or a list of texts, fou"),
+        ({"checks": [{"regex": "("}]}, "$.checks[0].regex: is no regular expression"),
+        ({"checks": {"regex": "x" * 1001}}, "$.checks.regex: must be a regular expression of 1"),
+        ({"checks": {"schema": {"type": 3}}}, "$.checks.schema: is no JSON schema"),
+        ({"checks": {"schema": {}}}, "$.checks.schema: must be a JSON schema that holds something"),
+        ({"checks": {"schema": []}}, "$.checks.schema: must be a JSON schema that holds something"),
+        (
+            {"checks": {"schema": {"items": [{"$ref": "https://x.example/s"}]}}},
+            '$.checks.schema.items[0]["$ref"]: refers to another document. Refer to #/$defs',
+        ),
+        ({"checks": [{"exact": at} for at in range(101)]}, "$.checks: has 101 checks, more than"),
+    ],
+)
+def test_a_bad_line_names_its_place(change: dict[str, Any], line: str) -> None:
+    error = told(LEAST, {"id": "b", "output": "x", **change})
+    assert error.startswith(f"c.jsonl: line 2: {line}")
+    assert "\n" not in error
+    with pytest.raises(FieldError):
+        case_from({**LEAST, **change})
+
+
+def test_lines_that_are_no_cases() -> None:
+    assert told({"id": "a"}) == (
+        'c.jsonl: line 1: $: has no "output". Each case needs id and output.'
+    )
+    assert told("[1]") == "c.jsonl: line 1: $: must be an object, found [1]"
+    assert told(LEAST, "", LEAST).startswith("c.jsonl: line 2: is blank, with further lines")
+    assert told('{"id": "a"').startswith("c.jsonl: line 1, column 11: is not JSON")
+    assert "NaN" in told('{"id": "a", "output": NaN}')
+    assert 'has the key "id" twice' in told('{"id": "a", "id": "b", "output": ""}')
+    assert told("") == "c.jsonl: holds no cases. Write one a line."
+    with pytest.raises(PanelError, match="line 1: is not UTF-8"):
+        list(read_cases(Source.from_bytes("c.jsonl", b'{"id": "\xff"}')))
+
+
+def test_an_id_is_there_once() -> None:
+    error = told(LEAST, {"id": "b", "output": ""}, LEAST)
+    assert error == 'c.jsonl: line 3: $.id: is that of line 1 too: "a". Give each case its own.'
+
+
+def test_cases_come_as_they_are_read() -> None:
+    good = iter(read_cases(source(LEAST, "{")))
+    assert next(good).id == "a"
+    with pytest.raises(PanelError):
+        next(good)
+
+
+def test_files_and_stdin_can_be_read_twice(tmp_path: Path) -> None:
+    data = (json.dumps(LEAST) + "\n").encode()
+    (tmp_path / "c.jsonl").write_bytes(data)
+    for found in (open_cases(str(tmp_path / "c.jsonl")), open_cases("-", io.BytesIO(data))):
+        assert count_cases(found) == 1
+        assert [case.id for case in read_cases(found)] == ["a"]
+    with pytest.raises(PanelError, match=r"there is no such file. Name a JSON Lines file\."):
+        open_cases(str(tmp_path / "none"))
+    with pytest.raises(PanelError, match=r"stdin: line 1: \$: has no"):
+        count_cases(open_cases("-", io.BytesIO(b"{}")))
+
+
+def test_a_file_with_mistakes_is_cases_or_one_line() -> None:
+    dice = random.Random(21)  # noqa: S311 - the same files each time
+    pieces = ('"', "{", "}", "[", ":", ",", "null", "1e999", "\\ud800", "\n", "\x00", "\\", "é")
+    text = json.dumps(FULL) + "\n" + json.dumps({**FULL, "id": "b"})
+    refused = []
+    for _ in range(2000):
+        at = dice.randrange(len(text))
+        mutant = text[:at] + dice.choice(pieces) + text[at + dice.choice((0, 1, 8)) :]
+        try:
+            count_cases(Source.from_bytes("c.jsonl", mutant.encode()))
+        except PanelError as error:
+            refused.append(str(error))
+    assert len(refused) > 500
+    assert [line for line in refused if not line.startswith("c.jsonl: ") or "\n" in line] == []
+
+
+def test_the_sample_cases_are_cases() -> None:
+    found = list(read_cases(open_cases(str(SAMPLES / "cases.jsonl"))))
+    assert len(found) == 10
+    assert any(case.checks for case in found)
+    assert any(case.tags for case in found)
+    assert any(case.generator.model for case in found)

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reviewdesk.domain.bias import same_family
+from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from tests.reports.foreignkit import only, opened, refusal
+
+
+def critic(kind: str | None, confidence: Any = 0.8, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "confidence": confidence, "critic_id": "c", **more}
+
+
+def ensemble(*critics: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"query_id": "q", "verdicts": list(critics), "consensus": "KEEP", **more}
+
+
+def juror(kind: str | None, confidence: Any = 0.8, **more: Any) -> dict[str, Any]:
+    options = {key: more.pop(key) for key in ("scale", "pass_labels", "fail_labels") if key in more}
+    body: dict[str, Any] = only(ensemble(critic(kind, confidence, **more)), **options)["jurors"][0]
+    return body
+
+
+WHOLE = ensemble(
+    critic("KEEP", 0.9, critic_id="strict", reasoning="fine", raw_response="{…}", elapsed_s=0.25),
+    critic("REJECT", 0.3, critic_id="prose", reasoning="no", error=None),
+    critic("SPLIT", 0.54, critic_id="third"),
+    critic("PARSE_FAIL", 0.0, critic_id="mute", reasoning="I would", error="parse_fail"),
+    avg_confidence=0.58,
+    disagreement=True,
+    agreement_pct=1 / 3,
+    krippendorff_alpha=0.0,
+    voting="majority",
+    meta={"run": "demo", "target": "the text", "query": "is it so?", "team": "blue"},
+)
+
+
+WHOLE_BODY: dict[str, Any] = {
+    "id": "q",
+    "case": {"test": "q"},
+    "input": "is it so?",
+    "output": "the text",
+    "strategy": "majority",
+    "decision": "pass",
+    "label": "KEEP",
+    "agreement": {"value": 1 / 3, "metric": "consensus_share"},
+    "jurors": [
+        {
+            "id": "strict",
+            "label": "KEEP",
+            "score": 0.9,
+            "confidence": 0.9,
+            "pass": True,
+            "reason": "fine",
+            "raw": "{…}",
+            # 0.25 s
+            "latency_ms": 250.0,
+        },
+        {
+            "id": "prose",
+            "label": "REJECT",
+            # 1 - 0.3
+            "score": 0.7,
+            "confidence": 0.3,
+            "pass": False,
+            "reason": "no",
+        },
+        {"id": "third", "label": "SPLIT", "confidence": 0.54, "pass": None},
+        {
+            "id": "mute",
+            "label": "PARSE_FAIL",
+            "reason": "I would",
+            "status": "parse_fail",
+            "error": {"message": "parse_fail"},
+        },
+    ],
+    "provenance": {"pointer": "/", "run_id": "demo", "unanimous": False},
+    "meta": {"avg_confidence": 0.58, "krippendorff_alpha": 0.0},
+}
+
+
+def test_a_whole_ensemble() -> None:
+    report, (body,) = opened(WHOLE)
+    assert report.format == "cross-judge"
+    assert report.header == {
+        "schema": "reviewdesk.report/1",
+        "producer": {"name": "cross-judge", "format": "cross-judge"},
+    }
+    assert body == WHOLE_BODY
+    hint = "--pass-label and --fail-label say what a word means"
+    assert report.notes == [
+        f"labels without a vote; {hint} (1x): SPLIT",
+        "keys left out: meta.team",
+    ]
+
+
+def test_a_list_lines_and_one_object_say_the_same() -> None:
+    bodies = [opened([WHOLE])[1][0], opened([WHOLE], lines=True)[1][0], only(WHOLE)]
+    places = [body["provenance"].pop("pointer") for body in bodies]
+    assert places == ["/0", "/", "/"]
+    assert bodies[0] == bodies[1] == bodies[2]
+    twice = opened([WHOLE, WHOLE], lines=True)[1]
+    assert [body["provenance"]["pointer"] for body in twice] == ["line 1#/", "line 2#/"]
+    assert [body["id"] for body in twice] == ["q", "q#2"]
+
+
+@pytest.mark.parametrize("word", ["PASS", "KEEP", "YES", "TRUE", "CORRECT", "ACCEPT", "keep"])
+def test_words_that_pass(word: str) -> None:
+    found = juror(word, 0.8)
+    assert (found["pass"], found["score"], found["label"]) == (True, 0.8, word)
+
+
+@pytest.mark.parametrize("word", ["FAIL", "REJECT", "NO", "FALSE", "INCORRECT", "reject", "False"])
+def test_words_that_fail(word: str) -> None:
+    found = juror(word, 0.8)
+    # 1 - 0.8
+    assert (found["pass"], found["score"], found["confidence"]) == (False, 0.2, 0.8)
+
+
+@pytest.mark.parametrize("word", ["SPLIT", "MERGE", "UNCLEAR", "später", "DISAGREE"])
+def test_other_words_are_no_vote_and_no_score(word: str) -> None:
+    found = juror(word, 0.8)
+    assert found == {"id": "c", "label": word, "confidence": 0.8, "pass": None}
+    assert juror(word, 0.8, pass_labels=(f" {word.lower()}",))["score"] == 0.8
+    assert juror(word, 0.8, fail_labels=(word,))["score"] == 0.2
+
+
+def test_a_person_turns_a_usual_word_around() -> None:
+    assert juror("KEEP", pass_labels=("x",), fail_labels=("keep",))["pass"] is False
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "status", "message"),
+    [
+        ("ERROR", "ReadTimeout: The read operation timed out", "timeout", None),
+        ("ERROR", "HTTPStatusError: 503", "error", None),
+        ("ERROR", "empty_response", "empty", None),
+        ("ERROR", "RuntimeError: Missing API key for vendor 'x'", "missing_key", None),
+        ("PARSE_FAIL", "parse_fail", "parse_fail", None),
+        ("PARSE_FAIL", "x", "parse_fail", None),
+        ("ERROR", None, "error", "the critic answered ERROR"),
+        ("parse_fail", None, "parse_fail", "the critic answered parse_fail"),
+        (None, "boom", "error", None),
+        ("KEEP", True, "error", "the critic answered KEEP"),
+        (None, {"code": 5}, "error", '{\n  "code": 5\n}'),
+    ],
+)
+def test_a_failed_critic_is_no_zero(
+    kind: str | None, error: Any, status: str, message: str | None
+) -> None:
+    found = juror(kind, 0.0, error=error)
+    assert not {"score", "pass", "confidence"} & found.keys()
+    assert found["status"] == status
+    assert found["error"] == {"message": message or error}
+
+
+def test_a_score_beside_an_error_is_kept_apart() -> None:
+    report, (body,) = opened(ensemble(critic("KEEP", 0.9, error="late")))
+    found = body["jurors"][0]
+    assert (found["raw_score"], "score" in found, "pass" in found) == (0.9, False, False)
+    assert "the score of a juror with an error is kept as raw_score" in report.notes[0]
+
+
+def test_two_critics_of_one_name_are_two_ballots() -> None:
+    body = only(ensemble(critic("KEEP"), critic("REJECT"), critic("KEEP", critic_id=None)))
+    assert [one["id"] for one in body["jurors"]] == ["c", "c#2", "critic 3"]
+    assert [one["pass"] for one in body["jurors"]] == [True, False, True]
+
+
+def test_without_a_model_the_family_is_unknown_until_a_person_names_it() -> None:
+    document = ensemble(critic("KEEP"), critic("KEEP"), meta={"generator": "gpt-4o"})
+    for models, expected in (({}, None), ({"c": "gpt-5"}, True), ({"c": "claude-4"}, False)):
+        report, (body,) = opened(document, models=models)
+        assert "same_family" not in body
+        verdict = verdict_from_body(body, Policy(), Generator())
+        assert same_family(verdict.ballots, verdict.generator) is expected
+        assert not report.notes
+    notes = opened(document, models={"c": "gpt-5", "typo": "x"})[0].notes
+    assert notes == ["--models: no juror is called typo"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "strategy"),
+    [
+        ("majority", "majority"),
+        ("Unanimous", "unanimous"),
+        ("weighted", "weighted_vote"),
+        ("first_disagreement", "first_disagreement"),
+        ("my_rule", "external"),
+        (None, None),
+        (5, None),
+    ],
+)
+def test_strategies(stated: Any, strategy: str | None) -> None:
+    assert only(ensemble(critic("KEEP"), voting=stated)).get("strategy") == strategy
+
+
+def test_a_consensus_outside_the_map_decides_nothing_and_says_how_it_could() -> None:
+    document = ensemble(critic("KEEP"), consensus="SPLIT")
+    report, (body,) = opened(document)
+    assert (body.get("decision"), body["label"]) == (None, "SPLIT")
+    assert report.notes[0].startswith("consensus words that decide nothing; --pass-label")
+    assert only(document, pass_labels=("split",))["decision"] == "pass"
+    assert only(document, fail_labels=("split",))["decision"] == "fail"
+
+
+def test_a_panel_that_failed_as_a_whole_is_an_error() -> None:
+    failed = critic("ERROR", 0.0, error="down")
+    stated = {"consensus": "UNCLEAR", "agreement_pct": 0.0, "avg_confidence": 0.0}
+    body = only(ensemble(failed, failed, disagreement=False, **stated))
+    assert (body["decision"], body["label"]) == ("error", "UNCLEAR")
+    # Nobody agreed with anybody: the zeros of the file say nothing.
+    assert not {"agreement", "meta"} & body.keys()
+    assert "unanimous" not in body["provenance"]
+    read = verdict_from_body(body, Policy(), Generator())
+    assert [ballot.status for ballot in read.ballots] == [Status.ERROR, Status.ERROR]
+
+
+def test_the_older_interface() -> None:
+    ballot = {"reviewer_id": "r", "verdict": "FAIL", "rationale": "why", "confidence": 1.0}
+    body = only(
+        {
+            "item_id": "i",
+            "verdicts": [ballot],
+            "consensus": "FAIL",
+            "strategy": "weighted",
+            "disagreement": False,
+        }
+    )
+    assert (body["id"], body["decision"], body["strategy"]) == ("i", "fail", "weighted_vote")
+    assert body["provenance"]["unanimous"] is True
+    assert body["jurors"] == [
+        {
+            "id": "r",
+            "label": "FAIL",
+            "reason": "why",
+            "score": 0.0,
+            "confidence": 1.0,
+            "pass": False,
+        }
+    ]
+
+
+def test_confidences_on_another_scale() -> None:
+    assert juror("KEEP", 85)["raw_score"] == 85
+    assert not {"score", "confidence"} & juror("KEEP", 85).keys()
+    found = juror("FAIL", 75, scale=(0.0, 100.0))
+    # (75 - 0) / 100 = 0.75 sure of a fail is 0.25
+    assert (found["score"], found["confidence"], found["raw_score"]) == (0.25, 0.75, 75)
+    assert found["scale"] == [0.0, 100.0]
+    beyond = juror("KEEP", 101, scale=(0.0, 100.0))
+    assert (beyond["raw_score"], beyond["pass"], "score" in beyond) == (101, True, False)
+
+
+def test_only_known_keys_are_copied() -> None:
+    report, (body,) = opened(
+        ensemble(
+            critic("KEEP", headers={"x": "sk-SENTINEL"}), env="sk-SENTINEL", meta={"k": "sk-S"}
+        )
+    )
+    assert "SENTINEL" not in str(body)
+    assert "sk-S" not in str(body)
+    assert report.notes == ["keys left out: env, meta.k, verdicts.headers"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        ({"verdicts": {}}, "$[1].verdicts: must be a list of the critics' verdicts, found {}"),
+        ({"verdicts": [1]}, "$[1].verdicts[0]: must be an object, found 1"),
+    ],
+)
+def test_what_is_no_verdict_is_named_and_can_be_left_out(damage: Any, text: str) -> None:
+    document = [WHOLE, {**WHOLE, **damage}]
+    assert text in refusal(document)
+    report, bodies = opened(document, skip_bad=True)
+    assert (len(bodies), report.skipped) == (1, 1)
+
+
+def test_lines_that_end_too_early_or_hold_more_are_refused() -> None:
+    assert "line 2" in refusal(b'{"query_id": "a", "verdicts": [], "consensus": ""}\n{"a"\n')
+    assert "behind the end" in refusal(b'[{"query_id":"a","verdicts":[],"consensus":"x"}] 1')
+    nan = b'[{"query_id": "a", "verdicts": [], "consensus": "", "agreement_pct": NaN}]'
+    assert "holds NaN" in refusal(nan, format="cross-judge")
+
+
+def test_a_line_separator_inside_a_text_is_no_line_end() -> None:
+    rows = [ensemble(critic("KEEP", reasoning="a\u2028b")), ensemble(critic("KEEP"))]
+    _, bodies = opened(rows, lines=True)
+    assert bodies[0]["jurors"][0]["reason"] == "a\u2028b"

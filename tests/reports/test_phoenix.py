@@ -1,0 +1,94 @@
+"""Phoenix: annotations of spans from its API and its dataframes, and tables of evaluations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from reviewdesk.reports import ReadOptions
+from tests.reports.tablekit import check_damage, lines, long, refusal, scores, table
+
+
+def note(name: str, kind: str, label: Any, score: Any, **more: Any) -> dict[str, Any]:
+    result = {"label": label, "score": score, "explanation": more.pop("why", None)}
+    row = {"id": "a", "span_id": "s1", "name": name, "annotator_kind": kind, "result": result}
+    return {**row, "identifier": "", "metadata": {"tokens": 3}, **more}
+
+
+NOTES = (
+    note("correctness", "LLM", "correct", 1.0, why="fits"),
+    note("correctness", "LLM", "incorrect", 0.0, identifier="second"),
+    note("relevance", "LLM", None, 0.4),
+    note("too long", "CODE", None, 0, why="900 words"),
+    note("correctness", "HUMAN", "incorrect", 0, identifier="bo", why="no"),
+    note("note", "HUMAN", None, None, why="look at this"),
+    note("relevance", "LLM", None, 0.5, span_id="s2"),
+)
+JURY = [
+    {"id": "correctness", "score": 1.0, "label": "correct", "pass": True, "reason": "fits"},
+    {"id": "correctness#2", "score": 0.0, "label": "incorrect", "pass": False},
+    {"id": "relevance", "score": 0.4},
+]
+FLAT = (
+    "span_id,id,annotation_name,annotator_kind,identifier,result.label,result.score,"
+    "result.explanation"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [json.dumps({"data": NOTES, "next_cursor": None}), json.dumps(NOTES), lines(*NOTES)],
+)
+def test_the_annotations_of_a_span_are_one_jury(text: str) -> None:
+    report, (first, second) = table(text)
+    assert report.format == "phoenix"
+    first.pop("provenance")
+    assert first == {
+        "id": "s1",
+        "case": {"test": "s1"},
+        "checks": [{"name": "too long", "pass": False, "reason": "900 words"}],
+        "jurors": JURY,
+        "human": {"label": "fail", "by": "bo", "note": "no"},
+    }
+    assert (second["id"], scores(second)) == ("s2", {"relevance": 0.5})
+    assert "columns not read: id, metadata" in report.notes
+    assert "a note on a span judges nothing and is not read (1x)" in report.notes
+
+
+def test_a_dataframe_as_csv_says_the_same() -> None:
+    rows = [
+        [row["span_id"], "a", row["name"], row["annotator_kind"], row["identifier"]]
+        + ["" if value is None else value for value in row["result"].values()]
+        for row in NOTES
+    ]
+    report, (first, _) = table(long(*rows, columns=FLAT))
+    assert (report.format, first["jurors"]) == ("phoenix", JURY)
+    assert first["human"]["by"] == "bo"
+
+
+def test_a_table_of_one_evaluation() -> None:
+    report, (first, second) = table(
+        "context.span_id,label,score,explanation\na,correct,1,good\nb,unsure,0.5,\n"
+    )
+    assert report.notes[0] == 'the evaluation has no name in this file and is called "evaluation"'
+    assert first["jurors"] == [
+        {"id": "evaluation", "score": 1, "label": "correct", "pass": True, "reason": "good"}
+    ]
+    assert second["jurors"] == [{"id": "evaluation", "score": 0.5, "label": "unsure", "pass": None}]
+
+
+def test_documents_of_a_span_are_items_of_their_own() -> None:
+    text = "span_id,document_position,name,annotator_kind,score\ns,0,rel,LLM,1\ns,1,rel,LLM,0\n"
+    assert [body["id"] for body in table(text)[1]] == ["s/0", "s/1"]
+
+
+def test_a_row_without_a_span_is_refused() -> None:
+    assert "$[0]: names neither a span" in refusal(json.dumps([{**NOTES[0], "span_id": None}]))
+
+
+def test_damage_is_a_report_or_one_line() -> None:
+    for text in (json.dumps({"data": NOTES}), lines(*NOTES)):
+        check_damage(text.encode(), 200, ReadOptions(skip_bad=True))
+        check_damage(text.encode(), 100, ReadOptions(format="phoenix"))

@@ -1,0 +1,197 @@
+"""Files that promptfoo wrote, held against a walk of their JSON apart from the reader."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.errors import ReportError
+from reviewdesk.reports import Source, read
+from tests.helpers import SHARED
+from tests.reports.promptfoo_rows import (
+    assert_set,
+    broken,
+    graded,
+    opened,
+    result,
+    row,
+    rubric,
+)
+
+FILES = SHARED / "formats" / "promptfoo"
+JURY = FILES / "jury5-llmbar.json"
+MIXED = FILES / "default-grader-repeat-leaked-key.json"
+JUDGED = ("llm-rubric", "model-graded-closedqa", "g-eval")
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip("the real files are not beside this checkout")
+    return path
+
+
+def _bodies(path: Path) -> list[dict[str, Any]]:
+    return list(read(Source.from_path(_there(path))).verdicts())
+
+
+def _tally(bodies: list[dict[str, Any]]) -> dict[str, Any]:
+    jurors = [juror for body in bodies for juror in body["jurors"]]
+    return {
+        "verdicts": len(bodies),
+        "ballots": len(jurors),
+        "scores": Counter(juror["score"] for juror in jurors if "score" in juror),
+        "passes": Counter(juror.get("pass") for juror in jurors if "error" not in juror),
+        "failures": sum("error" in juror for juror in jurors),
+        "reasons": Counter(juror.get("reason") or juror["error"]["message"] for juror in jurors),
+        "checks": [len(body.get("checks", [])) for body in bodies],
+        "humans": sum("human" in body for body in bodies),
+    }
+
+
+def _recount(path: Path) -> dict[str, Any]:
+    """By hand: neither file has assert-sets, scripts or ratings."""
+    found: dict[str, Any] = {"verdicts": 0, "ballots": 0, "failures": 0, "checks": [], "humans": 0}
+    scores: Counter[float] = Counter()
+    passes: Counter[bool] = Counter()
+    reasons: Counter[str] = Counter()
+    for each in json.loads(_there(path).read_text())["results"]["results"]:
+        parts = each["gradingResult"]["componentResults"]
+        judged = [part for part in parts if part["assertion"]["type"] in JUDGED]
+        juries = {json.dumps([part["assertion"][k] for k in ("type", "value")]) for part in judged}
+        found["verdicts"] += len(juries)
+        found["checks"] += [len(parts) - len(judged)] * len(juries)
+        for part in judged:
+            found["ballots"] += 1
+            reasons[part["reason"]] += 1
+            if (part.get("metadata") or {}).get("graderError"):
+                found["failures"] += 1
+            else:
+                scores[part["score"]] += 1
+                passes[part["pass"]] += 1
+    return {**found, "scores": scores, "passes": passes, "reasons": reasons}
+
+
+@pytest.mark.parametrize("path", [JURY, MIXED], ids=lambda path: path.stem)
+def test_nothing_is_lost_and_nothing_counted_twice(path: Path) -> None:
+    assert _tally(_bodies(path)) == _recount(path)
+
+
+def test_what_the_readme_of_the_files_says() -> None:
+    # 8 cases x 5 graders; the fifth answers in prose at times.
+    told = _tally(_bodies(JURY))
+    assert (told["verdicts"], told["ballots"]) == (8, 40)
+    assert told["failures"] == 2
+    # Two tests run twice with three rubrics each, one of which has two graders.
+    told = _tally(_bodies(MIXED))
+    assert (told["verdicts"], told["ballots"], told["checks"]) == (12, 16, [1] * 12)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "yaml"])
+def test_the_other_forms_say_the_same(ending: str) -> None:
+    def without_place(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{key: body[key] for key in body if key != "provenance"} for body in bodies]
+
+    others = _bodies(JURY.with_suffix(f".{ending}"))
+    assert without_place(others) == without_place(_bodies(JURY))
+
+
+def test_the_header_says_who_wrote_it() -> None:
+    header = read(Source.from_path(_there(JURY))).header
+    assert header["producer"] == {
+        "name": "promptfoo",
+        "format": "json v3",
+        "version": "0.121.20",
+        "run_id": "eval-jtt-2026-11-21T20:45:26",
+    }
+    assert header["title"] == "LLMBar items, 5-judge panel via llm-rubric"
+    yaml = read(Source.from_path(JURY.with_suffix(".yaml"))).header
+    assert yaml["producer"] == {**header["producer"], "format": "yaml v3"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "junit.xml"])
+def test_what_has_no_ballots_is_refused_with_the_command_that_has(ending: str) -> None:
+    path = _there(FILES / f"jury5-llmbar.{ending}")
+    with pytest.raises(ReportError, match=r"promptfoo export eval EVAL_ID -o results\.json"):
+        read(Source.from_path(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("<promptfoo>\n  <evalId>e</evalId>", "is a promptfoo result in XML"),
+        ('<?xml version="1.0"?>\n<testsuites errors="0" name="promptfoo">', "is a JUnit XML"),
+        ("<!doctype html>\n<html><span>Promptfoo</span></html>", "is an HTML page"),
+        ("Description,q,[p] x,Status,Score,Named Scores,Grader Reason,Comment\n", "is a promptfoo"),
+    ],
+)
+def test_promptfoos_other_outputs_are_known(text: str, what: str) -> None:
+    with pytest.raises(
+        ReportError, match=r"promptfoo export eval EVAL_ID -o results\.json"
+    ) as info:
+        read(Source.from_bytes("r", text.encode()))
+    assert what in str(info.value)
+    assert "\n" not in str(info.value)
+
+
+def test_a_cut_off_file_is_one_line() -> None:
+    path = _there(SHARED / "formats" / "broken" / "truncated.json")
+    with pytest.raises(ReportError, match="ends in the middle of a value") as info:
+        read(Source.from_path(path))
+    assert "\n" not in str(info.value)
+
+
+def _rows() -> list[dict[str, Any]]:
+    return [
+        row(rubric(1, True), broken(), testIdx=0),
+        row(
+            assert_set(rubric(0.1, False), passed=False, score=0.1),
+            graded("contains", "a", 1, True),
+            testIdx=1,
+            testCase={"description": "other"},
+        ),
+    ]
+
+
+def test_every_shape_around_the_rows() -> None:
+    rows = _rows()
+    lines = "".join(json.dumps(each) + "\n" for each in rows).encode()
+    summary = {"version": 3, "results": rows, "stats": {}, "prompts": []}
+    told = []
+    for document in (result(*rows), lines, rows, summary, {**result(*rows), "evalId": None}):
+        report, bodies = opened(document)
+        told.append([{**body, "provenance": None} for body in bodies])
+        assert report.header["producer"]["name"] == "promptfoo"
+    assert all(bodies == told[0] for bodies in told)
+    places = [body["provenance"]["pointer"] for body in opened(lines)[1]]
+    assert places == ["line 1", "line 2"]
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"evalId": "e", "results": {"results": []}}, "is a promptfoo result without rows"),
+        ({"evalId": "e", "results": 3}, "is a promptfoo result without rows"),
+        (result([1]), r"\$\.results\.results\[0\]: must be an object, found \[1\]"),
+        (result(row(gradingResult=7)), r"results\[0\]\.gradingResult: must be an object"),
+        (
+            result(row(gradingResult={"componentResults": {}})),
+            r"results\[0\]\.gradingResult\.componentResults: must be a list",
+        ),
+        (result(row(3)), r"componentResults\[0\]: must be an object, found 3"),
+    ],
+)
+def test_other_shapes_are_named_with_their_place(document: Any, text: str) -> None:
+    with pytest.raises(ReportError, match=text):
+        opened(document)
+
+
+def test_bad_rows_can_be_left_out() -> None:
+    report, bodies = opened(result(row(rubric(1, True)), 5, row(3)), skip_bad=True)
+    assert (len(bodies), report.skipped, report.total) == (1, 2, 3)
+    lines = b"".join(json.dumps(each).encode() + b"\n" for each in (row(rubric(1, True)), row(3)))
+    with pytest.raises(ReportError, match=r"line 2: \$\.gradingResult\.componentResults\[0\]"):
+        opened(lines)

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from reviewdesk.errors import ReportError, UsageError
+from reviewdesk.reports import ReadOptions, Source, read
+from tests.reports.promptfoo_rows import (
+    assert_set,
+    broken,
+    graded,
+    opened,
+    result,
+    row,
+    rubric,
+)
+
+JUNK: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 7, 0.5, 1e300, 2**63, "", "x", "\x1b[2J\u202e", "y" * 700),
+    *([], {}, [1], [None], {"a": [{}]}, [[]], {"id": 3}, {"type": "llm-rubric"}),
+)
+
+
+def _whole() -> dict[str, Any]:
+    """A result with something of everything."""
+    human = {"pass": True, "score": 1, "reason": "ok", "assertion": {"type": "human"}}
+    script = {**graded("python", "f", 1, True), "componentResults": [{"pass": True, "score": 1}]}
+    case = {
+        "description": "t",
+        "threshold": 0.5,
+        "options": {"provider": {"id": "openai:gpt-4o", "config": {"apiKey": "sk-12345678"}}},
+        "assert": [{"type": "assert-set", "assert": [{"type": "llm-rubric"}]}],
+    }
+    provider = {"id": "openai:chat:gpt-4o", "label": "l", "config": {"apiBaseUrl": "http://x"}}
+    tokens = {"prompt": 3, "completion": 4}
+    return result(
+        row(
+            assert_set(rubric(1, True), broken(), passed=True, score=0.5, threshold=0.4),
+            rubric(0.3, False, metric="m", threshold=0.7, weight=2, provider=provider),
+            {**graded("g-eval", ["a", "b"], 0.5, True), "tokensUsed": tokens},
+            script,
+            human,
+            testCase=case,
+        ),
+        row(failureReason=2, error="API error: 500", gradingResult=None, response=None),
+    )
+
+
+def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inner = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, child in inner:
+        yield (*path, key)
+        if isinstance(child, dict | list):
+            yield from _places(child, (*path, key))
+
+
+def _set(document: Any, path: tuple[Any, ...], value: Any) -> None:
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = value
+
+
+def _settles(document: Any) -> bool:
+    """Whether it opens; the one other way to end is an error of one line."""
+    options = ReadOptions(format="promptfoo")
+    try:
+        report = read(Source.from_bytes("r", json.dumps(document).encode()), options)
+        read_in_full = len(list(report.verdicts())) == report.total
+    except ReportError as error:
+        if "\n" in str(error):
+            raise
+        return False
+    assert read_in_full
+    return True
+
+
+def test_any_value_of_another_type_is_read_or_named() -> None:
+    whole = _whole()
+    assert _settles(whole)
+    places = list(_places(whole))
+    # Each of some hundred places takes three kinds of junk, the same ones on every run.
+    chance = random.Random(7)  # noqa: S311 - for choosing, not for hiding
+    ends = []
+    for path in places:
+        for junk in chance.sample(JUNK, 3):
+            document = copy.deepcopy(whole)
+            _set(document, path, junk)
+            ends.append(_settles(document))
+    assert len(ends) > 300
+    # Most junk stands where nothing is read, or where it is left out.
+    assert ends.count(True) > ends.count(False) > 10
+
+
+def test_a_row_full_of_junk_is_read_or_named() -> None:
+    for junk in JUNK:
+        full = dict.fromkeys(row(), junk)
+        _settles(result({**full, "gradingResult": {"componentResults": [rubric(junk, junk)]}}))
+        part = dict.fromkeys(("pass", "score", "reason", "metadata", "tokensUsed"), junk)
+        kinds = ("type", "value", "metric", "weight", "threshold", "provider", "config")
+        for kind in (junk, "llm-rubric", "human", "assert-set"):
+            assertion = {**dict.fromkeys(kinds, junk), "type": kind}
+            _settles(result(row({**part, "assertion": assertion}, rubric(1, True))))
+
+
+def test_numbers_without_end_are_null_and_counted() -> None:
+    text = json.dumps(result(row(rubric(float("nan"), False), rubric(float("inf"), True))))
+    report, (body,) = opened(text.encode())
+    assert all("score" not in juror for juror in body["jurors"])
+    assert [juror["pass"] for juror in body["jurors"]] == [False, True]
+    assert report.notes[-1] == "replaced 2 numbers NaN or Infinity by null"
+    lines = json.dumps(row(rubric(float("nan"), False))).encode()
+    assert opened(lines)[0].notes[-1] == "replaced 1 number NaN or Infinity by null"
+
+
+def test_lone_surrogates_are_replaced_and_counted() -> None:
+    report, (body,) = opened(result(row(rubric(1, True, reason="half \ud83d of one"))))
+    assert body["jurors"][0]["reason"] == "half \ufffd of one"
+    assert report.notes[-1] == "replaced 1 lone surrogate by U+FFFD"
+
+
+def test_a_line_separator_within_a_text_ends_no_line() -> None:
+    data = json.dumps(row(rubric(1, True, reason="a\u2028b")), ensure_ascii=False)
+    (body,) = opened(f"{data}\n".encode())[1]
+    assert body["jurors"][0]["reason"] == "a\u2028b"
+
+
+def test_results_longer_than_any_single_value_are_read_row_by_row() -> None:
+    # 80 rows of 120 kB are 9.6 MB, and the configuration as much again; a value may have 8 MiB.
+    text = "z" * 120_000
+    rows = [
+        row(rubric(1, True), testCase={"description": f"t{at}"}, response={"output": text})
+        for at in range(80)
+    ]
+    tests = [{"vars": {"q": text}} for _ in range(80)]
+    document = result(*rows, config={"description": "long", "tests": tests})
+    report, bodies = opened(document)
+    assert (len(bodies), report.header["title"]) == (80, "long")
+    assert len(bodies[79]["output"]) == 120_000
+
+
+def test_a_single_row_may_not_be_longer_than_that() -> None:
+    huge = row(rubric(1, True), response={"output": "z" * (9 << 20)})
+    with pytest.raises(ReportError, match=r"results\[0\]: is over 8 MiB long"):
+        opened(result(huge))
+
+
+def test_a_long_thing_inside_long_things_is_stepped_over_or_refused() -> None:
+    node: Any = "z" * (9 << 20)
+    for _ in range(9):
+        node = {"a": node}
+    assert len(opened({**result(row(rubric(1, True))), "config": node})[1]) == 1
+    for _ in range(9):
+        node = {"a": node}
+    with pytest.raises(ReportError, match="is over 8 MiB long"):
+        opened({**result(row(rubric(1, True))), "config": node})
+
+
+def _yaml(document: Any) -> bytes:
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, _data: Any) -> bool:
+            return True
+
+    return yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True).encode()
+
+
+def test_yaml_says_what_json_says() -> None:
+    whole = _whole()
+    assert opened(_yaml(whole))[1] == opened(whole)[1]
+
+
+def test_yaml_may_repeat_its_variables_by_the_aliases_that_promptfoo_writes() -> None:
+    text = _yaml(result(row(rubric(1, True)))).decode()
+    first = ("      vars:\n        what: hello\n", "      vars: &ref_0\n        what: hello\n")
+    again = ("    vars:\n      what: hello\n", "    vars: *ref_0\n")
+    shared = text.replace(*first).replace(*again)
+    assert (shared.count("&ref_0"), shared.count("*ref_0")) == (1, 1)
+    assert opened(shared.encode())[1] == opened(text.encode())[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("evalId: &mine e\nresults: *mine\n", "line 1: has the anchor &mine"),
+        ("evalId: e\nresults: *ref_0\n", "line 2: has the alias \\*ref_0 without its anchor"),
+        ("evalId: e\nresults: &ref_0\n  a: *ref_0\n", "has the alias \\*ref_0 without its"),
+        ("evalId: e\nresults:\n  <<: {a: 1}\n", "line 3: has a merge key"),
+        ("evalId: e\nresults: !!python/object:os.system x\n", "line 2: has the tag"),
+        ("evalId: e\nevalId: f\n", 'has the key "evalId" twice'),
+        ("evalId: e\nresults: [\n", "is not YAML"),
+        ("evalId: e\n---\nevalId: f\n", "starts a second document"),
+        ("evalId: e\nresults: " + "[" * 70 + "]" * 70, "is nested more than 64 levels"),
+        ("evalId: e\nresults: {&ref_1 a: 1}\n", "has the anchor &ref_1"),
+    ],
+)
+def test_yaml_that_could_surprise_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ReportError, match=problem) as info:
+        read(Source.from_bytes("run.yaml", text.encode()))
+    assert str(info.value).startswith("run.yaml: line ")
+
+
+def test_a_yaml_bomb_is_refused_before_it_is_built() -> None:
+    # Nine levels of nine aliases each would be 9**9 values.
+    first = ["evalId: e", "results:", "  - &ref_0 [x, x, x, x, x, x, x, x, x]"]
+    levels = (f"  - &ref_{at} [{', '.join([f'*ref_{at - 1}'] * 9)}]" for at in range(1, 9))
+    lines = [*first, *levels]
+    with pytest.raises(ReportError, match="repeats more by aliases than such a file would") as info:
+        read(Source.from_bytes("run.yaml", "\n".join(lines).encode()))
+    assert "promptfoo export eval EVAL_ID -o results.json" in str(info.value)
+
+
+def test_yaml_that_would_take_long_is_refused() -> None:
+    half = '"\\ud83d"\n'
+    data = ("evalId: e\nvars: " + half + "z: " + "z" * (1 << 20)).encode()
+    with pytest.raises(ReportError, match="is over 1 MiB of YAML that only the slow parser"):
+        read(Source.from_bytes("run.yaml", data))
+    with pytest.raises(ReportError, match="is over 8192 KiB of YAML"):
+        read(Source.from_bytes("run.yaml", b"evalId: e\nz: " + b"z" * (8 << 20)))
+
+
+def test_yamls_odd_numbers_and_characters_are_counted() -> None:
+    document = _yaml(result(row(rubric(1, True)))).decode()
+    odd = document.replace("score: 1\n", "score: .nan\n", 1)
+    odd = odd.replace("because 1", '"half \\ud83d of \\ud83c\\udf89"', 1)
+    report, (body,) = opened(odd.encode())
+    (juror,) = body["jurors"]
+    assert (juror["reason"], "score" in juror) == ("half \ufffd of \U0001f389", False)
+    assert report.notes[-2:] == [
+        "replaced 1 number NaN or Infinity by null",
+        "replaced 1 lone surrogate by U+FFFD",
+    ]
+
+
+def test_a_row_does_not_multiply_its_texts_without_bound() -> None:
+    assert len(opened(result(row(*(rubric(1, True, at) for at in range(100)))))[1]) == 100
+    crowd = row(*(rubric(1, True, at) for at in range(101)))
+    with pytest.raises(ReportError, match="gradingResult: must be at most 100 rubrics, found 101"):
+        opened(result(crowd))
+
+
+def test_options_that_mean_nothing_are_refused() -> None:
+    data = json.dumps(result(row(rubric(1, True)))).encode()
+    with pytest.raises(UsageError, match="--pass-label means nothing to"):
+        read(Source.from_bytes("run.json", data), ReadOptions(pass_labels=("good",)))

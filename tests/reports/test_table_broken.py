@@ -1,0 +1,123 @@
+"""Tables that are broken: one line each, and never half a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.reports import ReadOptions, Source, read
+from tests.reports.tablekit import BROKEN, check_damage, long, needs_files, refusal, table
+
+HEAD = b"item,judge,score\n"
+BIG = b"x" * (8 << 20)
+
+
+@needs_files
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("duplicate-cell.csv", 'line 3: "j1" rates "a" a second time, first at line 2'),
+        ("text-score.csv", 'line 2, column "score": must be a number or empty, found "good"'),
+        ("no-judge-column.csv", 'Add a column "judge", or name the columns'),
+        ("bad-line.jsonl", "line 2, column 37: is not JSON"),
+    ],
+)
+def test_the_broken_files(name: str, told: str) -> None:
+    assert told in refusal((BROKEN / name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (HEAD, "is a table without rows"),
+        (HEAD + b"\n\n", "is a table without rows"),
+        (HEAD + b'a,"j,0.5\nb,j,1\n', "line 2: opens a quote that does not end"),
+        (HEAD + b'a,"j"x,0.5\n', "line 2: is not CSV: ',' expected after '\"'"),
+        (HEAD + b"a,j,1\n\rb,j,1\n", "line 3: holds a carriage return outside quotes"),
+        (HEAD + b"a,j\0,1\n", "line 2: holds a NUL byte (byte 20)"),
+        (HEAD + b"a,\xff,1\n", "line 2: is not UTF-8 text (byte 19)"),
+        (HEAD + b"a,j,1\n" * 12_000 + b"b,\0,1\n", "line 12002: holds a NUL byte"),
+        (HEAD + b"a,j,1\n" * 12_000 + b"b,\xff,1\n", "line 12002: is not UTF-8 text (byte 72019)"),
+        (HEAD + b"a,j," + BIG + b"\n", "line 2: is part of a record of over 8 MiB"),
+        (HEAD + b'a,"' + BIG[:-99] + b"\n" + BIG, "line 3: is part of a record of over 8 MiB"),
+        (HEAD + b"a,j\n", "line 2: has 2 cells where the header has 3"),
+        (HEAD + b"a,j,1,2\n", "line 2: has 4 cells where the header has 3"),
+        (HEAD + b",j,1\n", 'line 2, column "item": must be a text that is not empty, found ""'),
+        (HEAD + b"a,,1\n", 'line 2, column "judge": must be a text that is not empty'),
+        (HEAD + b"a,j,nan\n", 'line 2, column "score": must be a finite number or empty'),
+        (HEAD + b"a,j,-Inf\n", 'line 2, column "score": must be a finite number or empty'),
+        (HEAD + b"a,j,1e999\n", 'line 2, column "score": must be a finite number or empty'),
+        (HEAD + b'a,j,"0,5"\n', 'line 2, column "score": must be a number or empty, found "0,5"'),
+        (HEAD + b"a,j,85%\n", 'line 2, column "score": must be a number or empty, found "85%"'),
+        (HEAD + "a,j,\u0661\n".encode(), 'line 2, column "score": must be a number or empty'),
+        (b"judge,score\nj,1\n", "has no column that names the items"),
+        (b"item,judge\na,j\n", "has no column with what the judges said"),
+        (b"item,judge,score,score\na,j,1,2\n", 'has the column "score" twice'),
+        (b"item,judge,score," + b"c," * 40_000 + b"\n", "line 1: is a header of over 64 KiB"),
+        (b'[{"item": "a", "judge": "j", "score": 1}, 5]', "$[1]: must be an object, found 5"),
+        (b'[{"item": "a", "judge": "j", "score": "x"}]', "$[0].score: must be a number or empty"),
+        (b'[{"item": "a", "judge": "j", "score": 1}] x', "holds something behind the end"),
+        (b'[{"item": "a", "judge": "j", "score": 1}] []', "holds something behind the end"),
+        (b'{"item": "a", "judge": "j", "score": NaN}\n' * 2, "line 1: holds NaN"),
+        (b'{"item": "a", "judge": "j", "score": 1}\n5\n', "line 2: must be an object, found 5"),
+        (b'{"item": 1.5, "judge": "j", "score": 1}\n', "$.item: must be a text that is not empty"),
+    ],
+)
+def test_one_line_for_each(data: bytes, told: str) -> None:
+    assert told in refusal(data)
+
+
+def test_bad_rows_take_out_their_verdict_and_no_other() -> None:
+    rows = long(["a", "j", 1], ["a", "k", "7?"], ["b", "j", 1], ["", "k", 1], ["c", "j", 9])
+    report, bodies = table(rows, skip_bad=True, scale=(0, 1))
+    assert [body["id"] for body in bodies] == ["b"]
+    assert (report.total, report.skipped) == (4, 3)
+    assert report.notes[-1] == (
+        'left out 3 of 4 verdicts: line 3, column "score": must be a number or empty, found "7?";'
+        ' line 5, column "item": must be a text that is not empty, found "";'
+        ' line 6, column "score": must be from 0 to 1 (--scale), found 9'
+    )
+
+
+def test_without_the_option_the_error_counts_what_it_would_leave_out() -> None:
+    assert refusal(long(["a", "j", "x"], ["b", "j", "x"], ["c", "j", 1])).endswith(
+        "(leaves out 2 of 3)."
+    )
+
+
+def test_extra_empty_cells_are_none() -> None:
+    assert len(table(b"item,judge,score\na,j,1,,\n")[1]) == 1
+
+
+FIXTURES = {
+    "long": long(["a", "j", 0.5, 'w "x"\ny', 1], ["a", "k", "", "r", ""], ["b", "j", 3, "é", "x"],
+                 columns="item,judge,score,reason,human"),
+    "wide": "item;text;p;q\n1;one;0.25;1\n2;\"two\nlines\";;0\n",
+    "lines": '{"item": "a", "judge": "j", "score": 0.5, "pass": null, "tags": ["x"]}\n'
+    '{"item": "a", "judge": "k", "score": 1, "reason": "r\\u2028"}\n',
+    "list": '[{"item": 1, "judge": "j", "score": 0.5, "input": {"a": [1]}},\n {"item": 2, "judge":'
+    ' "j", "score": true}]',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_damage_is_a_report_or_one_line(name: str, *, skip_bad: bool) -> None:
+    judges = ("p", "q") if name == "wide" else ()
+    options = ReadOptions(skip_bad=skip_bad, judge_columns=judges, format="table")
+    check_damage(FIXTURES[name].encode(), 300, options)
+    check_damage(FIXTURES[name].encode(), 300, ReadOptions(skip_bad=skip_bad))
+
+
+@needs_files
+@pytest.mark.parametrize("path", sorted(BROKEN.glob("*.csv")), ids=lambda path: str(path.name))
+def test_damage_to_the_broken_files(path: Path) -> None:
+    check_damage(path.read_bytes(), 300, ReadOptions())
+
+
+def test_a_report_can_be_read_twice() -> None:
+    report = read(Source.from_bytes("t.csv", long(["a", "j", 4], ["a", "k", 1]).encode()))
+    first = list(report.verdicts())
+    notes = list(report.notes)
+    assert (list(report.verdicts()), report.notes) == (first, notes)

@@ -1,0 +1,82 @@
+"""The real tables, against a plain recount of the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from reviewdesk.reports import ReadOptions, Source, read
+from tests.reports.tablekit import TABLES, check_damage, needs_files
+
+JUDGES = ("GPT-4", "ChatGPT", "ChatGPT-0301", "LLaMA2", "PaLM2", "Falcon")
+VOTES = {"True": True, "False": False, "": None}
+
+
+def opened(name: str, **options: Any) -> list[dict[str, Any]]:
+    report = read(Source.from_path(TABLES / name), ReadOptions(**options))
+    bodies = list(report.verdicts())
+    assert (report.format, report.total) == ("table", len(bodies))
+    return bodies
+
+
+def ballots(bodies: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Every ballot with its item, in the order of the file."""
+    return [
+        (body["id"], juror["id"], juror["score"], juror["pass"], juror["reason"])
+        for body in bodies
+        for juror in body["jurors"]
+    ]
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    text = (TABLES / name).read_bytes().decode()
+    if name.endswith(".jsonl"):
+        return [json.loads(line) for line in text.split("\n") if line]
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@needs_files
+def test_long_csv() -> None:
+    found = ballots(opened("long.csv"))
+    counted = [
+        (row["item"], row["judge"], float(row["score"]), VOTES[row["pass"]], row["reason"])
+        for row in rows("long.csv")
+    ]
+    assert found == counted
+    # Twelve items before six judges each.
+    assert (len(found), len({item for item, *_ in found})) == (72, 12)
+
+
+@needs_files
+def test_long_jsonl_says_what_the_csv_says() -> None:
+    found = ballots(opened("long.jsonl"))
+    assert found == [
+        (row["item"], row["judge"], row["score"], row["pass"], row["reason"])
+        for row in rows("long.jsonl")
+    ]
+    assert found == ballots(opened("long.csv"))
+
+
+@needs_files
+def test_wide_csv() -> None:
+    found = opened("wide.csv", judge_columns=JUDGES)
+    counted = rows("wide.csv")
+    assert [
+        (body["id"], body["output"], [juror["score"] for juror in body["jurors"]]) for body in found
+    ] == [(row["item"], row["text"], [float(row[judge]) for judge in JUDGES]) for row in counted]
+    assert [body["human"] for body in found] == [
+        {"label": "pass" if row["human"] == "True" else "fail"} for row in counted
+    ]
+    assert {tuple(juror["id"] for juror in body["jurors"]) for body in found} == {JUDGES}
+
+
+@needs_files
+def test_damage_to_the_real_tables() -> None:
+    for name in ("long.csv", "long.jsonl", "wide.csv"):
+        # The whole files are long: their beginnings have every kind of record.
+        data = (TABLES / name).read_bytes()[:4000]
+        judges = JUDGES if name == "wide.csv" else ()
+        check_damage(data, 150, ReadOptions(skip_bad=True, judge_columns=judges, format="table"))
+        check_damage(data, 150, ReadOptions())
