@@ -7,8 +7,12 @@ ReviewDeskError
 ├── InputFileError        a file from outside is not what it must be: file, place, found, mend
 │   ├── ReportError
 │   ├── LabelsFileError
+│   ├── PanelError        a panel, prompt or cases file
 │   └── SuiteError        names file and line
 ├── NoJurorsError         a panel of which nobody answered has nothing to decide by
+├── TransportError        a live call that brought no answer; always ends as a ballot's status
+├── JournalError          the replies of a live run cannot be kept, or are damaged on disk
+├── CeilingError          the next call might cost more than a person allowed
 ├── SettingsError         a setting or a key that cannot be used, and where it was set
 ├── DeskError             the desk file cannot be used: locked, read-only, corrupt, newer
 └── Cancelled             a person stopped long work
@@ -57,6 +61,25 @@ class NoJurorsError(ReviewDeskError):
     """Nobody on the panel answered: there is no score, and certainly not one of 0."""
 
 
+class TransportError(ReviewDeskError):
+    """No answer came: refused, reset, too large, redirected; ``kind`` is one word for a ballot."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Keep the word apart from the sentence; neither holds a key."""
+        self.kind = kind
+        super().__init__(message)
+
+
+class JournalError(ReviewDeskError):
+    """The file of a live run's replies cannot be written or read; what was stored in it stays."""
+
+
+class CeilingError(ReviewDeskError):
+    """The ceiling of a live run's cost is reached; what was paid for is stored."""
+
+    exit_code = ExitCode.FAILED
+
+
 class SettingsError(ReviewDeskError):
     """A setting that cannot be used; ``place`` is ``FILE: line 7``, a variable or an option."""
 
@@ -97,6 +120,10 @@ class ReportError(InputFileError):
 
 class LabelsFileError(InputFileError):
     """A labels file that cannot be read."""
+
+
+class PanelError(InputFileError):
+    """A panel, prompt or cases file that cannot be used."""
 
 
 class SuiteError(InputFileError):

@@ -19,7 +19,7 @@ from reviewdesk.domain.bias import Family
 from reviewdesk.domain.breaches import Breach, Mismatch
 from reviewdesk.domain.flags import Flag, FlagNote
 from reviewdesk.domain.labelrules import LabelRules
-from reviewdesk.domain.labelvotes import LabelVote, labelled, recount
+from reviewdesk.domain.labelvotes import LabelVote, labelled, recount, undecided_word
 from reviewdesk.domain.panel import (
     Decisions,
     Rule,
@@ -33,7 +33,7 @@ from reviewdesk.domain.panel import (
     values_on,
 )
 from reviewdesk.domain.pivot import pivotal_seats
-from reviewdesk.domain.reasons import flag_notes
+from reviewdesk.domain.reasons import flag_notes, unscaled
 from reviewdesk.domain.strategies import Sheet
 from reviewdesk.domain.trim import Trim, trim
 from reviewdesk.domain.verdict import (
@@ -157,7 +157,7 @@ def assess(
     cut, votes, found, made = _count(verdict)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
     words = recount(verdict, rule.used, counting)
-    decision = verdict.decision or decision_by(rule.used, made, votes) or _unruled(verdict, words)
+    decision = verdict.decision or _ours(verdict, decision_by(rule.used, made, votes), words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
     close, shared = _closeness(verdict, score), _shared(verdict)
     seats = _seats(verdict, cut, decision)
@@ -199,10 +199,14 @@ def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
     return cut, votes, found, decide(votes, found, verdict.policy)
 
 
-def _unruled(verdict: Verdict, words: LabelVote | None) -> Decision | None:
-    """What the labels come to, else an error where every juror failed and none abstained."""
-    if words and words.decision:
-        return words.decision
+def _ours(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
+    """What the rule or the labels come to, else an error where all failed and none abstained.
+
+    A consensus that the report states in a word that decides nothing is left undecided.
+    """
+    found = ruled or (words.decision if words else None)
+    if found and undecided_word(verdict) is None:
+        return found
     ballots = verdict.ballots
     failed = bool(ballots) and not any(ballot.status in _ANSWERED for ballot in ballots)
     return Decision.ERROR if failed else None
@@ -287,11 +291,13 @@ def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
 
 def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     returned = sum(ballot.usable for ballot in verdict.ballots)
-    seated = len(verdict.ballots)
+    seated, waiting = len(verdict.ballots), sum(ballot.unscaled for ballot in verdict.ballots)
     reasons = []
-    if returned < seated:
-        reasons.append(f"{returned} of {seated} jurors answered")
-    if rule.used is Strategy.TRIMMED_MEAN and returned < 5:
+    if returned + waiting < seated:
+        reasons.append(f"{returned + waiting} of {seated} jurors answered")
+    if waiting:
+        reasons.append(unscaled(waiting))
+    if rule.used is Strategy.TRIMMED_MEAN and returned + waiting < 5:
         reasons.append(f"the trim rule wants five answers, this panel gave {returned}")
     if verdict.trim.degraded and not reasons:
         reasons.append("the report marks the panel as degraded")

@@ -21,6 +21,7 @@ class Flag(IntFlag):
     DISPUTE = 512
     MISMATCH = 1024
     TRIMMED_DISSENT = 2048
+    SUSPICIOUS_TEXT = 4096
     NO_VERDICT = 8192
 
     @property
@@ -43,6 +44,7 @@ SHORT = {
     Flag.TRIMMED_DISSENT: "trim!",
     Flag.DISPUTE: "disp",
     Flag.NO_VERDICT: "none",
+    Flag.SUSPICIOUS_TEXT: "susp",
     Flag.MISMATCH: "mism",
     Flag.REGIME_SENSITIVE: "rule",
     Flag.DEGRADED: "degr",

@@ -131,6 +131,13 @@ def recount(
     return label_vote(verdict.ballots, strategy, rules)
 
 
+def undecided_word(verdict: Verdict) -> str | None:
+    """The consensus word of a report that states no decision, where it is neither pass nor fail."""
+    stated = verdict.text("label")
+    undecided = verdict.decision is None and folded(stated) and label_decision(stated) is None
+    return stated if undecided else None
+
+
 def _scored(ballots: Sequence[Ballot]) -> bool:
     return any(ballot.score is not None or ballot.vote is not None for ballot in ballots)
 

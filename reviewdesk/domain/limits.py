@@ -32,6 +32,13 @@ def total(place: str, values: Sequence[float]) -> float:
     raise UsageError(f"the numbers are too large to add: {place} is {max(values, key=abs)!r}")
 
 
+def finite(place: str, value: object) -> float:
+    """A finite number."""
+    if not _finite(value):
+        raise UsageError(f"{place} is {value!r}", "Give a finite number")
+    return float(value)
+
+
 def unit(place: str, value: object) -> float:
     """A finite number from 0 to 1."""
     if not _finite(value) or not 0 <= value <= 1:

@@ -42,7 +42,7 @@ def verdict_panel_hash(verdict: Verdict) -> str:
         "rounding": verdict.trim.rounding,
         "threshold": _stated("threshold", policy, own),
         "quorum": _stated("quorum", policy, own),
-        "rubric_sha256": _digest(verdict.text("rubric")),
+        "rubric_sha256": text_hash(verdict.text("rubric")),
     }
     bodies = verdict.body.get("jurors") or ()
     return panel_hash([_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)], rule)
@@ -65,7 +65,8 @@ def _stated(name: str, policy: Policy, filled: Sequence[str]) -> Any:
     return None if name in filled else getattr(policy, name)
 
 
-def _digest(text: str | None) -> str | None:
+def text_hash(text: str | None) -> str | None:
+    """sha256 of a text such as a rubric, where there is one."""
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 

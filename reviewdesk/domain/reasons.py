@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.flags import Flag, FlagNote
+from reviewdesk.domain.labelvotes import undecided_word
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.strategies import COMPARED, STRATEGIES
+from reviewdesk.domain.suspicious import passages
 from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +25,8 @@ def flag_notes(
         Flag.DISPUTE: "regime dispute: the whole panel goes to a person"
         if verdict.regime == "dispute"
         else None,
-        Flag.NO_VERDICT: _no_verdict(found),
+        Flag.NO_VERDICT: _no_verdict(verdict, found),
+        Flag.SUSPICIOUS_TEXT: _suspicious_text(verdict),
         Flag.TRIMMED_DISSENT: _trimmed_dissent(verdict, found),
         Flag.REGIME_SENSITIVE: _regimes(found),
         Flag.MISMATCH: "; ".join(found.mismatches) or None,
@@ -40,6 +44,11 @@ def flag_notes(
     return tuple(FlagNote(flag, reason) for flag, reason in reasons.items() if reason)
 
 
+def unscaled(count: int) -> str:
+    """That scores wait to be told their scale, which a person has to say."""
+    return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
+
+
 def _answered(found: Assessment) -> int:
     return sum(seat.ballot.usable for seat in found.seats)
 
@@ -53,7 +62,7 @@ def _escalated(verdict: Verdict, found: Assessment, *, escalation_stated: bool) 
     return f"recomputed (the report never says): {'; '.join(found.escalation)}"
 
 
-def _no_verdict(found: Assessment) -> str | None:
+def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.decision in {Decision.PASS, Decision.FAIL}:
         return None
     if found.decision is Decision.ERROR:
@@ -61,10 +70,24 @@ def _no_verdict(found: Assessment) -> str | None:
     if found.decision is Decision.INCONCLUSIVE:
         return "the panel came to no decision"
     if not any(seat.ballot.usable for seat in found.seats):
-        return "no juror answered"
+        waiting = sum(seat.ballot.unscaled for seat in found.seats)
+        return unscaled(waiting) if waiting else "no juror answered"
+    if (word := undecided_word(verdict)) is not None:
+        return f"the report's consensus is {word}, which is neither pass nor fail"
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
+
+
+def _suspicious_text(verdict: Verdict) -> str | None:
+    """What the generator wrote to its judge, quoted in short; the panel may not have listened."""
+    found = [
+        f'the {part} {passage.kind}: "{show_line(passage.text, 80)}"'
+        for name, part in (("output", "response"), ("alternative", "alternative response"))
+        for passage in passages(verdict.text(name) or "")
+    ]
+    more = [f"{len(found) - 3} more such passages"] if len(found) > 3 else []
+    return "; ".join(found[:3] + more) or None
 
 
 def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str | None:
@@ -93,12 +116,13 @@ def _degraded(found: Assessment) -> str | None:
     """Why, and what to do: bring back who is missing, or seat the panel anew."""
     if not found.degraded:
         return None
-    missing = any(not seat.ballot.usable for seat in found.seats)
-    few = found.rule.used is Strategy.TRIMMED_MEAN and _answered(found) < 5
-    advice = ["re-run the missing jurors"] if missing else []
-    if few or not missing:
+    waiting = sum(seat.ballot.unscaled for seat in found.seats)
+    came = _answered(found) + waiting
+    few = found.rule.used is Strategy.TRIMMED_MEAN and came < 5
+    advice = ["re-run the missing jurors"] if came < len(found.seats) else []
+    if few or not (advice or waiting):
         advice.append("re-run the panel")
-    return f"{'; '.join(found.degraded)}: {' or '.join(advice)}"
+    return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))
 
 
 def _pivotal(found: Assessment) -> str | None:

@@ -53,6 +53,8 @@ class Run:
     notes: tuple[str, ...]
     header: Mapping[str, Any]
     escalation_stated: bool
+    human_labels: int = 0
+    """Verdicts that came with a label of a person's, taken into the log or not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ so that every reader and the desk itself build it the same way.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from reviewdesk.domain import limits
+from reviewdesk.domain.bodyvalues import number, own_word
 
 SLACK = 1e-9
 """What every comparison with a documented threshold forgives."""
@@ -110,7 +110,7 @@ class Policy:
     trim_fraction: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     failed_jurors: Strategy | None = None
-    """What stands in for any strategy when a juror failed; no report states it."""
+    """What stands in for any strategy when a juror failed; only our own reports state it."""
 
     def __post_init__(self) -> None:
         """Refuse a pass line outside 0..1, and a quorum that no share can be held against."""
@@ -125,10 +125,10 @@ class Policy:
         body = body or {}
         strategy = body.get("strategy")
         return Policy(
-            threshold=_number(body.get("threshold")),
+            threshold=number(body.get("threshold")),
             quorum=body.get("quorum"),
             strategy=Strategy(strategy) if strategy else None,
-            trim_fraction=_number(body.get("trim_fraction")),
+            trim_fraction=number(body.get("trim_fraction")),
             weights=dict(body.get("weights") or {}),
         )
 
@@ -174,6 +174,7 @@ class Ballot:
     stated_trim: str | None
     withheld: bool = False
     """The juror says outright that it casts no vote, whatever its score."""
+    raw_score: float | None = None
 
     @property
     def usable(self) -> bool:
@@ -184,6 +185,11 @@ class Ballot:
     def undetermined(self) -> bool:
         """Whether a score waits for a threshold."""
         return self.vote is None and self.score is not None and not self.withheld
+
+    @property
+    def unscaled(self) -> bool:
+        """Whether the juror gave a number and nothing else, which waits for its scale."""
+        return self.status is Status.ABSTAINED and self.raw_score is not None
 
 
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
@@ -288,9 +294,9 @@ def verdict_from_body(
             read_ballot(seat, juror, policy) for seat, juror in enumerate(body.get("jurors") or ())
         ),
         decision=Decision(decision) if decision else None,
-        score=_number(body.get("score")),
+        score=number(body.get("score")),
         agreement=(
-            Agreement(_number(agreement.get("value")), agreement["metric"]) if agreement else None
+            Agreement(number(agreement.get("value")), agreement["metric"]) if agreement else None
         ),
         band=Band(band) if band else None,
         escalate=body.get("escalate_for_review"),
@@ -303,18 +309,12 @@ def verdict_from_body(
 
 
 def _stated_policy(body: Body, defaults: Policy) -> Policy:
-    stated = Policy.from_body(body).over(defaults)
+    stands_in = Strategy.MEDIAN if own_word(body, "failed_jurors") == Strategy.MEDIAN else None
+    stated = replace(Policy.from_body(body), failed_jurors=stands_in).over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
     if by_regime is None or body.get("strategy") or stated.strategy in {None, by_regime}:
         return stated
     return replace(stated, strategy=None)
-
-
-def _number(value: object) -> float | None:
-    """A finite number, or ``None``: NaN and infinity never enter."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def _status(juror: Body, has_answer: bool) -> Status:
@@ -332,7 +332,7 @@ def _status(juror: Body, has_answer: bool) -> Status:
 
 def answer(juror: Body, threshold: float | None) -> Answer:
     """Read what one juror of a canonical body answered."""
-    score, stated = _number(juror.get("score")), juror.get("pass")
+    score, stated = number(juror.get("score")), juror.get("pass")
     status = _status(juror, score is not None or stated is not None)
     if status is not Status.OK:
         return Answer(status, None, None, None)
@@ -348,8 +348,7 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
     status, score, vote, derived = answer(juror, policy.threshold)
     stated = juror.get("pass")
     error = juror.get("error") or {}
-    confidence = _number(juror.get("confidence"))
-    weight = _number(juror.get("weight"))
+    confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
         seat=seat,
         id=juror["id"],
@@ -367,6 +366,7 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
         label=juror.get("label"),
         stated_trim=juror.get("trimmed"),
         withheld=stated is None and "pass" in juror,
+        raw_score=number(juror.get("raw_score")),
     )
 
 
@@ -382,7 +382,7 @@ def stated_trim(body: Body) -> StatedTrim:
     rounding = trim.get("rounding")
     return StatedTrim(
         method=trim.get("method"),
-        fraction=_number(trim.get("fraction")),
+        fraction=number(trim.get("fraction")),
         rounding=Rounding(rounding) if rounding else None,
         low=low,
         high=high,

@@ -13,6 +13,7 @@ from reviewdesk.reports.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 
 ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}
+YES = {"pass": True}
 LOSING = {Decision.PASS: False, Decision.FAIL: True}
 
 
@@ -264,3 +265,41 @@ def test_who_abstains_did_not_fail() -> None:
     for seats in ([], [juror("a", status="abstained"), juror("b", status="timeout")]):
         found = _assess(body(*seats, threshold=0.5, quorum=0.5, strategy="quorum"))
         assert found.decision is None
+
+
+def test_a_consensus_word_that_decides_nothing_is_left_undecided() -> None:
+    votes = [juror("a", 0.9, **{"pass": True}), juror("b", 0.8, **{"pass": True})]
+    stated = _assess(body(*votes, label="UNCLEAR", strategy="unanimous"))
+    assert stated.decision is None
+    assert "decision" not in stated.derived
+    (note,) = [note for note in stated.notes if note.flag is Flag.NO_VERDICT]
+    assert note.reason == "the report's consensus is UNCLEAR, which is neither pass nor fail"
+    # Without a word of the report's own, the same two votes pass by its rule.
+    assert _assess(body(*votes, strategy="unanimous")).decision is Decision.PASS
+    assert _assess(body(*votes, label="KEEP", strategy="unanimous")).decision is Decision.PASS
+    # What the report itself decides stands, whatever its word.
+    assert _assess(body(*votes, label="UNCLEAR", decision="fail")).decision is Decision.FAIL
+
+
+def test_labels_decide_where_the_report_states_no_consensus() -> None:
+    words = [juror(name, label="KEEP") for name in "abc"]
+    assert _assess(body(*words, strategy="majority")).decision is Decision.PASS
+    assert _assess(body(*words, strategy="majority", label="SPLIT")).decision is None
+
+
+def test_a_raw_score_waits_for_its_scale_and_is_no_failure() -> None:
+    raw = [juror("a", raw_score=4), juror("b", raw_score=2)]
+    found = _assess(body(*raw, strategy="mean"), threshold=0.7)
+    assert [seat.ballot.unscaled for seat in found.seats] == [True, True]
+    assert found.degraded == ("2 scores wait for --scale",)
+    reasons = {note.flag: note.reason for note in found.notes}
+    assert reasons[Flag.DEGRADED] == "2 scores wait for --scale"
+    assert reasons[Flag.NO_VERDICT] == "2 scores wait for --scale"
+    # Beside a juror that failed, that one is to be asked again.
+    mixed = _assess(body(raw[0], juror("c", status="timeout")))
+    reasons = {note.flag: note.reason for note in mixed.notes}
+    told = "1 of 2 jurors answered; 1 score waits for --scale: re-run the missing jurors"
+    assert reasons[Flag.DEGRADED] == told
+    # One that failed, and one whose number comes beside a vote, wait for nothing.
+    others = _assess(body(juror("a", raw_score=4, status="error"), juror("b", raw_score=2, **YES)))
+    assert [seat.ballot.unscaled for seat in others.seats] == [False, False]

@@ -1,0 +1,40 @@
+"""Panels of jurors to be asked, looked at before anything is spent."""
+
+from __future__ import annotations
+
+import click
+
+from reviewdesk.cli.common import json_option, put, put_json, shared_options
+
+
+@click.group()
+def panel() -> None:
+    """Panels of LLM jurors: what a panel file says, before anybody is asked."""
+
+
+@panel.command(epilog="Example: reviewdesk panel check sample_runs/panel-hosted.yaml")
+@click.argument("path", metavar="PANEL")
+@click.option(
+    "--generator",
+    metavar="MODEL",
+    help="The model whose responses are judged, to find jurors of its own family.",
+)
+@json_option
+@shared_options
+def check(*, path: str, generator: str | None, as_json: bool) -> None:
+    """Check a panel file: its jurors, families, weights, breakdown, cost and keys.
+
+    Nothing is sent. Exits 0 with warnings, and 2 where the file cannot be used.
+    """
+    import os
+
+    from reviewdesk.cli.plain_panel import page
+    from reviewdesk.desk.panelcheck import as_json as shape
+    from reviewdesk.desk.panelcheck import check_panel
+    from reviewdesk.domain.verdict import Generator
+
+    found = check_panel(path, os.environ, Generator(generator) if generator else None)
+    if as_json:
+        put_json(shape(found))
+    else:
+        put(page(found))

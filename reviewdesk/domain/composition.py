@@ -1,0 +1,229 @@
+"""What a panel is before it is asked: who sits on it, how it breaks, what it costs, its flaws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from reviewdesk.domain.bias import Family, family
+from reviewdesk.domain.breakdowns import strategy_breakdown
+from reviewdesk.domain.cost import spent, worst_case
+from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.domain.prompts import render
+from reviewdesk.domain.slots import CASE_SLOTS, slots_in
+from reviewdesk.domain.trim import Breakdown, breakdown
+from reviewdesk.domain.vendors import key_variable
+from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
+
+FEWEST_JURORS = 5
+FEWEST_FAMILIES = 3
+
+ITEM_BYTES = 4000
+"""The case that costs are told for: some 600 words with its rubric, input and response."""
+
+_BYTES_PER_TOKEN = 4
+_ANSWER_TOKENS = 300
+"""A reply of two or three sentences with its JSON; a model that thinks aloud takes more."""
+
+_NONCE = "0" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One juror with what follows from its place on the panel."""
+
+    juror: Juror
+    family: Family | None
+    share: float
+    """Of all weights; a juror without a weight counts as 1."""
+    key_variable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one case of ``ITEM_BYTES``, one answer a juror, in US dollars.
+
+    ``bribe`` is what the calls of the cheapest jurors cost that could carry the trimmed mean.
+    """
+
+    worst: float
+    typical: float
+    bribe: float
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A panel as ``panel check`` tells it; ``strategy`` is ``None`` where a person decides."""
+
+    spec: PanelSpec
+    seats: tuple[Seat, ...]
+    families: tuple[str, ...]
+    strategy: Strategy | None
+    trim: Breakdown
+    by_strategy: Breakdown | None
+    cost: Cost | None
+    unpriced: tuple[str, ...]
+    warnings: tuple[str, ...]
+    hash: str
+
+
+def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:
+    """Look at a panel; ``generator`` is the model whose responses it is to judge, if known."""
+    whole = sum(_weight(juror) for juror in spec.jurors)
+    seats = tuple(
+        Seat(
+            juror,
+            family(juror.model, juror.vendor),
+            _weight(juror) / whole,
+            key_variable(juror.vendor, juror.api_key_env),
+        )
+        for juror in spec.jurors
+    )
+    rule, count = spec.rule, len(seats)
+    stated = spec.strategy_for(())
+    strategy = stated or (BY_REGIME.get(rule.regime) if rule.regime else None)
+    borne = breakdown(count, rule.trim, rule.rounding)
+    cost = _cost(spec.jurors, borne.breaks_at)
+    return Composition(
+        spec=spec,
+        seats=seats,
+        families=tuple(dict.fromkeys(seat.family.name for seat in seats if seat.family)),
+        strategy=strategy,
+        trim=Breakdown(count, borne.tolerates, None if cost is None else cost.bribe),
+        by_strategy=None if strategy is None else strategy_breakdown(strategy, rule, count),
+        cost=cost,
+        unpriced=tuple(juror.name for juror in spec.jurors if juror.price is None),
+        warnings=tuple(_warnings(spec, seats, strategy, generator or Generator())),
+        hash=spec.hash(spec.rubric),
+    )
+
+
+def _weight(juror: Juror) -> float:
+    return 1.0 if juror.weight is None else juror.weight
+
+
+def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
+    worst, typical = [], []
+    for juror in jurors:
+        if juror.price is None:
+            return None
+        sent = _bytes_sent(juror)
+        worst.append(worst_case(juror.price, sent, juror.max_tokens))
+        answer = min(_ANSWER_TOKENS, juror.max_tokens)
+        typical.append(spent(juror.price, -(-sent // _BYTES_PER_TOKEN), answer))
+    return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
+
+
+def _bytes_sent(juror: Juror) -> int:
+    """The case's bytes with what the juror is told around it."""
+    full = dict.fromkeys(CASE_SLOTS, "x")
+    told = render(juror.system_prompt, juror.prompt, full, _NONCE)
+    return ITEM_BYTES + len(told.system.encode()) + len(told.user.encode())
+
+
+def _warnings(
+    spec: PanelSpec, seats: Sequence[Seat], strategy: Strategy | None, generator: Generator
+) -> list[str]:
+    return [
+        *_size(seats),
+        *_doubles(seats),
+        *_kin(seats, generator),
+        *_weighed(seats, strategy),
+        *_prompts(spec.jurors),
+        *_exposed(seats),
+        *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
+    ]
+
+
+def _size(seats: Sequence[Seat]) -> list[str]:
+    found = []
+    count = len(seats)
+    if count < FEWEST_JURORS:
+        found.append(f"{_many(count, 'juror')}: under five, a single one weighs a lot")
+    known = {seat.family.name for seat in seats if seat.family}
+    if len(known) < FEWEST_FAMILIES:
+        named = f" ({', '.join(sorted(known))})" if known else ""
+        text = f"{_many(len(known), 'known family', 'known families')}{named}: "
+        found.append(f"{text}under three, jurors may be wrong together")
+    strangers = [seat.juror.name for seat in seats if seat.family is None]
+    if strangers:
+        found.append(f"of no known family: {', '.join(strangers)}")
+    return found
+
+
+def _doubles(seats: Sequence[Seat]) -> list[str]:
+    by_model: dict[str, list[str]] = {}
+    for seat in seats:
+        model = seat.juror.model.lower().rpartition("/")[2]
+        by_model.setdefault(model, []).append(seat.juror.name)
+    return [
+        f"one model on {_many(len(names), 'seat')}: {', '.join(names)} ({model})"
+        for model, names in by_model.items()
+        if len(names) > 1
+    ]
+
+
+def _kin(seats: Sequence[Seat], generator: Generator) -> list[str]:
+    if generator.model is None and generator.vendor is None:
+        return []
+    own = family(generator.model, generator.vendor)
+    if own is None:
+        return ["the generator is of no known family, so no juror can be held against it"]
+    kin = [seat.juror.name for seat in seats if seat.family and seat.family.name == own.name]
+    return [f"of the generator's own family ({own.name}): {', '.join(kin)}"] if kin else []
+
+
+def _weighed(seats: Sequence[Seat], strategy: Strategy | None) -> list[str]:
+    bare = [seat.juror.name for seat in seats if seat.juror.weight is None]
+    if strategy is not Strategy.WEIGHTED_AVERAGE or not bare:
+        return []
+    who = "every juror" if len(bare) == len(seats) else ", ".join(bare)
+    return [f"without a weight, counted as 1: {who}"]
+
+
+def _prompts(jurors: Sequence[Juror]) -> list[str]:
+    return [text for juror in jurors for text in (*_unfilled(juror), *_template(juror))]
+
+
+def _unfilled(juror: Juror) -> Iterator[str]:
+    named = [slot for slot in slots_in(juror.system_prompt or "") if slot in CASE_SLOTS]
+    if named:
+        slots = ", ".join(f"{{{slot}}}" for slot in named)
+        yield f"the system prompt of {juror.name} has {slots}, where nothing is filled in"
+
+
+def _template(juror: Juror) -> Iterator[str]:
+    if juror.prompt is None:
+        return
+    slots = slots_in(juror.prompt)
+    strange = ", ".join(f"{{{slot}}}" for slot in slots if slot not in CASE_SLOTS)
+    if strange:
+        yield f"the prompt of {juror.name} has {strange}, which only a case's context can fill"
+    if "rubric" not in slots:
+        yield f"the prompt of {juror.name} has no {{rubric}} to judge by"
+
+
+def _exposed(seats: Sequence[Seat]) -> list[str]:
+    return [
+        f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
+        for seat in seats
+        if seat.key_variable and (host := _plain_host(seat.juror.base_url))
+    ]
+
+
+def _plain_host(base_url: str | None) -> str | None:
+    """The host of an address that is neither encrypted nor on this machine."""
+    parts = urlsplit(base_url or "")
+    host = parts.hostname
+    if parts.scheme != "http" or host is None or host == "localhost":
+        return None
+    try:
+        return None if ip_address(host).is_loopback else host
+    except ValueError:
+        return None if host.endswith(".localhost") else host
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or one + 's'}"

@@ -1,0 +1,132 @@
+"""From a case, a panel and the ballots that came in to the canonical verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reviewdesk.domain.assess import Assessment, assess
+from reviewdesk.domain.cases import Case
+from reviewdesk.domain.panelhash import panel_hash
+from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.domain.verdict import (
+    Body,
+    Decision,
+    Generator,
+    Policy,
+    Strategy,
+    Verdict,
+    verdict_from_body,
+)
+
+RULE_VERSION = "reviewdesk/1"
+
+
+def judged(
+    case: Case,
+    panel: PanelSpec,
+    jurors: Sequence[Body],
+    *,
+    committed_at: str | None = None,
+    checks: Sequence[Mapping[str, Any]] = (),
+    run_id: str | None = None,
+) -> dict[str, Any]:
+    """The verdict of a panel whose ``jurors`` (canonical ballots, in seat order) have answered.
+
+    Reading it in again gives the same decision, score, trim and panel hash; the hash is that of the
+    ballots, so that it can be held against the one that was committed.
+    """
+    case = case.under(panel.rubric)
+    body = _stated(case, panel, jurors, checks)
+    body["provenance"] = _said(
+        {
+            "panel_hash": panel_hash(jurors, panel.rule_body(case.rubric, case.tags)),
+            "committed_at": committed_at,
+            "run_id": run_id,
+        }
+    )
+    verdict = verdict_from_body(body, Policy(), Generator())
+    return _said({**body, **_outcome(verdict, assess(verdict, escalation_stated=False))})
+
+
+def unasked(
+    case: Case, panel: PanelSpec, reason: str, checks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The verdict of a case that failed a deterministic check, so that no juror was asked."""
+    case = case.under(panel.rubric)
+    body = _stated(case, panel, (), checks)
+    own = {
+        "strategy": Strategy.EXTERNAL.value,
+        "decision": Decision.FAIL.value,
+        "escalate_for_review": False,
+        "trim": None,
+        "meta": {"reviewdesk": {"not_asked": reason}},
+    }
+    return _said({**body, **own})
+
+
+def _stated(
+    case: Case, panel: PanelSpec, jurors: Sequence[Body], checks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """What is known before anything is worked out."""
+    rule = panel.rule
+    strategy = panel.strategy_for(case.tags)
+    reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
+    generator = {"model": case.generator.model, "vendor": case.generator.vendor}
+    stands_in = {"reviewdesk": {"failed_jurors": str(rule.failed_jurors)}}
+    return _said(
+        {
+            "id": case.id,
+            "case": _said({"test": case.test or case.id, "tags": list(case.tags) or None}),
+            "input": case.input,
+            "output": case.output,
+            "alternative": case.alternative,
+            "reference": reference,
+            "rubric": case.rubric,
+            "generator": _said(generator) or None,
+            "threshold": rule.threshold,
+            "quorum": rule.quorum,
+            "strategy": None if strategy is None else strategy.value,
+            "regime": None if rule.regime is None else str(rule.regime),
+            "trim": {"method": "quantile", "fraction": rule.trim, "rounding": str(rule.rounding)},
+            "checks": [dict(check) for check in checks] or None,
+            "jurors": [dict(juror) for juror in jurors],
+            "meta": stands_in if rule.failed_jurors else None,
+        }
+    )
+
+
+def _outcome(verdict: Verdict, found: Assessment) -> dict[str, Any]:
+    """What the panel decided, and what a person is to know of it."""
+    close = found.agreement.spread
+    return {
+        "decision": None if found.decision is None else found.decision.value,
+        "score": found.score,
+        "agreement": {"value": close.raw, "metric": "r_wg"},
+        "band": None if found.band is None else found.band.value,
+        "escalate_for_review": bool(found.escalation),
+        "escalation_reasons": list(found.escalation) or None,
+        "same_family": found.same_family,
+        "bias_warning": found.bias_warning,
+        "trim": _trim(verdict, found),
+    }
+
+
+def _trim(verdict: Verdict, found: Assessment) -> dict[str, Any]:
+    """The trim in full where it is what decides, else the rule alone."""
+    stated: dict[str, Any] = dict(verdict.body["trim"])
+    if found.rule.used is not Strategy.TRIMMED_MEAN:
+        return stated
+    names = [ballot.id for ballot in verdict.ballots]
+    return {
+        **stated,
+        "per_side": found.trim.per_side,
+        "dropped_low": [names[seat] for seat in found.trim.low],
+        "dropped_high": [names[seat] for seat in found.trim.high],
+        "degraded": bool(found.degraded),
+        "rule_version": RULE_VERSION,
+    }
+
+
+def _said(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if value is not None}

@@ -1,0 +1,108 @@
+"""A panel as its file describes it: the jurors to be asked, and the rule that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reviewdesk.domain.library import Panel
+from reviewdesk.domain.panelhash import panel_hash, text_hash
+from reviewdesk.domain.prompts import prompt_sha256
+from reviewdesk.domain.verdict import Strategy
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds for one ballot, its retries included."""
+
+DEFAULT_MAX_TOKENS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class Juror:
+    """One seat of a live panel. ``name`` is the ballot's id; ``vendor`` picks endpoint and wire."""
+
+    name: str
+    model: str
+    vendor: str
+    base_url: str | None = None
+    """In the place of the vendor's own; local servers and proxies."""
+    api_key_env: str | None = None
+    """The variable that holds the key, in the place of the vendor's own."""
+    weight: float | None = None
+    temperature: float | None = None
+    """Sent only where it is given."""
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    system_prompt: str | None = None
+    prompt: str | None = None
+    """The template of the user's turn, with slots such as ``{output}``."""
+    prompt_version: str | None = None
+    timeout: float = DEFAULT_TIMEOUT
+    price: Price | None = None
+
+    @property
+    def prompt_sha256(self) -> str:
+        """The hash of what this juror is told, the case aside."""
+        return prompt_sha256(self.system_prompt, self.prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSpec:
+    """A whole panel file. ``rule`` decides; ``rubric`` serves where a case has none."""
+
+    name: str
+    jurors: tuple[Juror, ...]
+    rule: Panel
+    rubric: str | None = None
+
+    def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
+        """What decides a case with these tags; ``None`` leaves it to the regime."""
+        routed = self.rule.route(tags)
+        if routed is not None or self.rule.regime is not None:
+            return routed or _strategy(self.rule)
+        return _strategy(self.rule) or Strategy.WEIGHTED_AVERAGE
+
+    def seated(self, names: Iterable[str]) -> PanelSpec:
+        """The same panel with only the named jurors, in seat order."""
+        wanted = set(names)
+        return replace(self, jurors=tuple(one for one in self.jurors if one.name in wanted))
+
+    def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
+        """The rule of one case as the panel hash takes it."""
+        return {
+            "strategy": self.strategy_for(tags),
+            "trim_fraction": self.rule.trim,
+            "rounding": self.rule.rounding,
+            "threshold": self.rule.threshold,
+            "quorum": self.rule.quorum,
+            "rubric_sha256": text_hash(rubric),
+        }
+
+    def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
+        """The panel hash of a case with this rubric and these tags."""
+        seats = [seat_body(juror) for juror in self.jurors]
+        return panel_hash(seats, self.rule_body(rubric, tags))
+
+
+def seat_body(juror: Juror) -> dict[str, Any]:
+    """What a ballot says of its juror, and the panel hash of a seat; nulls are left out."""
+    said = {
+        "id": juror.name,
+        "model": juror.model,
+        "vendor": juror.vendor,
+        "weight": juror.weight,
+        "temperature": juror.temperature,
+        "prompt_sha256": juror.prompt_sha256,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _strategy(rule: Panel) -> Strategy | None:
+    return None if rule.strategy is None else Strategy(rule.strategy)

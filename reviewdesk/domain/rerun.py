@@ -1,0 +1,252 @@
+"""Asking again: which jurors, under which rule, and what came of it beside the first verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from reviewdesk.domain.assess import Assessment
+from reviewdesk.domain.library import Panel
+from reviewdesk.domain.panelhash import panel_hash
+from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.verdict import Ballot, Body, Decision, Status, Verdict
+from reviewdesk.errors import UsageError
+
+_DECIDED = {Decision.PASS, Decision.FAIL}
+
+
+class Scope(StrEnum):
+    """Who is asked again."""
+
+    PANEL = "panel"
+    MISSING = "missing"
+    JUROR = "juror"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants asked again; ``juror`` is named for that scope alone."""
+
+    scope: Scope = Scope.PANEL
+    juror: str | None = None
+    masked: bool = False
+    """Whether passages of the response that speak to the judge are masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """The seats of the verdict to come: ``asked`` by seat, and the ballots that stay."""
+
+    panel: PanelSpec
+    asked: Mapping[int, Juror]
+    kept: Mapping[int, Body]
+
+    @property
+    def size(self) -> int:
+        """How many seats there are."""
+        return len(self.asked) + len(self.kept)
+
+    def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
+        """The panel hash of the verdict to come, known before the first request."""
+        seats = [
+            seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
+            for seat in range(self.size)
+        ]
+        return panel_hash(seats, self.panel.rule_body(rubric, tags))
+
+
+def missing(verdict: Verdict) -> tuple[str, ...]:
+    """The jurors of a verdict that gave no answer; who abstained has answered."""
+    kept = {Status.OK, Status.ABSTAINED}
+    return tuple(cast.id for cast in verdict.ballots if cast.status not in kept)
+
+
+def seating(verdict: Verdict, panel: PanelSpec, wish: Wish) -> Seating:
+    """Who is asked, and whose ballots stay.
+
+    A whole panel decides by its own rule. Where ballots stay, the verdict's own rule holds, and the
+    panel's fills what the report leaves unknown.
+
+    Raises:
+        UsageError: nobody is missing, or the panel has no juror of that name.
+    """
+    if wish.scope is Scope.PANEL:
+        return Seating(panel, dict(enumerate(panel.jurors)), {})
+    wanted = missing(verdict) if wish.scope is Scope.MISSING else (wish.juror or "",)
+    if not wanted:
+        raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
+    known = {juror.name: juror for juror in panel.jurors}
+    ids = [cast.id for cast in verdict.ballots]
+    for name in wanted:
+        _check(name, known, ids, panel.name, verdict.id)
+    bodies: Sequence[Body] = verdict.body.get("jurors") or ()
+    asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
+    kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
+    return Seating(replace(panel, rule=_rule_of(verdict, panel.rule)), asked, kept)
+
+
+def _check(
+    name: str, known: Mapping[str, Juror], ids: Sequence[str], panel: str, verdict: str
+) -> None:
+    if name not in ids:
+        raise UsageError(f"{verdict}: there is no juror {name!r}", f"It has {', '.join(ids)}.")
+    if name not in known:
+        raise UsageError(f"the panel {panel} has no juror {name!r}", f"It has {', '.join(known)}.")
+
+
+def _rule_of(verdict: Verdict, other: Panel) -> Panel:
+    policy, trim = verdict.policy, verdict.trim
+    fraction = policy.trim_fraction if trim.fraction is None else trim.fraction
+    return replace(
+        other,
+        strategy=policy.strategy or other.strategy,
+        threshold=other.threshold if policy.threshold is None else policy.threshold,
+        quorum=other.quorum if policy.quorum is None else policy.quorum,
+        weights={**other.weights, **policy.weights},
+        trim=other.trim if fraction is None else fraction,
+        rounding=trim.rounding or other.rounding,
+        regime=verdict.regime or other.regime,
+        failed_jurors=policy.failed_jurors or other.failed_jurors,
+        routes={},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """One re-run of a verdict, as it stands beside the first.
+
+    ``correct`` holds its decision against the label that stands, ``None`` without a pass or fail on
+    both sides.
+    """
+
+    at: str | None
+    reviewer: str | None
+    scope: Scope | None
+    panel: str | None
+    masked: bool
+    stopped: bool
+    committed: str | None
+    verdict: Verdict
+    assessment: Assessment
+    correct: bool | None
+    filed: bool
+    """Whether it came with the report."""
+
+    @property
+    def panel_hash(self) -> str | None:
+        """The hash that its ballots and its rule give."""
+        found: str | None = (self.verdict.body.get("provenance") or {}).get("panel_hash")
+        return found
+
+    @property
+    def kept_its_panel(self) -> bool | None:
+        """Whether the panel that answered is the one that was committed."""
+        if self.committed is None or self.panel_hash is None:
+            return None
+        return self.committed == self.panel_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One juror before and after; ``None`` where it was not on that panel."""
+
+    juror: str
+    before: Ballot | None
+    after: Ballot | None
+    asked: bool
+    """Whether it was asked again, or its ballot stayed."""
+
+    @property
+    def moved(self) -> float | None:
+        """By how much its score moved."""
+        if self.before is None or self.after is None:
+            return None
+        if self.before.score is None or self.after.score is None:
+            return None
+        return self.after.score - self.before.score
+
+    @property
+    def flipped(self) -> bool:
+        """Whether its vote was turned over."""
+        return is_flip(self.before, self.after)
+
+
+def is_flip(before: Ballot | None, after: Ballot | None) -> bool:
+    """Both voted, and not the same."""
+    if before is None or after is None or before.vote is None or after.vote is None:
+        return False
+    return before.vote is not after.vote
+
+
+def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
+    """Every juror of both, in the order of the first panel; matched by name."""
+    mine = {cast.id: cast for cast in before.ballots}
+    theirs = {cast.id: cast for cast in rerun.verdict.ballots}
+    first = {body["id"]: body for body in before.body.get("jurors") or ()}
+    again = {body["id"]: body for body in rerun.verdict.body.get("jurors") or ()}
+    return tuple(
+        Change(
+            name, mine.get(name), theirs.get(name),
+            asked=name in again and again[name] != first.get(name),
+        )
+        for name in dict.fromkeys((*mine, *theirs))
+    )  # fmt: skip
+
+
+def flipped(before: Decision | None, after: Decision | None) -> bool:
+    """From pass to fail, or the reverse."""
+    return before in _DECIDED and after in _DECIDED and before is not after
+
+
+def correct(decision: Decision | None, truth: str | None) -> bool | None:
+    """Whether a decision is the label's; ``None`` unless both are pass or fail."""
+    if decision not in _DECIDED or truth not in {"pass", "fail"}:
+        return None
+    return decision == truth
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRate:
+    """How often a juror turned its vote when it was asked again: ``flipped`` of ``asked``."""
+
+    juror: str
+    asked: int
+    flipped: int
+
+    @property
+    def rate(self) -> float | None:
+        """The share; ``None`` before a vote was given twice."""
+        return self.flipped / self.asked if self.asked else None
+
+
+def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRate, ...]:
+    """Per juror over verdicts and their re-runs, each re-run held against the first verdict.
+
+    Only jurors that were asked again and voted both times count.
+    """
+    asked: dict[str, int] = {}
+    turned: dict[str, int] = {}
+    for verdict, reruns in pairs:
+        for rerun in reruns:
+            for change in changes(verdict, rerun):
+                if not change.asked or change.before is None or change.after is None:
+                    continue
+                if change.before.vote is None or change.after.vote is None:
+                    continue
+                asked[change.juror] = asked.get(change.juror, 0) + 1
+                turned[change.juror] = turned.get(change.juror, 0) + change.flipped
+    return tuple(FlipRate(name, count, turned[name]) for name, count in asked.items())
+
+
+def rerun_facts(wish: Wish, panel: str, committed: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the event says that commits a re-run; ``told`` is what the person was told of it."""
+    return {
+        "scope": wish.scope.value,
+        "juror": wish.juror,
+        "masked": wish.masked,
+        "panel": panel,
+        "panel_hash": committed,
+        **told,
+    }

@@ -1,0 +1,280 @@
+"""Passages of a response that speak to its judge, and what they try.
+
+Signs, not proof: an honest answer may quote such a passage, and a clever one avoids them all. Each
+pattern repeats within a bound, so that no text makes the search slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+REACH = 100_000
+"""Characters that are searched from either end."""
+
+MAX_PASSAGES = 50
+_SENTENCE = 200
+"""Characters a passage may run on to the end of its sentence."""
+
+
+class Kind(StrEnum):
+    """What a passage tries, in words that follow the text's name."""
+
+    OVERRIDE = "asks to disregard the instructions"
+    ADDRESS = "speaks to its judge"
+    DEMAND = "asks for a verdict"
+    VERDICT = "holds a ready-made verdict"
+    MARKS = "holds marks of a chat's turns"
+    HIDDEN = "holds characters that nobody sees"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One suspicious passage: ``text`` stands from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """A pattern, tried only where a text in lower case holds a hint of every group.
+
+    Looking for words costs a hundredth of what the pattern does; the first group is the rarest.
+    """
+
+    kind: Kind
+    hints: tuple[tuple[str, ...], ...]
+    pattern: re.Pattern[str]
+
+    def may_be_in(self, lower: str) -> bool:
+        """Whether the pattern is worth trying."""
+        for group in self.hints:
+            for hint in group:
+                if hint in lower:
+                    break
+            else:
+                return False
+        return True
+
+
+def _sign(kind: Kind, hints: str, *patterns: str) -> _Sign:
+    """``hints`` are words between semicolons, in groups between ampersands.
+
+    Runs of blanks and letters are bounded: two side by side could share a long one in many ways.
+    """
+    groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
+    whole = "|".join(patterns)
+    for run, bounded in ((r"\s+", r"\s{1,20}"), (r"\s*", r"\s{0,20}"), (r"\w+", r"\w{1,40}")):
+        whole = whole.replace(run, bounded)
+    return _Sign(kind, groups, re.compile(whole, re.IGNORECASE | re.MULTILINE))
+
+
+_DROP = r"\b(?:ignore|disregard|forget|override|do\s+not\s+follow|don't\s+follow)\s+"
+_FILL = (
+    r"(?:(?:all|any|every|everything|each|of|the|these|those|this|that|your|my|our|and|other|"
+    r"original|initial|given|stated|current|official|in|from)\s+){0,6}"
+)
+_EARLIER = r"(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing|system)"
+_ORDERS = (
+    r"(?:instructions?|directions|directives?|rules|guidelines|prompts?|rubrics?|criteri(?:a|on)|"
+    r"orders|commands|messages?|context|standards)\b"
+)
+_JUDGE = r"(?:judges?|jurors?|graders?|evaluators?|raters?|scorers?|assessors?|adjudicators?)\b"
+_MACHINE = r"(?:(?:ai|llm|automated|automatic|artificial|language|model|impartial)[\s-]+){1,3}"
+_ANSWER = (
+    r"(?:(?:the|this|my|our|that|above|following|assistant's|model's|entire)\s+){1,3}"
+    r"(?:response|answer|submission|output|solution|reply|completion|essay|summary|assistant)\b"
+)
+_BEST = (
+    r"(?:full|maximum|max|perfect|top|(?:the\s+)?(?:highest|best)(?:\s+possible)?)\s+"
+    r"(?:possible\s+)?(?:marks?|scores?|points?|credits?|grades?|ratings?)\b"
+)
+_QUOTE = r"\\?[\"']"
+_TAG = "[\U000e0001-\U000e007f]"
+_ENGLAND = "\U0001f3f4"
+"""The black flag: the tags behind it spell a region's emoji."""
+
+_GIVING = r"\b(?:give|award|assign|grant)\s+"
+
+_SIGNS = (
+    _sign(
+        Kind.OVERRIDE,
+        "ignore;disregard;forget;override;follow & instruction;direct;rule;"
+        "guideline;prompt;rubric;criteri;order;command;message;context;standard;scheme;above;before",
+        rf"{_DROP}{_FILL}{_EARLIER}\s+{_FILL}(?:\w+\s+){{0,2}}{_ORDERS}",
+        rf"{_DROP}(?:(?:all|any|your)\s+){{1,2}}(?:of\s+)?(?:the\s+|your\s+)?{_ORDERS}",
+        rf"{_DROP}{_FILL}(?:(?:grading|scoring|evaluation|judging|marking)\s+)?(?:rubrics?\b|"
+        rf"(?:grading|scoring|evaluation|judging|marking)\s+(?:scheme\b|{_ORDERS}))",
+        rf"{_DROP}(?:all|everything)\s+(?:of\s+)?(?:that\s+(?:is|was)\s+)?(?:the\s+)?"
+        r"(?:above|before)\b",
+    ),
+    _sign(
+        Kind.OVERRIDE,
+        "apply & instructions;rubric;criteria",
+        r"\b(?:instructions|rubric|criteria)\s+(?:above\s+)?(?:no\s+longer|do\s+not|does\s+not)\s+"
+        r"apply\b",
+    ),
+    _sign(
+        Kind.ADDRESS,
+        "judge;juror;grader;evaluator;rater;scorer;assessor;adjudicator & you;not;mess;attention;"
+        "instruction;memo;dear;hello;hey;hi",
+        rf"\byou(?:'re|\s+are)\s+(?:now\s+)?(?:an?|the|my)\s+(?:\w+\s+){{0,2}}{_JUDGE}(?!\s+of\b)",
+        rf"\b(?:note|notice|message|attention|instructions?|memo)\s*(?:to|for)?[:,]?\s+"
+        rf"(?:(?:the|all|any|our)\s+)?(?:{_MACHINE})?{_JUDGE}\s*[:,\u2014-]",
+        rf"\b(?:dear|hello|hey|hi)\s+(?:{_MACHINE}{_JUDGE}|(?:grader|evaluator|juror|rater)s?\b)",
+        rf"\bas\s+(?:an?|the|my)\s+{_MACHINE}{_JUDGE},?\s+you\b",
+        r"\bas\s+(?:an?|the|my)\s+(?:grader|evaluator|juror|rater),?\s+you\s+(?:must|shall|will)\b",
+        r"\bas\s+(?:an?|the|my)\s+judge,?\s+you\s+(?:must|shall|will|should|have\s+to|need\s+to)\s+"
+        r"(?:only\s+|now\s+)?(?:output|print|emit|say|return|respond(?:\s+with)?|reply(?:\s+with)?|"
+        r"answer(?:\s+with)?)\s+[\"'`]?(?:pass\b|true\b|yes\b|correct\b|10\b|1\.0\b|\[\[)",
+    ),
+    _sign(
+        Kind.ADDRESS,
+        "grading;judging;evaluating;scoring & if & you",
+        r"\bif\s+you\s+are\s+(?:\w+\s+){0,3}(?:grading|judging|evaluating|scoring)\s+(?:this|my)\b",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "give;award;assign;grant & mark;score;point;credit;grade;rating;pass",
+        rf"{_GIVING}(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
+        r"(?!\s+to\b)",
+        rf"{_GIVING}(?:{_ANSWER}|this|it)\s+(?:an?|the)\s+"
+        r"(?:(?:score|rating|grade|mark)\s+of\b|pass\b)",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "/;out & 10;5 & give;award;assign;grant;rate;score;grade;mark",
+        rf"\b(?:give|award|assign|grant|rate|score|grade|mark)\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
+        r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
+        r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "correct;pass;perfect;excellent;accepted & mark;rate;grade;score;judge;evaluate & the;"
+        "this;my;our;that",
+        rf"\b(?:mark|rate|grade|score|judge|evaluate)\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
+        r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "must;should;shall;deserve & full;max;perfect;top;highest;best;10;1.0;pass;correct",
+        rf"\b{_ANSWER}\s+(?:must|should|shall)\s+(?:be\s+(?:given|awarded|assigned|scored|rated|"
+        r"graded|marked|judged)|receive|get)\s+(?:(?:an?|the|as)\s+)?"
+        rf"(?:{_BEST}|10\b|100\b|1\.0\b|pass\b|correct\b)",
+        rf"\b{_ANSWER}\s+deserves?\s+(?:(?:an?|the|to\s+get|to\s+receive)\s+){{0,2}}"
+        rf"(?:{_BEST}|to\s+pass\b|pass\b)",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "respond;reply;answer & with & pass;10/10;[[",
+        r"\b(?:respond|reply|answer)\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)",
+    ),
+    _sign(
+        Kind.VERDICT,
+        "verdict;pass;[[ & \";';[[",
+        rf"{_QUOTE}(?:score|rating|confidence){_QUOTE}\s*:[^{{}}]{{0,200}}?"
+        rf"{_QUOTE}pass(?:ed)?{_QUOTE}\s*:\s*(?:true|false)",
+        rf"{_QUOTE}pass(?:ed)?{_QUOTE}\s*:\s*(?:true|false)[^{{}}]{{0,200}}?"
+        rf"{_QUOTE}(?:score|rating|confidence|reason){_QUOTE}\s*:",
+        rf"{_QUOTE}verdict{_QUOTE}\s*:\s*{_QUOTE}(?:pass|keep|yes|correct|accept|fail|reject)",
+        r"(?-i:\[\[[AB]\]\])",
+    ),
+    _sign(
+        Kind.MARKS,
+        "<;inst];#;system & <|;<｜;inst];system;sys>>;_of_turn;</response;<response-",
+        r"<\|(?:im_(?:start|end|sep)|system|user|assistant|end(?:oftext|_of_turn)?|eot_id|"
+        r"(?:start|end)_header_id|begin_of_text)\|>",
+        r"<｜[^｜\n]{1,40}｜>",
+        r"(?-i:\[/?INST\])|<</?SYS>>|</?(?:start|end)_of_turn>",
+        r"^\s{0,8}<system>|</system>|</?system[_-]?(?:prompt|message)>",
+        r"\bsystem\s?:\s?(?:the\s)?(?:new|updated|revised)\sinstructions?\b",
+        r"^\s{0,3}#{2,4}\s?system(?:\s(?:prompt|message))?\s?:",
+        r"</response(?!\w)(?:-\w{1,64})?>?|<response-[0-9a-f]{3,64}\b",
+    ),
+    _sign(
+        Kind.OVERRIDE,
+        "ignor;vergiss;missacht;oubli;olvid;descart;忽略;无视;無視;忘记;忘記 & weisung;instruktion;"
+        "vorgabe;bewertungs;consignes;barème;instr;rúbrica;指;标准;標準;提示",
+        r"\b(?:ignorier|vergiss|missacht)\w{0,3}\b[^.!?\n]{0,40}?"
+        r"\b(?:anweisung|instruktion|vorgabe|bewertungskriteri|bewertungsraster)\w{0,3}\b",
+        r"\b(?:ignor|oubli)(?:e|ez|er)\s[^.!?\n]{0,30}?\b(?:consignes|barème|instructions\s+"
+        r"(?:précédentes|ci-dessus))",
+        r"\b(?:ignor|olvid|descart)[ae]\s[^.!?\n]{0,30}?\b(?:instrucciones|rúbrica)\b",
+        r"(?:忽略|无视|無視|忘记|忘記)[^。！？\n]{0,15}?(?:指令|指示|评分标准|評分標準|提示词|提示詞)",
+    ),
+    _sign(
+        Kind.DEMAND,
+        "punkt;bewertung;maximale;meilleure;puntuación;puntaje;满分;滿分;最高分 & gib;geb;"
+        "donne;attribue;met;otorg;asign;d;给;給;打",
+        r"\b(?:gib|geben\s+sie|vergib|vergeben\s+sie)\s[^.!?\n]{0,40}?"
+        r"\b(?:volle|höchste|maximale)\w?\s+(?:punkt\w{0,5}|bewertung|note)\b",
+        r"\b(?:donne|attribue|mets)[zr]?\s[^.!?\n]{0,40}?\b(?:note\s+maximale|meilleure\s+note)\b",
+        r"\b(?:otorg|asign|d)[aáeé]\w{0,3}\s[^.!?\n]{0,40}?"
+        r"\b(?:puntuación\s+máxima|máxima\s+puntuación|puntaje\s+máximo)\b",
+        r"(?:给|給|打)[^。！？\n]{0,10}?(?:满分|滿分|最高分)",
+    ),
+)
+_HIDDEN = re.compile(
+    rf"(?<!{_ENGLAND})(?<!{_TAG}){_TAG}+|{_ENGLAND}{_TAG}{{8,}}"
+    "|[\U000e0100-\U000e01ef]{3,}|[\u200b-\u200d\u2060-\u2064\ufeff]{6,}"
+)
+_UNSEEN_CHARS = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
+_UNSEEN = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}]+")
+_STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
+_RUNNING_ON = frozenset({Kind.OVERRIDE, Kind.ADDRESS, Kind.DEMAND})
+
+
+def passages(text: str) -> tuple[Passage, ...]:
+    """The suspicious passages of a response, from left to right, fifty at most.
+
+    Of a very long text the first and the last 100,000 characters are searched.
+    """
+    if len(text) <= 2 * REACH:
+        found = set(_found(text, 0))
+    else:
+        found = {*_found(text[:REACH], 0), *_found(text[-REACH:], len(text) - REACH)}
+    ordered = sorted(found, key=lambda passage: (passage.start, passage.end, passage.kind))
+    return tuple(ordered[:MAX_PASSAGES])
+
+
+def _found(text: str, offset: int) -> Iterator[Passage]:
+    seen, places = _seen(text)
+    lower = seen.lower()
+    for sign in _SIGNS:
+        if sign.may_be_in(lower):
+            for start, end in _matches(sign.kind, sign.pattern, seen):
+                first, last = places[start], places[end - 1] + 1
+                yield Passage(offset + first, offset + last, sign.kind, text[first:last])
+    if not text.isascii():
+        for start, end in _matches(Kind.HIDDEN, _HIDDEN, text):
+            yield Passage(offset + start, offset + end, Kind.HIDDEN, text[start:end])
+
+
+def _seen(text: str) -> tuple[str, Sequence[int]]:
+    """The text without characters that nobody sees, by which words are hidden, and its places."""
+    if text.isascii() or _UNSEEN.search(text) is None:
+        return text, range(len(text))
+    places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
+    return _UNSEEN.sub("", text), places
+
+
+def _matches(kind: Kind, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    for count, match in enumerate(pattern.finditer(text)):
+        if count == MAX_PASSAGES:
+            return
+        start, end = match.span()
+        if match[0].lower().startswith("</resp") and "<response" in text[:start].lower():
+            continue  # it closes a mark of the text's own
+        if kind in _RUNNING_ON:
+            end = _sentence_end(text, end)
+        yield start, end
+
+
+def _sentence_end(text: str, start: int) -> int:
+    stop = _STOP.search(text, start, start + _SENTENCE)
+    return stop.end() if stop else min(start + _SENTENCE, len(text))

@@ -1,0 +1,126 @@
+"""``panel check``: what a panel file says, before anybody is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewdesk.domain.vendors import Vendor
+from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
+from tests.helpers import SAMPLES
+
+KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
+HOSTED, LOCAL = SAMPLES / "panel-hosted.yaml", SAMPLES / "panel-local.toml"
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for vendor in Vendor:
+        monkeypatch.delenv(f"{vendor.upper()}_API_KEY", raising=False)
+
+
+def test_a_panel_on_a_page(cli: Cli) -> None:
+    done = cli("panel", "check", HOSTED, "--generator", "claude-haiku-4-5")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[:4] == [
+        "hosted five",
+        "jurors   5, of 5 families: anthropic, openai, gemini, mistral, deepseek",
+        "",
+        "  family     weight  share  juror",
+    ]
+    assert "  mistral         -  20.0%  mistral (mistral: mistral-medium-3.5)" in lines
+    assert "trim     tolerates 1 of 5, breaks at 2" in lines
+    assert "warning  of the generator's own family (anthropic): sonnet" in lines
+    assert lines[-1] == "key      DEEPSEEK_API_KEY is not set"
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_same_as_json(cli: Cli) -> None:
+    found = cli("panel", "check", HOSTED, "--json").json
+    assert found["name"] == "hosted five"
+    assert found["rule"] == {
+        "strategy": "trimmed_mean",
+        "regime": None,
+        "threshold": 0.7,
+        "quorum": "2/3",
+        "trim": {"fraction": 0.2, "rounding": "down"},
+        "failed_jurors": "median",
+        "strategy_for": {"red-team": "unanimous"},
+    }
+    five = {"jurors": 5, "tolerates": 1, "breaks_at": 2}
+    assert found["breakdown"] == {"trim": five, "strategy": five}
+    assert [seat["family"] for seat in found["jurors"]] == found["families"]
+    assert found["jurors"][0]["key_variable"] == "ANTHROPIC_API_KEY"
+    assert found["jurors"][0]["key_set"] is False
+    assert found["cost"].keys() == {"item_bytes", "worst_usd", "typical_usd", "bribe_usd"}
+    assert found["cost"]["typical_usd"] < found["cost"]["worst_usd"]
+    assert len(found["hash"]) == 64
+    assert found["warnings"] == []
+    assert len(found["missing_keys"]) == 5
+
+
+def test_a_panel_of_ones_own_machines(cli: Cli) -> None:
+    done = cli("panel", "check", LOCAL)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert "         median: tolerates 1 of 3, breaks at 2" in lines
+    assert "cost     unknown: no price for qwen, llama, ministral" in lines
+    assert lines[-1] == "warning  3 jurors: under five, a single one weighs a lot"
+    found = cli("panel", "check", LOCAL, "--json").json
+    assert found["cost"] is None
+    assert (found["missing_keys"], found["jurors"][0]["key_set"]) == ([], None)
+
+
+def test_a_key_that_is_set_is_never_told(
+    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MISTRAL_API_KEY", "  ")
+    for options in ((), ("--json",)):
+        done = cli("panel", "check", HOSTED, *options)
+        assert KEY not in done.out + done.err
+        assert "OPENAI_API_KEY is not set" not in done.out
+    assert "MISTRAL_API_KEY is not set" in cli("panel", "check", HOSTED).out
+    for line in (f"api_key: {KEY}", f"api_key_env: {KEY}", f"weight: {KEY}", f"name: {KEY}"):
+        text = f"jurors:\n- model: m\n  vendor: openai\n  {line}\n"
+        done = cli("panel", "check", write("p.yaml", text.encode()))
+        assert done.code == 2
+        assert KEY not in done.out + done.err
+
+
+def test_a_bad_file_is_exit_2_and_one_line(cli: Cli, write: Write) -> None:
+    path = write("p.yaml", b"jurors:\n- model: gpt-5\n  vendor: openai\n  wieght: 2\n")
+    done = cli("panel", "check", path)
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.lines
+    assert line.startswith(f'{path}:4: $.jurors[0].wieght: is no key of a juror. Did you mean "we')
+
+
+def test_what_a_file_says_is_made_harmless(cli: Cli, write: Write) -> None:
+    data = 'rubric: "\\e[31m{output}"\nstrategy_for: {"a\\e[2Jb": mean}\n'
+    data += 'jurors: [{model: m, vendor: vllm, prompt: "{output}\\e]0;x\\a"}]\n'
+    for options in ((), ("--json",)):
+        done = cli("panel", "check", write("p.yaml", data.encode()), *options)
+        assert done.code == 0
+        assert not {"\x1b", "\x07"} & set(done.out)
+
+
+def test_no_panel_at_all(cli: Cli) -> None:
+    assert cli("panel", "check").code == 2
+    done = cli("panel", "check", "none.yaml")
+    assert (done.code, done.lines) == (
+        2,
+        ["none.yaml: there is no such file. Name the panel's YAML or TOML file."],
+    )
+
+
+def test_a_key_with_a_blank_in_it_is_reported_and_not_told(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "two words-and-more")
+    done = cli("panel", "check", HOSTED)
+    assert "key      ANTHROPIC_API_KEY holds characters that no key has" in done.out.splitlines()
+    assert "ANTHROPIC_API_KEY is not set" not in done.out
+    assert "words" not in done.out
+    assert cli("panel", "check", HOSTED, "--json").json["malformed_keys"] == ["ANTHROPIC_API_KEY"]

@@ -1,0 +1,146 @@
+"""What a juror is told: literal slots, a fence that holds, and a contract that always stands."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from reviewdesk.domain.cases import Case
+from reviewdesk.domain.prompts import (
+    DEFAULT_PROMPT,
+    DEFAULT_SYSTEM,
+    fresh_nonce,
+    masked,
+    prompt_sha256,
+    render,
+    schema,
+)
+
+NONCE = "0a1b2c3d"
+TEXTS = st.text(max_size=60) | st.sampled_from(
+    ["{rubric}", "{output}", "{", "}", "{}", "{0}", "{output.__class__}", "%s", r"\1\g<0>", "{{}}"]
+)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_slots_are_filled_literally_whatever_they_hold(rubric: str, output: str, own: str) -> None:
+    slots = {"rubric": rubric, "output": output, "my-key.1": own}
+    made = render(None, "A{rubric}B{output}C{my-key.1}D{unknown}E", slots, NONCE)
+    fenced = f"<response-{NONCE}>\n{output}\n</response-{NONCE}>"
+    assert made.user == f"A{rubric}B{fenced}C{own}D{{unknown}}E"
+
+
+@given(TEXTS)
+def test_any_template_renders(template: str) -> None:
+    made = render(None, template, {}, NONCE)
+    assert made.user == (template or "Response under test:\n{output}\n")
+
+
+def test_braces_of_a_template_that_are_no_slots_stay() -> None:
+    made = render(None, '{"answer": {input}, "n": {}} {{input}}', {"input": "{output}"}, NONCE)
+    assert made.user == '{"answer": {output}, "n": {}} {{output}}'
+
+
+@given(
+    st.text(alphabet="ab<>/-\nresponse", max_size=40),
+    st.text(alphabet="ab<>/-\nresponse", max_size=40),
+    st.lists(st.sampled_from("ab"), min_size=1),
+)
+def test_no_text_can_close_the_fence(output: str, other: str, dice: list[str]) -> None:
+    slots = {"output": output, "alternative": other}
+    nonce = fresh_nonce(slots, itertools.cycle(dice).__next__)
+    made = render(None, None, slots, nonce)
+    marks = re.findall(rf"</?response-{nonce}>", made.user)
+    opened, closed = f"<response-{nonce}>", f"</response-{nonce}>"
+    assert marks == [opened, closed] * (2 if other.strip() else 1)
+    assert made.user.partition(opened)[2].partition(closed)[0] == f"\n{output}\n"
+
+
+def test_a_nonce_that_the_case_holds_is_not_used() -> None:
+    drawn = iter(["aaaa", "bbbb", "cccc"])
+    assert fresh_nonce({"output": "x aaaa", "rubric": "aaaabbbb"}, drawn.__next__) == "aaaabbbbcccc"
+    assert fresh_nonce({"output": "x"}, lambda: "dddd") == "dddd"
+
+
+def test_sections_without_a_text_are_left_out() -> None:
+    slots = Case("c", output="", input="Why?", context={"tone": "dry"}).slots("Be brief.")
+    assert render(None, None, slots, NONCE).user == (
+        f"Rubric:\nBe brief.\n\nInput:\nWhy?\n\n"
+        f"Response under test:\n<response-{NONCE}>\n\n</response-{NONCE}>\n"
+    )
+
+
+def test_a_full_case_fills_every_section_in_order() -> None:
+    case = Case("c", "out", input="in", alternative="alt", reference=("r1", "r2"), rubric="own")
+    user = render(None, None, case.slots("the panel's"), NONCE).user
+    heads = ["Rubric:\nown", "Input:\nin", "Reference:\nr1\nr2", "Response under test:\n<", "Alt"]
+    places = [user.index(head) for head in heads]
+    assert places == sorted(places)
+    assert user.count(f"<response-{NONCE}>") == 2
+
+
+def test_an_empty_alternative_of_a_template_has_no_fence() -> None:
+    assert render(None, "[{alternative}]", {"alternative": ""}, NONCE).user == "[]"
+
+
+@pytest.mark.parametrize("system", [None, "", "Say {nonce} and {output} as you please."])
+def test_the_contract_follows_any_system_prompt(system: str | None) -> None:
+    made = render(system, None, {"output": "x"}, NONCE)
+    told, _, contract = made.system.partition("\n\n")
+    assert told == (system or DEFAULT_SYSTEM)
+    assert f"</response-{NONCE}>" in contract
+    for key in schema()["required"]:
+        assert f'"{key}":' in contract
+    assert f'"nonce": "{NONCE}"' in contract
+    assert made.nonce == NONCE
+
+
+@given(TEXTS, TEXTS)
+def test_the_hash_is_of_the_words_and_nothing_else(system: str, template: str) -> None:
+    made = prompt_sha256(system, template)
+    assert made == prompt_sha256(system, template)
+    assert made == prompt_sha256(system or DEFAULT_SYSTEM, template or DEFAULT_PROMPT)
+    assert made != prompt_sha256(f"{system}.", template)
+    assert made != prompt_sha256(system, f"{template}.")
+    # The border between the two is part of what is hashed.
+    assert prompt_sha256("a", "bc") != prompt_sha256("ab", "c")
+
+
+def test_the_hash_takes_text_that_no_encoding_takes() -> None:
+    assert len(prompt_sha256("\ud800", None)) == 64
+
+
+def test_the_schema_takes_a_reply_and_refuses_others() -> None:
+    checker = Draft202012Validator(schema())
+    reply = {"nonce": NONCE, "pass": None, "score": 0.5, "confidence": 1, "reason": "Even."}
+    assert checker.is_valid(reply)
+    assert NONCE not in json.dumps(schema())
+    for key in reply:
+        assert not checker.is_valid({name: reply[name] for name in reply if name != key})
+    assert not checker.is_valid(reply | {"score": "0.5"})
+    assert not checker.is_valid(reply | {"more": 1})
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([], "0123456789"),
+        ([(2, 5)], "01[masked 3 characters]56789"),
+        ([(8, 10), (0, 1)], "[masked 1 characters]1234567[masked 2 characters]"),
+        ([(2, 5), (4, 7), (7, 8)], "01[masked 6 characters]89"),
+        ([(2, 8), (3, 4)], "01[masked 6 characters]89"),
+        ([(3, 3)], "0123456789"),
+    ],
+)
+def test_masked_passages_leave_their_length(spans: list[tuple[int, int]], expected: str) -> None:
+    assert masked("0123456789", spans) == expected
+
+
+def test_the_mark_of_a_mask_can_be_chosen() -> None:
+    assert masked("0123456789", [(1, 9)], "<{count}>") == "0<8>9"
