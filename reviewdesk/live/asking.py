@@ -1,0 +1,157 @@
+"""Asks jurors: one call with its retries within its deadline, and a panel of them at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import TransportError
+from reviewdesk.live.ballots import ballot_made, ballot_of, failed
+from reviewdesk.live.faults import LEFT_OUT, Fault
+from reviewdesk.live.keys import key_of
+from reviewdesk.live.records import Ballot, Call, Exchange, Response
+from reviewdesk.live.redact import Redactor
+from reviewdesk.live.retry import again
+from reviewdesk.live.session import Asking
+from reviewdesk.live.vendors import Endpoint, endpoint
+from reviewdesk.live.wires import TEMPERATURE, optional, request
+
+__all__ = ["Asking", "ask", "ask_panel", "ballot_of"]
+
+MAX_REFUSAL: Final = 64 * 1024
+"""Characters that are kept of a body that is no reply."""
+
+MAX_HEADER: Final = 200
+"""Characters that are kept of a header."""
+
+
+async def ask_panel(
+    calls: Iterable[Call], asking: Asking
+) -> AsyncGenerator[tuple[Call, Ballot], None]:
+    """The ballots in order of arrival; closing the iterator stops the open calls at once.
+
+    Calls are taken from ``calls`` only as others end, so that there may be any number of them.
+    """
+    waiting = iter(calls)
+    running: dict[asyncio.Task[Ballot], Call] = {}
+    arrived: asyncio.Queue[asyncio.Task[Ballot]] = asyncio.Queue()
+
+    def start(count: int) -> None:
+        for call in islice(waiting, count):
+            task = asyncio.create_task(ask(call, asking))
+            task.add_done_callback(arrived.put_nowait)
+            running[task] = call
+
+    try:
+        start(asking.concurrency)
+        while running:
+            task = await arrived.get()
+            ballot = task.result()
+            call = running.pop(task)
+            start(1)
+            yield call, ballot
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def ask(call: Call, asking: Asking) -> Ballot:
+    """The ballot of one juror, whatever happens on the way, by the juror's deadline.
+
+    The time spent waiting for a free place among the open calls does not count.
+    """
+    try:
+        place = endpoint(call.juror)
+    except TransportError as problem:
+        return failed(call, Fault(Status.ERROR, problem.kind, problem.message), asking.at())
+    key = key_of(place, asking.environment)
+    if key.problem is not None:
+        fault = Fault(Status.MISSING_KEY, "missing_key", key.problem)
+        return failed(call, fault, asking.at())
+    talk = _Talk(call, place, key.value, asking, asking.hiding(key.value))
+    async with asking.place(place.host):
+        return ballot_made(call, await talk.last(), talk.redactor)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """The attempts of one call, one after the other."""
+
+    call: Call
+    place: Endpoint
+    key: str | None
+    asking: Asking
+    redactor: Redactor
+    attempt: int = 0
+
+    async def last(self) -> Exchange:
+        """The exchange that nothing follows."""
+        seconds = self.call.juror.timeout
+        started = self.asking.clock.monotonic()
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._attempts(started + seconds)
+        except TimeoutError:
+            return self._kept(started, None, f"timeout: no answer within {seconds:g} s")
+
+    async def _attempts(self, deadline: float) -> Exchange:
+        clock, retries = self.asking.clock, 0
+        while True:
+            dropped = self.asking.dropped(self.place, self.call.juror.model)
+            exchange = await self._once(dropped)
+            step = again(
+                exchange,
+                retries,
+                sent=optional(self.call, self.place) - dropped,
+                left=deadline - clock.monotonic(),
+                clock=clock,
+            )
+            if step is None:
+                return exchange
+            self.attempt += 1
+            if step.refused is not None:
+                self.asking.drop(self.place, self.call.juror.model, step.refused)
+                continue
+            retries += 1
+            await clock.sleep(step.after)
+
+    async def _once(self, dropped: frozenset[str]) -> Exchange:
+        started = self.asking.clock.monotonic()
+        try:
+            response = await self.asking.transport.send(
+                request(self.call, self.place, self.key, dropped)
+            )
+        except TransportError as problem:
+            return self._kept(started, None, f"{problem.kind}: {problem.message}")
+        unsent = TEMPERATURE in dropped and self.call.juror.temperature is not None
+        return self._kept(started, response, f"{LEFT_OUT}temperature" if unsent else None)
+
+    def _kept(self, started: float, response: Response | None, problem: str | None) -> Exchange:
+        """The exchange, which is stored before anything is made of it."""
+        hidden = self.redactor
+        exchange = Exchange(
+            call=self.call.key,
+            attempt=self.attempt,
+            nonce=self.call.prompt.nonce,
+            at=self.asking.at(),
+            ms=1000 * (self.asking.clock.monotonic() - started),
+            status=response.status if response else None,
+            body=_body(response, hidden) if response else "",
+            headers=hidden.headers(response.headers, MAX_HEADER) if response else {},
+            problem=hidden.text(problem) if problem else None,
+        )
+        self.asking.keep(self.call, exchange)
+        return exchange
+
+
+def _body(response: Response, hidden: Redactor) -> str:
+    """A reply whole, of anything else the beginning; cut after keys are hidden, not before."""
+    text = response.body.decode("utf-8", "replace")
+    if 200 <= response.status < 300:
+        return hidden.text(text)
+    return hidden.short(text, MAX_REFUSAL)

@@ -1,0 +1,164 @@
+"""A panel over many cases: as many calls as may be open, and no more of the cases than that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reviewdesk.domain.cases import Case
+from reviewdesk.domain.checks import CheckResult
+from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.errors import CeilingError
+from reviewdesk.live.asking import Asking, ask, ballot_of
+from reviewdesk.live.calls import calls_for
+from reviewdesk.live.journal import Journal
+from reviewdesk.live.metering import Meter
+from reviewdesk.live.records import Ballot, Call
+
+
+@dataclass(frozen=True, slots=True)
+class Posed:
+    """A case with its place in the file and what its checks found."""
+
+    place: int
+    case: Case
+    checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that keep the case from the jury."""
+        return tuple(check for check in self.checks if check.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A case of which every juror has answered or failed; no ballots where a check failed."""
+
+    posed: Posed
+    ballots: tuple[Ballot, ...]
+
+
+@dataclass(slots=True)
+class Counts:
+    """How far a run is: ``reused`` replies were on disk, ``calls`` were made in ``seconds``."""
+
+    cases: int = 0
+    calls: int = 0
+    reused: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Calls a second."""
+        return self.calls / self.seconds if self.seconds > 0 else 0.0
+
+
+Done: TypeAlias = Callable[[Answered], None]
+"""Takes a finished case; cases come in the order in which they are finished."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A case some of whose jurors are still asked."""
+
+    posed: Posed
+    ballots: list[Ballot | None]
+
+
+class Batch:
+    """Asks a panel about cases as they are drawn, and about none that has its replies on disk."""
+
+    def __init__(
+        self, panel: PanelSpec, journal: Journal, meter: Meter, asking: Asking, done: Done
+    ) -> None:
+        """Open nothing; ``asking`` must keep its exchanges by the meter."""
+        self._panel, self._journal, self._meter = panel, journal, meter
+        self._asking, self._done = asking, done
+        self._cases: Iterator[Posed] = iter(())
+        self._waiting: deque[tuple[_Open, Call]] = deque()
+        self._drawing = asyncio.Lock()
+        self._stopped = False
+        self.counts = Counts()
+
+    async def run(self, cases: Iterable[Posed], told: Callable[[Counts], None]) -> None:
+        """Go on until every case is finished, or the ceiling is reached.
+
+        Raises:
+            JournalError: a reply cannot be stored; those before it are.
+        """
+        self._cases = iter(cases)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._asking.concurrency):
+                    group.create_task(self._work(told))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
+    async def _work(self, told: Callable[[Counts], None]) -> None:
+        """One of the places for open calls."""
+        while (drawn := await self._next()) is not None:
+            opened, call = drawn
+            ballot = await self._ballot(call)
+            if ballot is None:
+                self._stopped = True
+                return
+            self.counts.calls += 1
+            self._seat(opened, call.seat, ballot)
+            told(self.counts)
+
+    async def _ballot(self, call: Call) -> Ballot | None:
+        """A juror's ballot, once its reply is on disk; ``None`` where the ceiling is in the way."""
+        if not await self._meter.begin(call):
+            return None
+        try:
+            ballot = await ask(call, self._asking)
+        except CeilingError:
+            return None
+        finally:
+            await self._meter.end(call)
+        await self._journal.settled()
+        return ballot
+
+    async def _next(self) -> tuple[_Open, Call] | None:
+        """The next call to make; a case is only drawn when no call of those before it is left."""
+        async with self._drawing:
+            while not self._waiting:
+                posed = None if self._stopped else next(self._cases, None)
+                if posed is None:
+                    return None
+                self._draw(posed)
+                await asyncio.sleep(0)  # a long row of stored cases must not hold up open calls
+            return self._waiting.popleft()
+
+    def _draw(self, posed: Posed) -> None:
+        """Open a case: what is stored is seated at once, the other jurors wait to be asked."""
+        if posed.failed:
+            self._finish(_Open(posed, []))
+            return
+        opened = _Open(posed, [None] * len(self._panel.jurors))
+        hidden = self._asking.hiding(None)
+        calls = calls_for(posed.case, self._panel)
+        missing = []
+        for call in calls:
+            stored = self._journal.reply(call.key)
+            ballot = None if stored is None else ballot_of(call, stored, hidden)
+            if ballot is None:
+                missing.append((opened, call))
+                continue
+            self.counts.reused += 1
+            opened.ballots[call.seat] = ballot
+        self._waiting.extend(missing)
+        if not missing:
+            self._finish(opened)
+
+    def _seat(self, opened: _Open, seat: int, ballot: Ballot) -> None:
+        opened.ballots[seat] = ballot
+        if None not in opened.ballots:
+            self._finish(opened)
+
+    def _finish(self, opened: _Open) -> None:
+        self.counts.cases += 1
+        self._done(Answered(opened.posed, tuple(one for one in opened.ballots if one is not None)))

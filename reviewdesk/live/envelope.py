@@ -1,0 +1,200 @@
+"""The JSON around an answer: what the juror said in it, what it cost, or the error it states."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reviewdesk.domain.verdict import Status
+from reviewdesk.live.vendors import Wire
+
+MAX_TOLD: Final = 300
+"""Characters of an endpoint's own words in a ballot's error."""
+
+MAX_READ: Final = 10_000
+"""Characters of an endpoint's own words in which a reason is looked for."""
+
+LENGTH: Final = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
+
+
+@dataclass(frozen=True, slots=True)
+class StatedError:
+    """An error as an endpoint words it; ``whole`` holds its code and type too."""
+
+    message: str = ""
+    whole: str = ""
+    param: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a 200 holds; without a problem ``text`` is the juror's reply."""
+
+    text: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    """In US dollars, where the endpoint states it."""
+    cut: bool = False
+    """Whether the bound on tokens ended the reply."""
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A 200 that is no answer."""
+
+    status: Status
+    kind: str
+    message: str
+
+
+def decoded(body: str) -> Any:
+    """The JSON of a body; ``None`` where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def stated_error(body: str) -> StatedError:
+    """The error that a body states, in any of the shapes that endpoints use."""
+    found = decoded(body)
+    if isinstance(found, list) and found:
+        found = found[0]
+    if not isinstance(found, Mapping):
+        return StatedError(message="", whole=body[:MAX_TOLD])
+    error = found.get("error") or found
+    if not isinstance(error, Mapping):
+        said = text_of(error)[:MAX_READ]
+        return StatedError(said, said)
+    message = text_of(error.get("message") or error.get("detail"))[:MAX_READ]
+    known = [text_of(error.get(key)) for key in ("code", "type", "status")]
+    whole = " ".join([message, *known])[: 2 * MAX_READ]
+    return StatedError(message, whole, text_of(error.get("param"))[:MAX_READ])
+
+
+def text_of(value: Any) -> str:
+    """A value as text without broken characters; ``None`` is none."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusable:
+    """Take the answer out of a 200."""
+    if content_type is not None and "json" not in content_type.lower():
+        told = f"the answer is {content_type.partition(';')[0].strip() or 'nothing'}, not JSON"
+        return Unusable(Status.ERROR, "content_type", told)
+    if not body.strip():
+        return Unusable(Status.EMPTY, "empty", "the answer is empty")
+    try:
+        found = json.loads(body)
+    except RecursionError:
+        return Unusable(Status.PARSE_FAIL, "not_json", "the answer is nested too deeply")
+    except ValueError as error:
+        return _unread(error, body)
+    if not isinstance(found, Mapping):
+        return Unusable(Status.PARSE_FAIL, "not_an_answer", "the answer is not an object")
+    if found.get("error") or found.get("type") == "error":
+        told = stated_error(body).message[:MAX_TOLD] or "without a word"
+        return Unusable(Status.ERROR, "error_in_200", f"HTTP 200 that states an error: {told}")
+    return _message(found) if wire is Wire.MESSAGES else _choice(found)
+
+
+def _unread(error: ValueError, body: str) -> Unusable:
+    """Why a body is not JSON; an answer that breaks off is told from one too many."""
+    if isinstance(error, json.JSONDecodeError):
+        if error.msg == "Extra data":
+            return Unusable(Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON")
+        if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
+            return Unusable(Status.PARSE_FAIL, "truncated_body", "the answer's JSON breaks off")
+    return Unusable(Status.PARSE_FAIL, "not_json", "the answer is not JSON")
+
+
+def _choice(found: Mapping[str, Any]) -> Envelope | Unusable:
+    """The answer of chat completions."""
+    choices = found.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, Mapping):
+        return Unusable(Status.EMPTY, "empty", "the answer holds no choice")
+    if first.get("error"):
+        told = stated_error(json.dumps(first)).message[:MAX_TOLD] or "without a word"
+        return Unusable(Status.ERROR, "error_in_200", f"HTTP 200 that states an error: {told}")
+    message = first.get("message")
+    message = message if isinstance(message, Mapping) else {}
+    text = _spoken(message.get("content")) or _called(message.get("tool_calls"))
+    return _envelope(
+        text,
+        str(first.get("finish_reason")),
+        text_of(message.get("refusal")),
+        (found.get("usage"), ("prompt_tokens",), ("completion_tokens",)),
+    )
+
+
+def _message(found: Mapping[str, Any]) -> Envelope | Unusable:
+    """The answer of Anthropic's messages."""
+    return _envelope(
+        _spoken(found.get("content")),
+        str(found.get("stop_reason")),
+        "",
+        (found.get("usage"), _READ, ("output_tokens",)),
+    )
+
+
+_READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_Usage = tuple[Any, tuple[str, ...], tuple[str, ...]]
+
+
+def _envelope(text: str, stop: str, refusal: str, usage: _Usage) -> Envelope:
+    spent, read, written = usage
+    spent = spent if isinstance(spent, Mapping) else {}
+    filtered = f"the endpoint withheld the answer ({stop})" if stop.lower() in FILTERED else None
+    cost = spent.get("cost")
+    priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9
+    return Envelope(
+        text=text,
+        tokens_in=_sum(spent, read),
+        tokens_out=_sum(spent, written),
+        cost=float(cost) if priced else None,  # type: ignore[arg-type]
+        cut=stop.lower() in LENGTH,
+        refusal=refusal or (text.strip() or filtered if filtered else None),
+    )
+
+
+def _sum(usage: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    """The tokens under the keys; unknown if the first of them is no count."""
+    counts = [usage.get(key) for key in keys]
+    if not _is_count(counts[0]):
+        return None
+    return sum(count for count in counts if isinstance(count, int) and _is_count(count))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def _spoken(content: Any) -> str:
+    """The text of a message: a string, or its parts of text, or else what a tool was given."""
+    if isinstance(content, str):
+        return text_of(content)
+    parts = [part for part in content if isinstance(part, Mapping)] if _listed(content) else []
+    said = [text_of(part["text"]) for part in parts if isinstance(part.get("text"), str)]
+    given = [json.dumps(part["input"]) for part in parts if isinstance(part.get("input"), Mapping)]
+    return "\n".join(said if any(text.strip() for text in said) else given)
+
+
+def _called(calls: Any) -> str:
+    """What the tools of chat completions were given."""
+    parts = [part for part in calls if isinstance(part, Mapping)] if _listed(calls) else []
+    functions = [part.get("function") for part in parts]
+    given = [found.get("arguments") for found in functions if isinstance(found, Mapping)]
+    return "\n".join(text_of(text) for text in given if isinstance(text, str))
+
+
+def _listed(value: Any) -> bool:
+    return isinstance(value, list)

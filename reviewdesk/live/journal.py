@@ -1,0 +1,243 @@
+"""The replies of a run on disk, so that a run that was killed goes on and pays for nothing twice.
+
+JSON Lines beside the report: what was committed before the first request, then every exchange as it
+came. Only ever appended to; a commitment follows again where a resumed run has another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from reviewdesk.errors import JournalError
+from reviewdesk.live.appending import Appender
+from reviewdesk.live.faults import fault_of
+from reviewdesk.live.records import Call, Exchange
+
+FORMAT = "reviewdesk.replies/1"
+_BEGINS = f'{{"journal":"{FORMAT}"'.encode()
+
+_MENDED = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
+"""Refused for the key, the credit or the model's name, not for the case: worth asking again once
+that is mended."""
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "call": (str,), "attempt": (int,), "nonce": (str,), "at": (str,), "ms": (int, float),
+    "status": (int, type(None)), "body": (str,), "headers": (dict,), "problem": (str, type(None)),
+}  # fmt: skip
+_PARTS = frozenset(field.name for field in fields(Exchange))
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """What is fixed before the first request: the panel, its hash and rule, and the cases."""
+
+    version: str
+    panel: dict[str, Any]
+    panel_hash: str
+    rule: dict[str, Any]
+    cases_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """When the run was begun, and when its rule as it stands was put down."""
+
+    run_id: str
+    started_at: str
+    committed_at: str
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a file of replies holds."""
+
+    starts: list[dict[str, Any]] = field(default_factory=list)
+    replies: dict[bytes, int] = field(default_factory=dict)
+    """Where the newest reply of a call begins, by a part of the call's key."""
+    spent: float = 0.0
+    whole: int = 0
+    torn: bytes = b""
+
+
+def is_reply(exchange: Exchange) -> bool:
+    """Whether a call that ended so is answered, so that asking it again would pay twice."""
+    fault = fault_of(exchange)
+    if fault is None:
+        return True
+    status = exchange.status or 0
+    return 400 <= status < 500 and not fault.again and fault.kind not in _MENDED
+
+
+class Journal:
+    """The file of one run's replies, held by this process alone until it is closed."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file and read what is in it, or begin it.
+
+        Raises:
+            JournalError: it is damaged, held by another process, or cannot be written.
+        """
+        self.path = path
+        self.notes: list[str] = []
+        self._end = Appender(path)
+        self._stream = path.open("rb")
+        try:
+            self._found = _read(self._stream, path)
+            self._mend()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def spent(self) -> float:
+        """What the exchanges that were there cost, in US dollars, as they were booked."""
+        return self._found.spent
+
+    def commit(
+        self, commitment: Commitment, at: str, consent: dict[str, Any] | None = None
+    ) -> Committed:
+        """Put down what the run is held to, unless it is there; on disk when this returns.
+
+        ``consent`` stands beside it: how it was given, and to what.
+        """
+        told = {name: getattr(commitment, name) for name in Commitment.__slots__}
+        said = json.loads(json.dumps(told))
+        starts = self._found.starts
+        start = next((known for known in starts if known | said == known), None)
+        if start is None:
+            run = hashlib.sha256(json.dumps([told, at]).encode()).hexdigest()[:16]
+            start = {"journal": FORMAT, "run_id": run, "at": at, **told}
+            start |= {"consent": consent} if consent else {}
+            self._end.add(_line(start))
+            self._end.flush()
+            _fsync_folder(self.path)
+        first = starts[0] if starts else start
+        return Committed(first["run_id"], first["at"], start["at"])
+
+    def reply(self, key: str) -> Exchange | None:
+        """The stored reply to a call, if there is one."""
+        at = self._found.replies.get(_short(key))
+        if at is None:
+            return None
+        self._stream.seek(at)
+        line = json.loads(self._stream.readline())
+        return _exchange(line) if line["call"] == key else None
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a call has a stored reply."""
+        return _short(key) in self._found.replies
+
+    def __len__(self) -> int:
+        """How many calls had a reply when the file was opened."""
+        return len(self._found.replies)
+
+    def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
+        """Take an exchange; it is on disk once ``settled`` has returned."""
+        about = {"case": call.case, "juror": call.juror.name, "seat": call.seat, "usd": usd}
+        told = {name: getattr(exchange, name) for name in _TYPES}
+        self._end.add(_line({**about, **told, "headers": dict(exchange.headers)}))
+
+    async def settled(self) -> None:
+        """Return when all that was kept so far is on disk."""
+        await self._end.settled()
+
+    def close(self) -> None:
+        """Write what waits and let go of the file; one that nothing was put in goes."""
+        self._stream.close()
+        if self._end.empty:
+            self.path.unlink(missing_ok=True)
+        self._end.close()
+
+    def _mend(self) -> None:
+        """Cut off what a stop left of a last line; its text is kept as a line of its own."""
+        found = self._found
+        if not found.torn:
+            return
+        self._end.cut(found.whole)
+        self.notes.append(f"{self.path}: the last line was cut short by a stop and is left out")
+        if found.starts:
+            self._end.add(_line({"torn": found.torn.decode("utf-8", "backslashreplace")}))
+            self._end.flush()
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _exchange(record: dict[str, Any]) -> Exchange:
+    return Exchange(**{name: record[name] for name in _PARTS if name in record})
+
+
+def _short(key: str) -> bytes:
+    """Half of a key: enough to tell millions of calls apart, and half the memory."""
+    return bytes.fromhex(key[:32])
+
+
+def _read(stream: BinaryIO, path: Path) -> _Found:
+    """Everything in the file, line by line."""
+    found = _Found()
+    for number, line in enumerate(stream, start=1):
+        if not line.startswith(_BEGINS[: len(line)]) and number == 1:
+            raise _damaged(path, number, f"must begin with {FORMAT}")
+        if not line.endswith(b"\n"):
+            found.torn = line
+            break
+        record = _record(line)
+        if record is None:
+            raise _damaged(path, number, "is not what was stored here")
+        _take(found, record)
+        found.whole += len(line)
+    return found
+
+
+def _damaged(path: Path, line: int, problem: str) -> JournalError:
+    hint = "Move the file away to ask everything anew, or name another -o."
+    return JournalError(f"{path}: line {line}: {problem}", hint)
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """What a line says, ``None`` where it was not written here."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    if "call" in record:
+        fits = all(isinstance(record.get(name), types) for name, types in _TYPES.items())
+        return record if fits and _is_key(record["call"]) else None
+    if "journal" in record:
+        return (
+            record if all(isinstance(record.get(name), str) for name in ("run_id", "at")) else None
+        )
+    return record if isinstance(record.get("torn"), str) else None
+
+
+def _is_key(text: str) -> bool:
+    return len(text) == 64 and not set(text) - set("0123456789abcdef")
+
+
+def _take(found: _Found, record: dict[str, Any]) -> None:
+    if "journal" in record:
+        found.starts.append(record)
+    if "call" not in record:
+        return
+    cost = record.get("usd")
+    found.spent += cost if isinstance(cost, int | float) else 0.0
+    if is_reply(_exchange(record)):
+        found.replies[_short(record["call"])] = found.whole
+
+
+def _fsync_folder(path: Path) -> None:
+    """Make the file's name durable as well, where the system can."""
+    if os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,114 @@
+"""What calls would send, to whom, and at what cost at most: for consent and for a dry run.
+
+No connection is opened, and no key is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reviewdesk.domain.cost import worst_case
+from reviewdesk.live.keys import key_of
+from reviewdesk.live.proxies import proxy_for, shown
+from reviewdesk.live.records import Call
+from reviewdesk.live.vendors import Endpoint, endpoint
+from reviewdesk.live.wires import encoded, payload
+
+NONCE = "<nonce>"
+"""Stands for the nonces where payloads are hashed, as each call has one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host that is asked; the proxy is shown without its credentials."""
+
+    name: str
+    calls: int
+    key_env: tuple[str, ...]
+    """The variables whose keys it is sent."""
+    proxy: str | None = None
+    is_encrypted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What somebody consents to; ``worst_usd`` is ``None`` where a juror has no price."""
+
+    hosts: tuple[Host, ...]
+    models: tuple[str, ...]
+    calls: int
+    worst_usd: float | None
+    missing_keys: tuple[str, ...]
+    """The variables whose key is missing or cannot be a key; their jurors are not asked."""
+    payload_sha256: str
+
+
+def plan(
+    calls: Iterable[Call],
+    environment: Mapping[str, str],
+    proxies: Callable[[str], str | None] = proxy_for,
+) -> Plan:
+    """Add up what the calls would send, one attempt each.
+
+    Raises:
+        TransportError: a juror's address cannot be used.
+    """
+    places: dict[str, list[Endpoint]] = {}
+    models: dict[str, None] = {}
+    missing: dict[str, None] = {}
+    told, worst, count = hashlib.sha256(), 0.0, 0
+    priced = True
+    for call in calls:
+        place = endpoint(call.juror)
+        count += 1
+        places.setdefault(place.host, []).append(place)
+        models[call.juror.model] = None
+        if place.key_env is not None and key_of(place, environment).problem is not None:
+            missing[place.key_env] = None
+        body = encoded(payload(call, place))
+        told.update(_without_nonce(call, place, body))
+        price = call.juror.price
+        priced = priced and price is not None
+        worst += worst_case(price, len(body), call.juror.max_tokens) if price else 0.0
+    return Plan(
+        hosts=tuple(_host(name, found, proxies) for name, found in places.items()),
+        models=tuple(models),
+        calls=count,
+        worst_usd=worst if priced else None,
+        missing_keys=tuple(missing),
+        payload_sha256=told.hexdigest(),
+    )
+
+
+def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
+    """What each call sends as it stands, with its case, its juror and its address."""
+    for call in calls:
+        place = endpoint(call.juror)
+        about = {"case": call.case, "juror": call.juror.name, "url": place.url}
+        yield about | {"payload": payload(call, place)}
+
+
+def hashed(call: Call) -> bytes:
+    """What a payload's hash is made of: the address and all that is sent, nonce aside."""
+    place = endpoint(call.juror)
+    return _without_nonce(call, place, encoded(payload(call, place)))
+
+
+def _without_nonce(call: Call, place: Endpoint, body: bytes) -> bytes:
+    nonce = json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
+    return place.url.encode() + b" " + body.replace(nonce.encode(), NONCE.encode()) + b"\n"
+
+
+def _host(name: str, found: list[Endpoint], proxies: Callable[[str], str | None]) -> Host:
+    proxy = proxies(found[0].url)
+    return Host(
+        name=name,
+        calls=len(found),
+        key_env=tuple(dict.fromkeys(place.key_env for place in found if place.key_env)),
+        proxy=None if proxy is None else shown(proxy),
+        is_encrypted=all(place.url.startswith("https:") for place in found),
+    )

@@ -1,0 +1,50 @@
+"""The proxy that the environment sets for an address."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import TransportError
+
+_USABLE = ("http://", "https://")
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy of a URL as the system sets it; this machine itself is never behind one.
+
+    Raises:
+        TransportError: it is none that requests can be sent through.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_loopback(host) or proxy_bypass(host):
+        return None
+    found = getproxies()
+    own = found.get(parts.scheme)
+    proxy = own or found.get("all")
+    if not proxy or "://" not in proxy:
+        return f"http://{proxy}" if proxy else None
+    if proxy.lower().startswith(_USABLE):
+        return proxy
+    variable = f"{parts.scheme}_proxy" if own else "all_proxy"
+    raise TransportError(
+        "endpoint",
+        f"{variable.upper()} names a {show_line(proxy.partition(':')[0], 20)} proxy, and only http "
+        "and https ones are used; set another one, or name the host in NO_PROXY",
+    )
+
+
+def shown(proxy: str) -> str:
+    """A proxy's address without the credentials in it."""
+    parts = urlsplit(proxy)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -1,0 +1,118 @@
+"""Whether a call is tried again, when, and without what."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from reviewdesk.live.envelope import stated_error
+from reviewdesk.live.faults import fault_of
+from reviewdesk.live.records import Clock, Exchange
+from reviewdesk.live.wires import STRUCTURE, TEMPERATURE, TOKENS
+
+RETRIES: Final = 3
+FIRST_WAIT: Final = 0.5
+LONGEST_WAIT: Final = 8.0
+LONGEST_ASKED: Final = 60.0
+"""Seconds of a Retry-After that are waited; who asks for more is given up."""
+
+_NAMES: Final = {
+    TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
+    STRUCTURE: re.compile(
+        r"response_?format|output_config|output_format|response_schema|json_schema|json_object"
+        r"|structured output|\bjson mode\b|\btools?\b",
+        re.IGNORECASE,
+    ),
+    TOKENS: re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
+}
+_REFUSING: Final = re.compile(
+    r"un(?:supported|recogni[sz]ed|known|expected|available)|(?:not|n't|no longer) "
+    r"(?:be |currently |yet )?(?:support|permit|allow|accept|recogni|available|compatible)"
+    r"|does ?n[o']t (?:support|accept|allow)|deprecated|only the default|extra inputs"
+    r"|incompatible|use '?max_|instead",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Another attempt: after so many seconds, and without what was ``refused`` if anything was."""
+
+    after: float = 0.0
+    refused: str | None = None
+
+
+def is_last(exchange: Exchange, sent: frozenset[str]) -> bool:
+    """Whether nothing would follow this exchange, as far as it shows by itself."""
+    fault = fault_of(exchange)
+    if fault is None:
+        return True
+    if not fault.again:
+        return refused_parameter(exchange, sent) is None
+    asked = stated_wait(exchange)
+    return exchange.attempt >= RETRIES or (asked is not None and asked > LONGEST_ASKED)
+
+
+def again(
+    exchange: Exchange, retries: int, *, sent: frozenset[str], left: float, clock: Clock
+) -> Again | None:
+    """What follows an exchange after so many retries, with ``left`` seconds to the deadline.
+
+    ``sent`` are the optional parts of the request, which an endpoint may not understand.
+    """
+    fault = fault_of(exchange)
+    if fault is None:
+        return None
+    refused = refused_parameter(exchange, sent)
+    if refused is not None:
+        return Again(refused=refused)
+    if not fault.again or retries >= RETRIES:
+        return None
+    asked = asked_wait(exchange, clock.now())
+    if asked is not None and asked > LONGEST_ASKED:
+        return None
+    wait = max(asked or 0.0, clock.random() * min(LONGEST_WAIT, FIRST_WAIT * 2**retries))
+    return Again(wait) if wait < left else None
+
+
+def refused_parameter(exchange: Exchange, sent: frozenset[str]) -> str | None:
+    """What of the optional parts an endpoint does not understand, by its own words."""
+    if exchange.status not in {400, 422}:
+        return None
+    said = stated_error(exchange.body)
+    if _REFUSING.search(said.whole) is None:
+        return None
+    for name, pattern in _NAMES.items():
+        if name in sent and (pattern.search(said.param) or pattern.search(said.message)):
+            return name
+    return None
+
+
+def stated_wait(exchange: Exchange) -> float | None:
+    """The seconds that an endpoint asked to wait when the exchange took place."""
+    try:
+        return asked_wait(exchange, datetime.fromisoformat(exchange.at))
+    except ValueError:
+        return None
+
+
+def asked_wait(exchange: Exchange, now: datetime) -> float | None:
+    """The seconds that an endpoint asks to wait; what is neither seconds nor a date is not read."""
+    text = exchange.headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        return _until(text, now)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _until(text: str, now: datetime) -> float | None:
+    try:
+        then = parsedate_to_datetime(text)
+        return max(0.0, (then - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None

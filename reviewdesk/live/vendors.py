@@ -1,0 +1,112 @@
+"""Where each vendor's endpoint is, which wire it speaks, and what it understands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from urllib.parse import urlsplit, urlunsplit
+
+from reviewdesk.domain.panelspec import Juror
+from reviewdesk.errors import TransportError
+
+
+class Wire(StrEnum):
+    """The two protocols that are spoken; the value is the path below the base URL."""
+
+    CHAT = "/chat/completions"
+    MESSAGES = "/messages"
+
+
+class Shape(StrEnum):
+    """How an endpoint is asked for a JSON object."""
+
+    SCHEMA = "json_schema"
+    OBJECT = "json_object"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One row of the table; ``tokens`` is what the endpoint calls the bound on an answer."""
+
+    base_url: str | None
+    key_env: str | None
+    wire: Wire = Wire.CHAT
+    shape: Shape = Shape.SCHEMA
+    tokens: str = "max_tokens"
+
+
+VENDORS = {
+    "openai": Vendor(
+        "https://api.openai.com/v1", "OPENAI_API_KEY", tokens="max_completion_tokens"
+    ),
+    "deepseek": Vendor("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", shape=Shape.OBJECT),
+    "openrouter": Vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "gemini": Vendor(
+        "https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"
+    ),
+    "anthropic": Vendor("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", wire=Wire.MESSAGES),
+    "mistral": Vendor("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "ollama": Vendor("http://127.0.0.1:11434/v1", None),
+    "vllm": Vendor("http://127.0.0.1:8000/v1", None),
+    "custom": Vendor(None, None, shape=Shape.NONE),
+}  # fmt: skip
+"""Without a key variable a key is optional, and none is sent unless the juror names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where one juror is asked, and how."""
+
+    url: str
+    host: str
+    """With the port, where one is written."""
+    wire: Wire
+    key_env: str | None
+    key_required: bool
+    shape: Shape
+    tokens: str
+
+
+@lru_cache(maxsize=256)
+def endpoint(juror: Juror) -> Endpoint:
+    """The endpoint of a juror; an address that cannot be used is a ``TransportError``."""
+    vendor = VENDORS.get(juror.vendor)
+    if vendor is None:
+        raise TransportError("endpoint", f"there is no vendor {juror.vendor!r}")
+    base = juror.base_url or vendor.base_url
+    if not base:
+        raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
+    key_env = juror.api_key_env or vendor.key_env
+    return Endpoint(
+        url=_below(base, vendor.wire),
+        host=host_of(base),
+        wire=vendor.wire,
+        key_env=key_env,
+        key_required=key_env is not None,
+        shape=vendor.shape,
+        tokens=vendor.tokens,
+    )
+
+
+def host_of(url: str) -> str:
+    """The host of a URL, with the port where one is written."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _below(base: str, wire: Wire) -> str:
+    """The address of the wire; nothing of a wrong one is repeated, as it may hold a password."""
+    try:
+        parts = urlsplit(base)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise TransportError("endpoint", "the base_url is no http or https address")
+    if "@" in parts.netloc:
+        raise TransportError(
+            "endpoint", "the base_url holds a user name or password; give a key variable"
+        )
+    path = parts.path.rstrip("/") + wire.value
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))

@@ -1,0 +1,111 @@
+"""What is sent: chat completions, and the messages of Anthropic's own interface."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from reviewdesk import __version__
+from reviewdesk.live.records import Call, Request
+from reviewdesk.live.vendors import Endpoint, Shape, Wire
+
+TEMPERATURE: Final = "temperature"
+STRUCTURE: Final = "structure"
+TOKENS: Final = "tokens"
+"""What an endpoint may refuse: it is left out, or, for the bound on tokens, called otherwise."""
+
+OTHER_NAME: Final = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
+
+ANTHROPIC_VERSION: Final = "2023-06-01"
+
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "nonce": {"type": "string"},
+        "pass": {"type": "boolean"},
+        "score": {"type": "number"},
+        "confidence": {"type": "number"},
+        "reason": {"type": "string"},
+    },
+    "required": ["nonce", "pass", "score", "confidence", "reason"],
+    "additionalProperties": False,
+}
+"""The reply's contract. Ranges are left to the reader: not every endpoint takes bounds."""
+
+
+def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The body that asks a juror, without what its endpoint refused. It holds no key."""
+    made = (
+        _messages(call, place, dropped)
+        if place.wire is Wire.MESSAGES
+        else _chat(call, place, dropped)
+    )
+    if call.juror.temperature is not None and TEMPERATURE not in dropped:
+        made["temperature"] = call.juror.temperature
+    return made
+
+
+def optional(call: Call, place: Endpoint) -> frozenset[str]:
+    """What of the payload an endpoint may refuse."""
+    sent = {
+        TEMPERATURE: call.juror.temperature is not None,
+        STRUCTURE: place.shape is not Shape.NONE,
+        TOKENS: place.wire is Wire.CHAT,
+    }
+    return frozenset(name for name, is_sent in sent.items() if is_sent)
+
+
+def encoded(body: dict[str, Any]) -> bytes:
+    """A payload as it goes out."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def request(call: Call, place: Endpoint, key: str | None, dropped: frozenset[str]) -> Request:
+    """The request with the key in the header where its wire expects it."""
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "user-agent": f"reviewdesk/{__version__}",
+    }
+    if place.wire is Wire.MESSAGES:
+        headers["anthropic-version"] = ANTHROPIC_VERSION
+        if key:
+            headers["x-api-key"] = key
+    elif key:
+        headers["authorization"] = f"Bearer {key}"
+    return Request(place.url, headers, encoded(payload(call, place, dropped)))
+
+
+def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any]:
+    tokens = OTHER_NAME[place.tokens] if TOKENS in dropped else place.tokens
+    made: dict[str, Any] = {
+        "model": call.juror.model,
+        "messages": [
+            {"role": "system", "content": call.prompt.system},
+            {"role": "user", "content": call.prompt.user},
+        ],
+        tokens: call.juror.max_tokens,
+    }
+    if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
+        asked = {"name": "ballot", "strict": True, "schema": SCHEMA}
+        made["response_format"] = {"type": "json_schema", "json_schema": asked}
+    elif place.shape is Shape.OBJECT and STRUCTURE not in dropped:
+        made["response_format"] = {"type": "json_object"}
+    return made
+
+
+def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "model": call.juror.model,
+        "max_tokens": call.juror.max_tokens,
+        "system": call.prompt.system,
+        "messages": [{"role": "user", "content": call.prompt.user}],
+    }
+    if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
+        made["output_config"] = {"format": {"type": "json_schema", "schema": SCHEMA}}
+    return made

@@ -1,0 +1,77 @@
+"""Builders for tests of live panels: jurors, calls, a clock that only tests move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from reviewdesk.domain.panelspec import Juror
+from reviewdesk.domain.prompts import render
+from reviewdesk.errors import TransportError
+from reviewdesk.live.records import Call, Exchange, Request, Response
+from tests.helpers import START
+
+KEY = "sk-sentinel/7f3a+9c=ef01"
+"""A key with characters that JSON, URLs and base64 spell in other ways."""
+
+NONCE = "6e6f6e6365"
+KEYS = {"TEST_KEY": KEY}
+
+
+def juror(url: str, wire: str = "custom", name: str = "ada", timeout: float = 5.0) -> Juror:
+    """A juror of the vendor ``wire`` who is asked at ``url`` with the sentinel key."""
+    return Juror(name, "model-1", wire, base_url=url, api_key_env="TEST_KEY", timeout=timeout)
+
+
+def call(one: Juror, case: str = "case 1", seat: int = 0) -> Call:
+    """One call about a small case."""
+    prompt = render(None, None, {"output": "42", "input": "6 x 7?", "rubric": "Right?"}, NONCE)
+    return Call(case, f"about {case}", seat, one, prompt)
+
+
+@dataclass
+class FakeClock:
+    """Stands still but for sleeps, which are noted and take no time; chance is always the same."""
+
+    chance: float = 0.5
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=sum(self.slept))
+
+    def monotonic(self) -> float:
+        return 100 + sum(self.slept)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def random(self) -> float:
+        return self.chance
+
+
+@dataclass
+class FakeTransport:
+    """Gives prepared answers one after the other, the last one for ever."""
+
+    answers: list[Response | TransportError]
+    sent: list[Request] = field(default_factory=list)
+
+    async def send(self, request: Request) -> Response:
+        self.sent.append(request)
+        given = self.answers[min(len(self.sent), len(self.answers)) - 1]
+        if isinstance(given, TransportError):
+            raise given
+        return given
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class Kept:
+    """What was stored."""
+
+    exchanges: list[Exchange] = field(default_factory=list)
+
+    def __call__(self, _: Call, exchange: Exchange) -> None:
+        self.exchanges.append(exchange)

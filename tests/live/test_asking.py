@@ -1,0 +1,241 @@
+"""One call, and a panel of them: what is stored first, who waits for whom, what stops at once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from reviewdesk.domain.panelspec import Price
+from reviewdesk.errors import DeskError, TransportError
+from reviewdesk.live.asking import MAX_HEADER, MAX_REFUSAL, Asking, ask, ask_panel, ballot_of
+from reviewdesk.live.keys import redactor
+from reviewdesk.live.records import Call, Exchange, Request, Response
+from reviewdesk.live.session import TOGETHER
+from reviewdesk.live.transport import HttpTransport
+from reviewdesk.reports.models import JurorModel
+from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, call, juror
+from tests.live.server import Server, verdict
+from tests.live.test_retry import GOOD, URL
+
+
+@dataclass
+class Gate:
+    """Answers when it is told to; counts what is open."""
+
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    open: int = 0
+    most: int = 0
+    cancelled: int = 0
+
+    async def send(self, _: Request) -> Response:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            await self.released.wait()
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.open -= 1
+        return GOOD
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def calls(count: int, url: str = URL) -> list[Call]:
+    return [call(juror(url), f"case {i}") for i in range(count)]
+
+
+async def settled() -> None:
+    """Let everything run that can."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("wire", ["custom", "openai", "deepseek", "anthropic", "mistral"])
+async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
+    kept, transport = Kept(), HttpTransport()
+    one = replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
+    async with Server() as server:
+        asked = call(replace(one, base_url=server.url))
+        ballot = await ask(asked, Asking(transport, kept, environment=KEYS, clock=FakeClock()))
+        raw = verdict(server.calls[0])
+    await transport.close()
+    assert ballot == {
+        "id": "ada", "model": "model-1", "vendor": wire, "weight": 2.0, "temperature": 0.5,
+        "prompt_sha256": one.prompt_sha256, "status": "ok", "score": 0.8, "pass": True,
+        "confidence": 0.9, "reason": "It fits.", "raw": raw, "latency_ms": 0.0,
+        "tokens_in": 120, "tokens_out": 40, "at": "2025-01-31T12:00:00.000+00:00",
+        # 120 tokens at 1 and 40 at 10 dollars a million.
+        "cost_usd": pytest.approx(0.00052),
+    }  # fmt: skip
+    JurorModel.model_validate(ballot)
+    assert ballot_of(asked, kept.exchanges[0], redactor([], KEYS)) == ballot
+
+
+async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
+    kept, transport = Kept(), HttpTransport()
+    async with Server(reply=lambda seen: verdict(seen, score=0.1)) as server:
+        asking = Asking(transport, kept, environment=KEYS)
+        ballot = await ask(call(juror(server.url)), asking)
+    await transport.close()
+    assert (ballot["score"], ballot["pass"]) == (0.1, True)
+
+
+@pytest.mark.parametrize("value", [None, "", "  \n", "with blank", "caf\u00e9-key", "a\nb"])
+async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
+    environment = {} if value is None else {"TEST_KEY": value}
+    kept, transport = Kept(), FakeTransport([GOOD])
+    ballot = await ask(call(juror(URL)), Asking(transport, kept, environment=environment))
+    assert (ballot["status"], ballot["error"]["type"]) == ("missing_key", "missing_key")
+    assert "TEST_KEY" in ballot["error"]["message"]
+    assert (transport.sent, kept.exchanges) == ([], [])
+    JurorModel.model_validate(ballot)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "url"),
+    [("custom", None), ("nobody", URL), ("custom", "ftp://x/"), ("custom", "http://u:p@x/v1")],
+)
+async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
+    transport = FakeTransport([GOOD])
+    one = call(replace(juror(URL, vendor), base_url=url))
+    ballot = await ask(one, Asking(transport, Kept(), environment=KEYS))
+    assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
+    assert transport.sent == []
+
+
+async def test_a_reply_is_stored_before_anything_is_made_of_it() -> None:
+    def full(_: Call, __: Exchange) -> None:
+        raise DeskError("the disk is full")
+
+    transport = FakeTransport([GOOD])
+    with pytest.raises(DeskError, match="disk is full"):
+        await ask(call(juror(URL)), Asking(transport, full, environment=KEYS))
+    ballots = ask_panel(calls(5), Asking(transport, full, environment=KEYS))
+    with pytest.raises(DeskError, match="disk is full"):
+        await anext(ballots)
+
+
+async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> None:
+    gate, taken = Gate(), []
+
+    def drawn() -> Iterator[Call]:
+        for one in calls(20):
+            taken.append(one)
+            yield one
+
+    asking = Asking(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=4)
+    async with aclosing(ask_panel(drawn(), asking)) as ballots:
+        first = asyncio.ensure_future(anext(ballots))
+        await settled()
+        assert (gate.open, len(taken)) == (4, 4)
+        gate.released.set()
+        await first
+        rest = [ballot async for _, ballot in ballots]
+    assert len(rest) == 19
+    assert gate.most == 4
+
+
+async def test_a_host_has_its_own_bound() -> None:
+    gate = Gate()
+    both = [*calls(6), *calls(6, "http://127.0.0.2:9/v1")]
+    asking = Asking(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=12, per_host=2)
+    ballots = ask_panel(both, asking)
+    first = asyncio.ensure_future(anext(ballots))
+    await settled()
+    assert gate.open == 4  # two of either host
+    gate.released.set()
+    await first
+    await ballots.aclose()
+
+
+async def test_closing_a_panel_stops_the_open_calls_and_keeps_what_came() -> None:
+    gate, kept = Gate(), Kept()
+    gate.released.set()
+    asking = Asking(gate, kept, environment=KEYS, clock=FakeClock(), concurrency=3)
+    ballots = ask_panel(calls(9), asking)
+    await anext(ballots)
+    gate.released.clear()
+    await settled()
+    # Three ended, one of them was taken, and one call began in its place.
+    assert (len(kept.exchanges), gate.open) == (3, 1)
+    await ballots.aclose()
+    assert (len(kept.exchanges), gate.open, gate.cancelled) == (3, 0, 1)
+
+
+async def test_cancelling_over_sockets_leaves_nothing_open() -> None:
+    kept, transport = Kept(), HttpTransport()
+    async with Server(latency=30) as server:
+        asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+
+        async def panel() -> None:
+            async for _ in ask_panel(calls(5, server.url), asking):
+                raise AssertionError("nobody has answered")
+
+        running = asyncio.create_task(panel())
+        await server.reached(5)
+        running.cancel()
+        async with asyncio.timeout(2):
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            await transport.close()
+    assert kept.exchanges == []
+    gc.collect()  # what was left open would warn, and a warning is an error
+
+
+async def test_waiting_for_a_place_is_not_part_of_a_jurors_time() -> None:
+    transport = HttpTransport()
+    async with Server(latency=0.2) as server:
+        asking = Asking(transport, Kept(), environment=KEYS, concurrency=1)
+        slow = [call(juror(server.url, timeout=1.0), f"case {i}") for i in range(6)]
+        found = [ballot["status"] async for _, ballot in ask_panel(slow, asking)]
+    await transport.close()
+    # Six calls of 0.2 s one after the other take longer than the second that each of them has.
+    assert found == ["ok"] * 6
+
+
+async def test_of_many_calls_the_first_start_a_little_apart() -> None:
+    clock = FakeClock()
+    gate = Gate()
+    gate.released.set()
+    asking = Asking(gate, Kept(), environment=KEYS, clock=clock, concurrency=TOGETHER + 3)
+    found = [ballot async for _, ballot in ask_panel(calls(40), asking)]
+    assert len(found) == 40
+    # Those beyond the first eight, until all places are taken; nobody waits after that.
+    assert len(clock.slept) == 3
+    assert all(0 < seconds < 0.02 for seconds in clock.slept)
+
+
+async def test_a_small_panel_starts_at_once() -> None:
+    clock = FakeClock()
+    asking = Asking(FakeTransport([GOOD]), Kept(), environment=KEYS, clock=clock)
+    assert len([ballot async for _, ballot in ask_panel(calls(5), asking)]) == 5
+    assert clock.slept == []
+
+
+async def test_of_a_body_that_is_no_reply_the_beginning_is_kept_and_headers_are_cut() -> None:
+    long = " " * (MAX_REFUSAL - 10)
+    headers = {"x-request-id": "r" * (MAX_HEADER - 10) + KEY}
+    answers: list[Response | TransportError] = [
+        Response(400, headers, (long + "x" * 20).encode()),
+        Response(400, {}, (long + KEY).encode()),
+        Response(200, {}, (long + "x" * 20).encode()),
+    ]
+    kept = Kept()
+    asking = Asking(FakeTransport(answers), kept, environment=KEYS, clock=FakeClock())
+    for one in calls(3):
+        await ask(one, asking)
+    cut, hidden, whole = kept.exchanges
+    assert cut.body == long + "x" * 10
+    # The key is hidden before the header is cut, which it would else outlive in part.
+    assert cut.headers == {"x-request-id": "r" * (MAX_HEADER - 10) + "[key]"}
+    assert hidden.body == "[key]"
+    assert whole.body == long + "x" * 20

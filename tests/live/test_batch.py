@@ -1,0 +1,211 @@
+"""Many cases within a ceiling: what may be begun, and what a stop leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reviewdesk.desk.judging import Ears, judge_cases
+from reviewdesk.domain.cases import Case
+from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
+from reviewdesk.live.batch import Answered, Batch, Posed
+from reviewdesk.live.budget import Budget
+from reviewdesk.live.journal import Journal
+from reviewdesk.live.metering import Meter
+from reviewdesk.live.records import Response
+from reviewdesk.live.session import Asking
+from reviewdesk.reports.panels.panelfile import read_panel
+from tests.judgekit import (
+    PRICE,
+    YES,
+    Clock,
+    Consent,
+    Jurors,
+    Room,
+    fine,
+    of_whom,
+    reply,
+    silent,
+    world,
+)
+
+NAMES = ("c0", "c1", "c2", "c3")
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+def spent(room: Room) -> float:
+    """What the stored exchanges were booked with."""
+    return float(sum(line["usd"] for line in room.stored()))
+
+
+@settings(max_examples=25)
+@given(
+    ceiling=st.floats(0, 25),
+    tokens=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 2048)), min_size=1, max_size=5),
+    faults=st.lists(st.sampled_from([None, 0, 404, 429, 503]), min_size=1, max_size=7),
+    concurrency=st.integers(1, 9),
+)
+def test_what_is_spent_never_passes_the_ceiling_and_nothing_is_paid_twice(
+    ceiling: float, tokens: list[tuple[int, int]], faults: list[int | None], concurrency: int
+) -> None:
+    paid: Counter[tuple[str, str]] = Counter()
+    made = 0
+
+    def answer(body: dict[str, Any]) -> Response:
+        nonlocal made
+        made += 1
+        fault = faults[made % len(faults)]
+        if fault == 0:
+            raise TransportError("reset", "the connection broke")
+        if fault is not None:
+            return Response(fault, {}, b"{}")
+        paid[of_whom(body)] += 1
+        return Response(200, {}, reply(body, tokens=tokens[made % len(tokens)]))
+
+    with tempfile.TemporaryDirectory() as folder:
+        room = Room(Path(folder)).put(NAMES, juror=PRICE)
+        order = room.order(max_cost=ceiling, concurrency=concurrency)
+        try:
+            judge_cases(order, YES, world(Jurors(answer)))
+        except CeilingError:
+            assert not room.report.exists()
+        else:
+            assert len(room.verdicts()) == len(NAMES)
+        assert spent(room) <= ceiling + 1e-9
+        stored = {
+            (line["case"], f"m{line['seat']}") for line in room.stored() if line["status"] == 200
+        }
+        assert stored == set(paid)
+        assert set(paid.values()) <= {1}
+        again = Jurors()
+        judge_cases(room.order(resume=True), YES, world(again))
+        assert not stored & set(again.asked)
+        assert len(room.verdicts()) == len(NAMES)
+
+
+def test_the_ceiling_says_how_far_the_run_came_and_how_to_go_on(room: Room) -> None:
+    room.put(NAMES, juror=PRICE)
+    # A call costs 110 tokens of a tenth of a cent, 0.11, and at its worst over 2 dollars.
+    with pytest.raises(CeilingError) as error:
+        judge_cases(room.order(max_cost=4, concurrency=1), YES, world(Jurors()))
+    told = str(error.value)
+    assert "stopped before the ceiling of $4: " in told
+    done = len(room.stored())
+    assert f"${0.11 * done:.4f} is spent" in told
+    assert f"{done // 5} of 4 cases are complete" in told
+    assert "--resume" in told
+    assert 0 < done < 20
+    # What was spent before counts: the same ceiling lets no further call through.
+    with pytest.raises(CeilingError):
+        judge_cases(room.order(max_cost=4, resume=True), YES, world(silent()))
+    found = judge_cases(room.order(max_cost=40, resume=True), YES, world(Jurors()))
+    assert (found.calls, found.reused) == (20 - done, done)
+    # Twenty calls of 0.11.
+    assert found.cost_usd == pytest.approx(2.2)
+
+
+def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Room) -> None:
+    """The worst case of one call fits, that of two does not; what calls cost in truth fits all."""
+    no = Consent(agrees=False)
+    with pytest.raises(Cancelled):
+        judge_cases(room.put(NAMES, juror=PRICE).order(), Ears(no), world(silent()))
+    worst = (no.plans[0].found.worst_usd or 0) / 20
+    # Nineteen calls of 0.11 and the worst case of the last one.
+    assert 19 * 0.11 + worst < 1.99 * worst
+    jurors = Jurors()
+    order = room.order(max_cost=1.99 * worst, concurrency=8)
+    found = judge_cases(order, YES, world(jurors))
+    assert (found.calls, found.verdicts) == (20, 4)
+    assert jurors.most == 1
+
+
+def test_a_ceiling_without_prices_is_refused_before_anything_is_sent(room: Room) -> None:
+    with pytest.raises(UsageError, match="--max-cost needs prices, and j0, j1"):
+        judge_cases(room.put().order(max_cost=1), YES, world(silent()))
+    assert not room.replies.exists()
+
+
+def test_a_ballot_states_its_cost_by_the_panel_s_price(room: Room) -> None:
+    judge_cases(room.put(juror=PRICE).order(), YES, world(Jurors()))
+    # 100 tokens in and 10 out at 1000 dollars a million.
+    assert {ballot["cost_usd"] for ballot in room.verdicts()[0]["jurors"]} == {0.11}
+
+
+async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
+    drawn = 0
+    finished: list[Answered] = []
+
+    def cases() -> Iterator[Posed]:
+        nonlocal drawn
+        for place in range(40):
+            drawn += 1
+            # Four calls may be open, of five to a case, and the next case waits for its first.
+            assert drawn - len(finished) <= 3
+            yield Posed(place, Case(f"c{place}", "an answer", input=f"question c{place}."))
+
+    room.put()
+    journal = Journal(room.replies)
+    meter = Meter(journal, Budget())
+    asking = Asking(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
+    batch = Batch(read_panel(room.order().panel), journal, meter, asking, finished.append)
+    await batch.run(cases(), lambda _: None)
+    journal.close()
+    assert (len(finished), drawn, batch.counts.calls) == (40, 40, 200)
+
+
+async def test_a_stop_keeps_what_came_back(room: Room) -> None:
+    """Cancelled while calls are open, as ctrl+c does it."""
+    room.put()
+    journal = Journal(room.replies)
+    meter = Meter(journal, Budget())
+    came = asyncio.Event()
+
+    def answer(body: dict[str, Any]) -> Response:
+        if len(jurors.asked) >= 9:
+            came.set()
+        return fine(body)
+
+    jurors = Jurors(answer)
+    asking = Asking(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
+    batch = Batch(read_panel(room.order().panel), journal, meter, asking, lambda _: None)
+    posed = (Posed(at, Case(f"c{at}", "a", input=f"question c{at}.")) for at in range(9))
+    running = asyncio.create_task(batch.run(posed, lambda _: None))
+    await came.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    journal.close()
+    lines = [json.loads(line) for line in room.replies.read_bytes().splitlines()]
+    kept = {(line["case"], f"m{line['seat']}") for line in lines}
+    assert batch.counts.calls <= len(kept)
+    assert kept <= set(jurors.asked)
+    # At most the three that were open are missing.
+    assert len(jurors.asked) - len(kept) <= 3
+
+
+async def test_a_budget_lets_wait_only_while_something_is_open() -> None:
+    budget = Budget(10.0)
+    assert await budget.reserve(6)
+    waiting = asyncio.create_task(budget.reserve(6))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    # It cost 1 of the 6 that were covered: 1 + 6 fits in 10.
+    budget.settle(6, 1)
+    await budget.release(0)
+    assert await waiting
+    assert not budget.extend(4)
+    assert budget.closed
+    assert not await budget.reserve(0)

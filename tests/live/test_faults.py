@@ -1,0 +1,118 @@
+"""Every way in which an endpoint fails ends as a ballot of its own, in time, and tells no key."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import socket
+from urllib.parse import quote
+
+import pytest
+
+from reviewdesk.domain.verdict import Status
+from reviewdesk.live.asking import Asking, ask, ballot_of
+from reviewdesk.live.keys import redactor
+from reviewdesk.live.records import Ballot, Exchange
+from reviewdesk.live.transport import HttpTransport
+from reviewdesk.reports.models import JurorModel
+from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
+from tests.live.faults import FAULTS, Ending
+from tests.live.server import Server
+
+WIRES = ("custom", "anthropic")
+SHORT = 0.3
+"""Seconds of a juror who is to run out of time."""
+
+
+def tells_the_key(text: str) -> bool:
+    """Whether the key stands in a text, as it is or as JSON, URLs and base64 spell it."""
+    escaped = "".join(f"\\u{ord(char):04x}" for char in KEY)
+    forms = [KEY, json.dumps(KEY)[1:-1], quote(KEY, safe=""), escaped]
+    forms += [base64.b64encode(KEY.encode()).decode().rstrip("=")]
+    return any(form in text for form in forms)
+
+
+async def asked(ending: Ending, wire: str) -> tuple[Ballot, list[Exchange], Server]:
+    """The ballot of one faulty call over real sockets, with retries that take no time."""
+    timeout = SHORT if ending.status is Status.TIMEOUT else 20.0
+    kept, transport = Kept(), HttpTransport()
+    async with Server(fault=ending.fault) as server:
+        asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+        one = call(juror(server.url, wire, timeout=timeout))
+        try:
+            async with asyncio.timeout(timeout + 0.5):
+                ballot = await ask(one, asking)
+        finally:
+            await transport.close()
+        assert ballot_of(one, kept.exchanges[-1], redactor([one.juror], KEYS)) == ballot
+    return ballot, kept.exchanges, server
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("name", FAULTS)
+async def test_a_fault_ends_as_its_own_ballot(
+    name: str, wire: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    ending = FAULTS[name]
+    ballot, exchanges, server = await asked(ending, wire)
+    assert ballot["status"] == ending.status
+    assert ballot.get("error", {}).get("type", "") == ending.kind
+    JurorModel.model_validate(ballot)
+    assert [one.attempt for one in exchanges] == list(range(ending.calls))
+    assert len(server.calls) == ending.calls
+    assert {seen.key for seen in server.calls} == {KEY}  # the sentinel did go out
+    for told in (repr(ballot), json.dumps(ballot), repr(exchanges), caplog.text):
+        assert not tells_the_key(told)
+    assert not any(tells_the_key(one.body) for one in exchanges)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    kept, transport = Kept(), HttpTransport()
+    asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+    ballot = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
+    await transport.close()
+    assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")
+    # The first attempt and three retries.
+    assert [one.status for one in kept.exchanges] == [None] * 4
+    JurorModel.model_validate(ballot)
+
+
+def test_there_are_enough_faults_and_each_ends_in_its_own_way() -> None:
+    assert len(FAULTS) >= 26
+    # One word for several faults only where they differ by where they are found.
+    kinds = {ending.kind for ending in FAULTS.values()}
+    assert len(kinds) >= 24
+
+
+async def test_the_probe_for_the_key_finds_it() -> None:
+    assert tells_the_key(f"a {KEY}")
+    assert tells_the_key("".join(f"\\u{ord(char):04x}" for char in KEY))
+    assert not tells_the_key("[key]")
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    _, _, server = await asked(FAULTS["redirect"], "custom")
+    assert [seen.path for seen in server.calls] == ["/v1/chat/completions"]
+
+
+async def test_a_refusal_keeps_its_words_and_an_unreadable_reply_its_text() -> None:
+    ballot, _, _ = await asked(FAULTS["refusal"], "custom")
+    assert ballot["reason"] == "I cannot judge this."
+    ballot, _, _ = await asked(FAULTS["prose"], "custom")
+    assert ballot["raw"] == "I rather like it."
+
+
+async def test_a_long_wait_is_said_and_not_waited() -> None:
+    ballot, _, _ = await asked(FAULTS["429 an hour"], "custom")
+    assert "3600 s" in ballot["error"]["message"]
+
+
+async def test_a_reply_that_was_cut_off_says_what_would_help() -> None:
+    ballot, _, _ = await asked(FAULTS["cut off"], "custom")
+    assert "max_tokens" in ballot["error"]["message"]

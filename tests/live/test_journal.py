@@ -1,0 +1,236 @@
+"""The replies of a run on disk: kept before they are used, found again, damaged and mended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.domain.panelspec import Juror
+from reviewdesk.domain.prompts import Prompt
+from reviewdesk.errors import JournalError
+from reviewdesk.live.journal import Commitment, Journal, is_reply
+from reviewdesk.live.records import Call, Exchange
+
+AT = "2025-01-31T12:00:00Z"
+HELD = Commitment("1", {"name": "p"}, "ab" * 32, {"threshold": 0.7}, "cd" * 32)
+
+
+def call(case: str, seat: int = 0) -> Call:
+    juror = Juror(f"j{seat}", "m", "custom", base_url="http://127.0.0.1:1/v1")
+    return Call(case, f"about {case}", seat, juror, Prompt("s", "u", "n"))
+
+
+def exchange(asked: Call, status: int | None = 200, body: str = "{}", attempt: int = 1) -> Exchange:
+    problem = None if status else "timed out"
+    return Exchange(asked.key, attempt, "n", AT, 3.5, status, body, {"x-request-id": "7"}, problem)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "report.replies.jsonl"
+
+
+def filled(path: Path, count: int = 3) -> list[Exchange]:
+    """A file with one reply for each of so many cases."""
+    journal = Journal(path)
+    journal.commit(HELD, AT)
+    kept = [exchange(call(f"c{at}"), body=f"réponse {at}\u2028\ud800") for at in range(count)]
+    for at, one in enumerate(kept):
+        journal.keep(call(f"c{at}"), one, 0.5)
+    journal.close()
+    return kept
+
+
+def test_what_was_kept_is_found_again(path: Path) -> None:
+    kept = filled(path)
+    journal = Journal(path)
+    assert [journal.reply(one.call) for one in kept] == kept
+    assert journal.reply(call("other").key) is None
+    assert (len(journal), journal.notes) == (3, [])
+    # Three exchanges of half a dollar.
+    assert journal.spent == pytest.approx(1.5)
+    journal.close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_line_is_on_disk_once_it_has_settled(path: Path) -> None:
+    async def kept(journal: Journal) -> None:
+        for at in range(20):
+            journal.keep(call(f"c{at}"), exchange(call(f"c{at}")))
+        await asyncio.gather(*(journal.settled() for _ in range(20)))
+
+    journal = Journal(path)
+    journal.commit(HELD, AT)
+    asyncio.run(kept(journal))
+    assert len(path.read_bytes().splitlines()) == 21
+    journal.close()
+
+
+def test_a_commitment_stands_before_anything_else_and_once(path: Path) -> None:
+    first = Journal(path)
+    began = first.commit(HELD, AT)
+    assert json.loads(path.read_bytes())["panel_hash"] == HELD.panel_hash
+    first.close()
+    again = Journal(path)
+    assert again.commit(HELD, "2026-01-01T00:00:00Z") == began
+    other = Commitment("1", {"name": "p"}, "ef" * 32, {"threshold": 0.8}, "cd" * 32)
+    later = again.commit(other, "2026-01-01T00:00:00Z")
+    assert (later.run_id, later.started_at) == (began.run_id, AT)
+    assert later.committed_at == "2026-01-01T00:00:00Z"
+    again.close()
+    assert len(path.read_bytes().splitlines()) == 2
+
+
+def test_a_file_that_nothing_was_committed_in_goes(path: Path) -> None:
+    Journal(path).close()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "counts"),
+    [
+        (200, True), (400, True), (413, True), (422, True),
+        (None, False), (302, False), (401, False), (402, False), (403, False), (404, False),
+        (408, False), (409, False), (425, False), (429, False), (500, False), (529, False),
+    ],
+)  # fmt: skip
+def test_what_counts_as_a_reply(path: Path, status: int | None, counts: bool) -> None:
+    assert is_reply(exchange(call("c"), status)) is counts
+    journal = Journal(path)
+    journal.commit(HELD, AT)
+    journal.keep(call("c"), exchange(call("c"), status))
+    journal.close()
+    again = Journal(path)
+    assert (again.reply(call("c").key) is not None) is counts
+    again.close()
+
+
+def test_a_refusal_for_want_of_credit_is_no_reply_whatever_its_status(path: Path) -> None:
+    told = {"type": "invalid_request_error", "message": "Your credit balance is too low to go on."}
+    spent = exchange(call("c"), 400, json.dumps({"type": "error", "error": told}))
+    assert not is_reply(spent)
+    journal = Journal(path)
+    journal.commit(HELD, AT)
+    journal.keep(call("c"), spent)
+    journal.close()
+    again = Journal(path)
+    assert call("c").key not in again
+    again.close()
+
+
+def test_the_newest_reply_counts(path: Path) -> None:
+    journal = Journal(path)
+    journal.commit(HELD, AT)
+    journal.keep(call("c"), exchange(call("c"), 400, "no such parameter"))
+    journal.keep(call("c"), exchange(call("c"), 200, "yes", attempt=2))
+    journal.close()
+    again = Journal(path)
+    found = again.reply(call("c").key)
+    assert found is not None
+    assert found.body == "yes"
+    again.close()
+
+
+def test_a_last_line_cut_at_any_byte_is_left_out_and_kept_aside(path: Path) -> None:
+    kept = filled(path)
+    whole = path.read_bytes()
+    start = whole[:-1].rfind(b"\n") + 1
+    for end in range(start + 1, len(whole)):
+        path.write_bytes(whole[:end])
+        journal = Journal(path)
+        assert [journal.reply(one.call) for one in kept] == [*kept[:2], None]
+        assert len(journal.notes) == 1
+        journal.keep(call("c2"), kept[2])
+        journal.close()
+        lines = path.read_bytes().splitlines()
+        assert json.loads(lines[3]) == {"torn": whole[start:end].decode()}
+        again = Journal(path)
+        assert [again.reply(one.call) for one in kept] == kept
+        assert again.notes == []
+        again.close()
+
+
+def test_a_commitment_cut_at_any_byte_is_made_anew(path: Path) -> None:
+    filled(path, 0)
+    whole = path.read_bytes()
+    for end in range(1, len(whole)):
+        path.write_bytes(whole[:end])
+        journal = Journal(path)
+        assert len(journal.notes) == 1
+        journal.commit(HELD, AT)
+        journal.close()
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\x00\x00\n", b"[]\n", b"{}\n", b'{"call": "ab"}\n', b'{"torn": 1}\n', b"{\n", b"\xff\n",
+        b'{"journal": "reviewdesk.replies/1"}\n', b"[" * 100_000 + b"\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_any_other_damage_is_an_error_that_names_the_line(path: Path, line: bytes, at: int) -> None:
+    filled(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[at] = line
+    path.write_bytes(b"".join(lines))
+    before = path.read_bytes()
+    with pytest.raises(JournalError, match=f"line {at + 1}: ") as error:
+        Journal(path)
+    assert "\n" not in str(error.value)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_somebody_else_is_left_alone(path: Path) -> None:
+    for data in (b"notes", b'{"id": "c1"}\n', b'{"journal":"reviewdesk.replies/2"}\n'):
+        path.write_bytes(data)
+        with pytest.raises(JournalError, match="line 1: must begin with"):
+            Journal(path)
+        assert path.read_bytes() == data
+
+
+def test_one_process_at_a_time(path: Path) -> None:
+    filled(path)
+    journal = Journal(path)
+    # A lock belongs to an open file, so a second opening stands for a second process.
+    with pytest.raises(JournalError, match="another reviewdesk is at work"):
+        Journal(path)
+    journal.close()
+    Journal(path).close()
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """A limit on what a file may hold: writing goes as far as it does, then fails."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_where_there_is_no_room_it_is_one_line_and_what_was_stored_stays(path: Path) -> None:
+    kept = filled(path)
+    before = path.read_bytes()
+    journal = Journal(path)
+    with room_for(len(before) + 100):
+        journal.keep(call("new"), exchange(call("new"), body="x" * 500))
+        with pytest.raises(JournalError, match="file too large") as error:
+            asyncio.run(journal.settled())
+        assert "--resume" in str(error.value)
+        assert path.read_bytes() == before
+    # Room was made: what waited goes to disk after all.
+    journal.close()
+    again = Journal(path)
+    assert [again.reply(one.call) for one in kept] == kept
+    assert again.reply(call("new").key) is not None
+    again.close()

@@ -1,0 +1,306 @@
+"""Replies of jurors: one verdict that stands as it is written, or a sentence for a person."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.verdict import Policy, Status, read_ballot
+from reviewdesk.live.reply import (
+    ANSWER_KEYS,
+    MAX_BYTES,
+    MAX_STARTS,
+    Answer,
+    Problem,
+    Unreadable,
+    parse,
+    spans,
+)
+
+NONCE = "0a1b2c3d"
+N = f'"nonce": "{NONCE}"'
+GOOD = f'{{{N}, "pass": true, "score": 0.8, "confidence": 0.9, "reason": "Brief."}}'
+PLAIN = Answer(score=0.8, passed=True, confidence=0.9, reason="Brief.")
+ABSTAINED = Answer(withheld=True)
+
+READ: dict[str, Answer] = {
+    # Where the verdict stands.
+    GOOD: PLAIN,
+    f"  \n{GOOD}\n\n": PLAIN,
+    f"\ufeff{GOOD}": PLAIN,
+    f"```json\n{GOOD}\n```": PLAIN,
+    f"```\n{GOOD}\n```\nThat is all.": PLAIN,
+    f"Here is my verdict: {GOOD} I hope it's clear.": PLAIN,
+    f"An [aside] and {{braces}} in prose. {GOOD}": PLAIN,
+    f"{{}} {GOOD}": PLAIN,
+    f'{{"thought": "It is brief."}}\n{GOOD}': PLAIN,
+    f'{{"usage": {{"score": 1}}}} {GOOD}': PLAIN,
+    f"[1] {GOOD} [2]": PLAIN,
+    # Thoughts.
+    f"<think>Is it brief? {{maybe}}</think>{GOOD}": PLAIN,
+    f'<think>"{{</think>\n{GOOD}': PLAIN,
+    f"\ufeff\n<think>a</think> <think>b {GOOD}</think> {GOOD}": PLAIN,
+    f"It is brief.</think>{GOOD}": PLAIN,
+    f'{{{N}, "pass": true, "reason": "</think>{{"}}': Answer(passed=True, reason="</think>{"),
+    f'{{{N}, "pass": true, "reason": "<think>a</think>"}}': Answer(
+        passed=True, reason="<think>a</think>"
+    ),
+    # Strings hide what they hold.
+    f'{{{N}, "pass": false, "reason": "says {{\\"score\\": 1}}"}}': Answer(
+        passed=False, reason='says {"score": 1}'
+    ),
+    f'{{{N}, "pass": false, "reason": "a \\\\"}}': Answer(passed=False, reason="a \\"),
+    # Votes, scores and words.
+    f'{{{N}, "pass": false}}': Answer(passed=False),
+    f'{{{N}, "score": 0}}': Answer(score=0.0),
+    f'{{{N}, "score": 1}}': Answer(score=1.0),
+    f'{{{N}, "score": 8e-1}}': Answer(score=0.8),
+    f'{{{N}, "score": 0.2, "pass": true}}': Answer(score=0.2, passed=True),
+    f'{{{N}, "pass": null}}': ABSTAINED,
+    f'{{{N}, "pass": null, "score": 0.8}}': Answer(score=0.8, withheld=True),
+    f'{{{N}, "pass": true, "score": null}}': Answer(passed=True),
+    f'{{{N}, "verdict": "PASS"}}': Answer(passed=True, label="PASS"),
+    f'{{{N}, "verdict": " fail "}}': Answer(passed=False, label="fail"),
+    f'{{{N}, "kind": "KEEP", "confidence": 0}}': Answer(passed=True, label="KEEP", confidence=0.0),
+    f'{{{N}, "kind": "Reject"}}': Answer(passed=False, label="Reject"),
+    f'{{{N}, "label": "SPLIT"}}': Answer(label="SPLIT"),
+    f'{{{N}, "label": "SPLIT", "score": 0.4}}': Answer(score=0.4, label="SPLIT"),
+    f'{{{N}, "verdict": "PASS", "label": "pass"}}': Answer(passed=True, label="PASS"),
+    f'{{{N}, "verdict": "yes", "pass": true}}': Answer(passed=True, label="yes"),
+    f'{{{N}, "label": "MERGE", "pass": true}}': Answer(passed=True, label="MERGE"),
+    f'{{{N}, "verdict": "ABSTAIN"}}': Answer(label="ABSTAIN", withheld=True),
+    f'{{{N}, "verdict": "Unsure", "score": 0.9}}': Answer(score=0.9, label="Unsure", withheld=True),
+    f'{{{N}, "verdict": "abstain", "pass": null}}': Answer(label="abstain", withheld=True),
+    # Confidences and reasons.
+    f'{{{N}, "pass": true, "confidence": null}}': Answer(passed=True),
+    f'{{{N}, "pass": true, "confidence": 85}}': Answer(
+        passed=True, notes=("confidence 85 is not from 0 to 1 and is left out",)
+    ),
+    f'{{{N}, "pass": true, "confidence": -0.1}}': Answer(
+        passed=True, notes=("confidence -0.1 is not from 0 to 1 and is left out",)
+    ),
+    f'{{{N}, "pass": true, "rationale": "R", "reason": "A"}}': Answer(passed=True, reason="A\n\nR"),
+    f'{{{N}, "pass": true, "reasoning": "same", "reason": "same"}}': Answer(
+        passed=True, reason="same"
+    ),
+    f'{{{N}, "pass": true, "reason": ""}}': Answer(passed=True),
+    f'{{{N}, "pass": true, "reason": "a\\ud800b"}}': Answer(
+        passed=True, reason="a�b", notes=("1 broken characters of the reason are replaced",)
+    ),
+    f'{{{N}, "pass": true, "reason": "\\ud83d\\ude00"}}': Answer(passed=True, reason="😀"),
+    f'{{{N}, "label": "\udc80"}}': Answer(label="�"),
+    f'{{{N}, "pass": true, "extra": {{"a": [1, {{"b": 2}}]}}}}': Answer(passed=True),
+}
+
+UNREAD: dict[str, Problem] = {
+    "": Problem.EMPTY,
+    " \n\ufeff\t": Problem.EMPTY,
+    f"<think>{GOOD}</think> ": Problem.EMPTY,
+    "I would pass it.": Problem.NO_OBJECT,
+    "```json\n```": Problem.NO_OBJECT,
+    "[0.8, true]": Problem.NO_OBJECT,
+    "true": Problem.NO_OBJECT,
+    "NaN": Problem.NO_OBJECT,
+    # Broken off.
+    "{": Problem.TRUNCATED,
+    f'{{{N}, "score": 0.': Problem.TRUNCATED,
+    f'{{{N}, "score": 0.8, "reason": "it is': Problem.TRUNCATED,
+    f'{{{N}, "score": 0.8, "reason": "it is \\': Problem.TRUNCATED,
+    f'{{{N}, "pass": true, "reason": "}}"': Problem.TRUNCATED,
+    f"{GOOD} and {{": Problem.TRUNCATED,
+    f"[{GOOD}": Problem.TRUNCATED,
+    f"<think>{GOOD}": Problem.TRUNCATED,
+    f"<think>a</think><think>{GOOD}": Problem.TRUNCATED,
+    # Not JSON, and never repaired.
+    f'{{{N}, "score": 0.}}': Problem.NOT_JSON,
+    f'{{{N}, "score": .8}}': Problem.NOT_JSON,
+    f'{{{N}, "score": +1}}': Problem.NOT_JSON,
+    f'{{{N}, "score": 01}}': Problem.NOT_JSON,
+    f'{{{N}, "score": 4/5}}': Problem.NOT_JSON,
+    f'{{{N}, "score": 0.8,}}': Problem.NOT_JSON,
+    f'{{{N}, "score": NaN}}': Problem.NOT_JSON,
+    f'{{{N}, "score": -Infinity}}': Problem.NOT_JSON,
+    f'{{{N}, "confidence": Infinity, "score": 1}}': Problem.NOT_JSON,
+    f'{{{N}, "pass": True}}': Problem.NOT_JSON,
+    f'{{{N}, "pass": true, "reason": "a\nb"}}': Problem.NOT_JSON,
+    "{'score': 1}": Problem.NOT_JSON,
+    f"{{score: 1}} {GOOD}": Problem.NOT_JSON,
+    f'{{{N}, "score": 1 // brief\n}}': Problem.NOT_JSON,
+    '{"score":' + "[" * 20_000 + "]" * 20_000 + "}": Problem.NOT_JSON,
+    f'{{{N}, "score": 1, "score": 0}}': Problem.DOUBLED_KEY,
+    f'{{{N}, {N}, "score": 1}}': Problem.DOUBLED_KEY,
+    # No verdict.
+    f"{{{N}}}": Problem.NOT_A_VERDICT,
+    "{}": Problem.NOT_A_VERDICT,
+    f'{{"result": {GOOD}}}': Problem.NOT_A_VERDICT,
+    f"[{GOOD}]": Problem.NOT_A_VERDICT,
+    f"[ \n{GOOD}, {GOOD}]": Problem.NOT_A_VERDICT,
+    f'{{{N}, "score": null}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "score": "0.8"}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "score": "85%"}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "score": true}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "score": [0.8]}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "pass": "true"}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "pass": 1}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "verdict": true}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "verdict": ""}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "label": "{"x" * 201}"}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "pass": true, "confidence": "high"}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "pass": true, "reason": ["a"]}}': Problem.NOT_A_VERDICT,
+    f'{{{N}, "Score": 0.8}}': Problem.NOT_A_VERDICT,
+    # Two at once.
+    f"{GOOD} {GOOD}": Problem.TWO_OBJECTS,
+    f'It holds {{"score": 1, "pass": true}}, so: {GOOD}': Problem.TWO_OBJECTS,
+    f'{{"PASS": true}} {GOOD}': Problem.TWO_OBJECTS,
+    f'{{{N}, "pass": true, "verdict": "FAIL"}}': Problem.CONTRADICTION,
+    f'{{{N}, "pass": null, "verdict": "PASS"}}': Problem.CONTRADICTION,
+    f'{{{N}, "pass": true, "verdict": "ABSTAIN"}}': Problem.CONTRADICTION,
+    f'{{{N}, "verdict": "PASS", "kind": "SPLIT"}}': Problem.CONTRADICTION,
+    # Numbers out of their range.
+    f'{{{N}, "score": 85}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1.0001}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "score": -0.1}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1e999}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1{"0" * 5000}}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "pass": true, "confidence": -1e999}}': Problem.OUT_OF_RANGE,
+    # The nonce.
+    '{"pass": true}': Problem.NONCE,
+    '{"nonce": "ffff", "pass": true}': Problem.NONCE,
+    '{"nonce": null, "pass": true}': Problem.NONCE,
+    f'{{"nonce": "{NONCE} ", "pass": true}}': Problem.NONCE,
+    f'{NONCE} {{"Nonce": "{NONCE}", "score": 1}}': Problem.NONCE,
+    # Bounds.
+    "x" * (MAX_BYTES + 1): Problem.TOO_LONG,
+    "é" * (MAX_BYTES // 2 + 1): Problem.TOO_LONG,
+    "{} " * (MAX_STARTS + 1): Problem.TOO_MANY,
+}
+
+
+def _name(text: str) -> str:
+    return text.replace("\ufeff", "BOM").encode("ascii", "backslashreplace").decode()[:60] or "-"
+
+
+@pytest.mark.parametrize(("text", "expected"), READ.items(), ids=map(_name, READ))
+def test_a_verdict_is_read_as_it_stands(text: str, expected: Answer) -> None:
+    assert parse(text, NONCE) == expected
+
+
+@pytest.mark.parametrize(("text", "kind"), UNREAD.items(), ids=map(_name, UNREAD))
+def test_everything_else_is_left_to_a_person(text: str, kind: Problem) -> None:
+    found = parse(text, NONCE)
+    assert isinstance(found, Unreadable)
+    assert found.kind is kind
+    assert found.message
+    assert "\n" not in found.message
+    assert len(found.message) < 150
+
+
+def test_every_problem_has_its_example() -> None:
+    assert set(UNREAD.values()) == set(Problem)
+
+
+def test_the_last_thing_within_the_bounds_is_read() -> None:
+    assert parse("{} " * (MAX_STARTS - 1) + GOOD, NONCE) == PLAIN
+    assert parse(" " * (MAX_BYTES - len(GOOD)) + GOOD, NONCE) == PLAIN
+    assert parse(f'{{{N}, "label": "{"x" * 200}"}}', NONCE) == Answer(label="x" * 200)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "vote"),
+    [
+        (GOOD, Status.OK, True),
+        (f'{{{N}, "score": 0.6}}', Status.OK, False),  # 0.6 is under the threshold of 0.7
+        (f'{{{N}, "score": 0.8, "pass": null}}', Status.OK, None),
+        (f'{{{N}, "pass": null}}', Status.ABSTAINED, None),
+        (f'{{{N}, "verdict": "ABSTAIN"}}', Status.ABSTAINED, None),
+        (f'{{{N}, "label": "UNCLEAR"}}', Status.OK, None),
+        (f'{{{N}, "label": "UNCLEAR", "pass": null}}', Status.OK, None),
+    ],
+)
+def test_a_ballot_is_made_of_an_answer(text: str, status: Status, vote: bool | None) -> None:
+    found = parse(text, NONCE)
+    assert isinstance(found, Answer)
+    cast = read_ballot(0, {"id": "j", **found.ballot}, Policy(threshold=0.7))
+    assert (cast.status, cast.vote) == (status, vote)
+    assert (cast.score, cast.label, cast.reason) == (found.score, found.label, found.reason)
+
+
+UNIT = st.none() | st.floats(0, 1) | st.integers(0, 1)
+VERDICTS = st.fixed_dictionaries(
+    {"nonce": st.just(NONCE), "pass": st.none() | st.booleans()},
+    optional={"score": UNIT, "confidence": UNIT, "reason": st.text(), "more": st.text()},
+)
+PROSE = st.text(st.characters(exclude_characters="{}["), max_size=40).filter(
+    lambda text: "think>" not in text
+)
+
+
+@given(VERDICTS, PROSE, PROSE, st.booleans())
+def test_a_verdict_is_found_in_prose(
+    said: dict[str, Any], before: str, after: str, ascii_only: bool
+) -> None:
+    found = parse(before + json.dumps(said, ensure_ascii=ascii_only) + after, NONCE)
+    assert isinstance(found, Answer)
+    assert (found.score, found.passed) == (said.get("score"), said["pass"])
+    assert found.confidence == said.get("confidence")
+    assert found.reason == (said.get("reason") or None)
+
+
+@given(VERDICTS, PROSE, PROSE)
+def test_no_truncation_changes_an_answer(said: dict[str, Any], before: str, after: str) -> None:
+    text = before + json.dumps(said) + after
+    whole = parse(text, NONCE)
+    assert isinstance(whole, Answer)
+    cuts = [parse(text[:end], NONCE) for end in range(len(text))]
+    assert {cut for cut in cuts if isinstance(cut, Answer)} <= {whole}
+
+
+PIECES = st.sampled_from(
+    [*'{}[]",:\\', "<think>", "</think>", '"score":', '"pass":true', "0.", "NaN", N, "\ud800", GOOD]
+)
+
+
+@given(st.text() | st.lists(PIECES).map("".join))
+def test_nothing_is_raised_whatever_the_text(text: str) -> None:
+    found = parse(text, NONCE)
+    if isinstance(found, Answer):
+        assert found.score is None or 0 <= found.score <= 1
+        assert found.confidence is None or math.isfinite(found.confidence)
+        assert found.ballot.keys() & ANSWER_KEYS
+
+
+@given(st.text(alphabet='{}[]"\\ a', max_size=80))
+def test_no_character_is_scanned_twice(text: str) -> None:
+    """Spans go from left to right without overlap, so that scan and decoding are linear."""
+    scanned = 0
+    with suppress(ValueError):
+        for written in spans(text):
+            scanned += len(written)
+    assert scanned <= len(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{",
+        "}",
+        "[",
+        "[ ",
+        '{"',
+        '{"\\"',
+        "\\",
+        '"',
+        "<think>",
+        "</think>",
+        "<think></think>",
+        "{{}",
+    ],
+)
+def test_hostile_repetition_ends(piece: str) -> None:
+    assert isinstance(parse(piece * (MAX_BYTES // len(piece)), NONCE), Unreadable)

@@ -1,0 +1,227 @@
+"""The one seam to the network, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import ssl
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reviewdesk.errors import TransportError
+from reviewdesk.live.records import Request
+from reviewdesk.live.transport import MAX_BODY, HttpTransport, _told
+from reviewdesk.live.vendors import endpoint
+from reviewdesk.live.wires import request
+from tests.live.builders import KEY, call, juror
+from tests.live.faults import FAULTS
+from tests.live.server import Fault, Server, answer, verdict
+
+
+def asks(url: str) -> Request:
+    one = juror(url)
+    return request(call(one), endpoint(one), KEY, frozenset())
+
+
+def sending(raw: bytes) -> Fault:
+    async def fault(_: object, out: asyncio.StreamWriter) -> None:
+        out.write(raw)
+
+    return fault
+
+
+async def test_a_connection_is_kept_for_the_next_request() -> None:
+    transport = HttpTransport()
+    async with Server() as server:
+        for _ in range(5):
+            assert (await transport.send(asks(server.url))).status == 200
+        assert (len(server.calls), server.connections) == (5, 1)
+        await transport.close()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        answer(200, "{}") + b"left over",
+        answer(200, "{}") + answer(200, "another's"),
+        answer(304, "a body that must not be"),
+        answer(204, ""),
+        b"SSH-2.0-Open\r\n\r\n",
+    ],
+)
+async def test_after_an_answer_that_did_not_end_cleanly_the_connection_is_not_used_again(
+    raw: bytes,
+) -> None:
+    transport = HttpTransport()
+    async with Server(fault=sending(raw)) as server:
+        with suppress(TransportError):
+            await transport.send(asks(server.url))
+        server.fault = None
+        found = await transport.send(asks(server.url))
+        assert (found.status, server.connections) == (200, 2)
+        assert b"choices" in found.body
+    await transport.close()
+
+
+async def test_requests_at_once_have_a_connection_each_and_it_is_kept() -> None:
+    transport = HttpTransport()
+    async with Server(latency=0.05) as server:
+        for _ in range(3):
+            await asyncio.gather(*(transport.send(asks(server.url)) for _ in range(20)))
+        assert (len(server.calls), server.connections) == (60, 20)
+        await transport.close()
+
+
+async def test_a_body_up_to_the_bound_is_read_whole() -> None:
+    transport = HttpTransport()
+    for size, fits in ((MAX_BODY, True), (MAX_BODY + 1, False)):
+        async with Server(fault=sending(answer(200, b" " * size))) as server:
+            if fits:
+                assert len((await transport.send(asks(server.url))).body) == size
+            else:
+                with pytest.raises(TransportError) as error:
+                    await transport.send(asks(server.url))
+                assert error.value.kind == "too_large"
+    await transport.close()
+
+
+async def test_headers_that_nobody_reads_are_not_kept_and_the_others_are_whole() -> None:
+    transport = HttpTransport()
+    more = {"x-request-id": "r" * 900, "set-cookie": "a=b", "x-other": "o", "retry-after": "3"}
+    async with Server(fault=sending(answer(200, "{}", more))) as server:
+        found = await transport.send(asks(server.url))
+        assert found.headers == {
+            "content-type": "application/json", "retry-after": "3", "x-request-id": "r" * 900,
+        }  # fmt: skip
+        await transport.send(asks(server.url))
+        assert "cookie" not in server.calls[1].headers
+    await transport.close()
+
+
+async def test_headers_without_end_are_no_http() -> None:
+    transport = HttpTransport()
+    async with Server(fault=sending(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000)) as server:
+        with pytest.raises(TransportError) as error:
+            await transport.send(asks(server.url))
+        assert error.value.kind == "protocol"
+    await transport.close()
+
+
+async def test_a_netrc_file_plays_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(netrc))
+    transport = HttpTransport()
+    async with Server() as server:
+        await transport.send(asks(server.url))
+        assert server.calls[0].headers["authorization"] == f"Bearer {KEY}"
+    await transport.close()
+
+
+async def test_a_proxy_is_asked_in_the_place_of_the_host() -> None:
+    async with Server() as proxy:
+        address = proxy.url.removesuffix("/v1").replace("//", "//me:secret@")
+        transport = HttpTransport(lambda _: address)
+        found = await transport.send(asks("http://far.test/v1"))
+        await transport.close()
+        assert found.status == 200
+        assert proxy.calls[0].path == "http://far.test/v1/chat/completions"
+        assert "proxy-authorization" in proxy.calls[0].headers
+
+
+async def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
+    async with Server(fault=sending(answer(407, "who are you"))) as proxy:
+        address = proxy.url.removesuffix("/v1").replace("//", "//me:secret@")
+        transport = HttpTransport(lambda _: address)
+        with pytest.raises(TransportError) as error:
+            await transport.send(asks("https://far.test/v1"))
+        await transport.close()
+    assert error.value.kind == "proxy"
+    assert "secret" not in str(error.value)
+
+
+async def test_a_host_that_does_not_speak_tls() -> None:
+    async def plain(_: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+        out.write(answer(400, "plain HTTP"))
+        await out.drain()
+        out.close()
+
+    transport = HttpTransport()
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TransportError) as error:
+            await transport.send(asks(f"https://127.0.0.1:{port}/v1"))
+    assert error.value.kind == "tls"
+    await transport.close()
+
+
+@pytest.mark.parametrize("name", ["reset mid-body", "not HTTP", "gzip bomb", "huge body"])
+async def test_an_error_carries_nothing_that_knows_the_key(name: str) -> None:
+    transport = HttpTransport()
+    async with Server(fault=FAULTS[name].fault) as server:
+        with pytest.raises(TransportError) as error:
+            await transport.send(asks(server.url))
+    await transport.close()
+    assert error.value.__context__ is None
+    assert error.value.__cause__ is None
+
+
+async def test_httpx_notes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    transport = HttpTransport()
+    async with Server(reply=verdict) as server:
+        await transport.send(asks(server.url))
+    await transport.close()
+    assert not [line for line in caplog.records if line.name.startswith(("httpx", "httpcore"))]
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (socket.gaierror("no such name"), "dns"),
+        (ssl.SSLError("bad certificate"), "tls"),
+        (OSError("refused"), "connection"),
+    ],
+)
+def test_a_failed_connection_is_told_by_its_cause(cause: Exception, kind: str) -> None:
+    error = httpx.ConnectError(f"cannot use {KEY}")
+    error.__cause__ = cause
+    told = _told(error)
+    assert told.kind == kind
+    assert KEY not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (httpx.ReadError("x"), "reset"),
+        (httpx.WriteError("x"), "reset"),
+        (httpx.ConnectTimeout("x"), "timeout"),
+        (httpx.ProxyError("x"), "proxy"),
+        (httpx.UnsupportedProtocol("x"), "request"),
+        (httpx.InvalidURL("x"), "request"),
+        (httpx.LocalProtocolError("x"), "request"),
+        (RuntimeError("x"), "request"),
+    ],
+)
+def test_whatever_httpx_raises_has_a_word(error: Exception, kind: str) -> None:
+    assert _told(error).kind == kind
+
+
+def test_certificates_that_cannot_be_read_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = tmp_path / "certificates.pem"
+    wrong.write_text("none", encoding="utf-8")
+    monkeypatch.setenv("SSL_CERT_FILE", str(wrong))
+    with pytest.raises(TransportError, match="SSL_CERT_FILE"):
+        HttpTransport()
+
+
+def test_the_answers_of_the_server_are_json() -> None:
+    assert json.loads(answer(200, {"a": 1}).partition(b"\r\n\r\n")[2]) == {"a": 1}

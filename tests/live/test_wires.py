@@ -1,0 +1,267 @@
+"""What goes out on both wires, where to, and what is read from an answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reviewdesk.domain.cases import Case
+from reviewdesk.domain.library import Panel
+from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.domain.verdict import Status
+from reviewdesk.errors import TransportError
+from reviewdesk.live.calls import calls_for
+from reviewdesk.live.envelope import Envelope, Unusable, opened, stated_error
+from reviewdesk.live.vendors import VENDORS, Wire, endpoint
+from reviewdesk.live.wires import SCHEMA, payload, request
+from tests.live.builders import KEY, NONCE, call, juror
+
+NO = frozenset[str]()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "url", "key"),
+    [
+        ("openai", "https://api.openai.com/v1/chat/completions", "OPENAI_API_KEY"),
+        ("deepseek", "https://api.deepseek.com/v1/chat/completions", "DEEPSEEK_API_KEY"),
+        ("openrouter", "https://openrouter.ai/api/v1/chat/completions", "OPENROUTER_API_KEY"),
+        (
+            "gemini",
+            "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+            "GEMINI_API_KEY",
+        ),
+        ("anthropic", "https://api.anthropic.com/v1/messages", "ANTHROPIC_API_KEY"),
+        ("mistral", "https://api.mistral.ai/v1/chat/completions", "MISTRAL_API_KEY"),
+        ("ollama", "http://127.0.0.1:11434/v1/chat/completions", None),
+        ("vllm", "http://127.0.0.1:8000/v1/chat/completions", None),
+    ],
+)
+def test_the_table_of_vendors(vendor: str, url: str, key: str | None) -> None:
+    place = endpoint(Juror("a", "m", vendor))
+    assert (place.url, place.key_env, place.key_required) == (url, key, key is not None)
+    assert place.host == url.split("/")[2]
+
+
+def test_every_vendor_of_the_table_is_tested_above_but_custom() -> None:
+    assert VENDORS.keys() == {
+        "openai", "deepseek", "openrouter", "gemini", "anthropic", "mistral", "ollama", "vllm",
+        "custom",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1/chat/completions"),
+        ("http://127.0.0.1:1234/v1/", "http://127.0.0.1:1234/v1/chat/completions"),
+        ("https://x.test", "https://x.test/chat/completions"),
+        ("https://x.test/a?version=2", "https://x.test/a/chat/completions?version=2"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080/v1/chat/completions"),
+    ],
+)
+def test_a_base_url_is_extended(base: str, url: str) -> None:
+    assert endpoint(Juror("a", "m", "custom", base_url=base)).url == url
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["x.test/v1", "ftp://x.test", "https://", "http://[::1", "http://x:port", "https://u:secret@x"],
+)
+def test_a_base_url_that_cannot_be_used_is_not_repeated(base: str) -> None:
+    with pytest.raises(TransportError) as error:
+        endpoint(Juror("a", "m", "custom", base_url=base))
+    assert error.value.kind == "endpoint"
+    assert base not in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+def sent(vendor: str, dropped: frozenset[str] = NO, **changed: Any) -> dict[str, Any]:
+    one = replace(juror("http://x.test/v1", vendor), **changed)
+    return payload(call(one), endpoint(one), dropped)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "tokens", "structure"),
+    [
+        ("openai", "max_completion_tokens", "json_schema"),
+        ("openrouter", "max_tokens", "json_schema"),
+        ("gemini", "max_tokens", "json_schema"),
+        ("mistral", "max_tokens", "json_schema"),
+        ("ollama", "max_tokens", "json_schema"),
+        ("vllm", "max_tokens", "json_schema"),
+        ("deepseek", "max_tokens", "json_object"),
+        ("custom", "max_tokens", None),
+    ],
+)
+def test_chat_completions_by_vendor(vendor: str, tokens: str, structure: str | None) -> None:
+    made = sent(vendor)
+    assert made[tokens] == 2048
+    assert [turn["role"] for turn in made["messages"]] == ["system", "user"]
+    assert made.get("response_format", {}).get("type") == structure
+    assert "temperature" not in made
+    assert sent(vendor, temperature=0.0)["temperature"] == 0.0
+
+
+def test_the_native_wire() -> None:
+    made = sent("anthropic", max_tokens=99)
+    assert made.keys() == {"model", "max_tokens", "system", "messages", "output_config"}
+    assert made["max_tokens"] == 99
+    assert made["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    assert [turn["role"] for turn in made["messages"]] == ["user"]
+    assert sent("anthropic", frozenset({"structure"})).keys() == made.keys() - {"output_config"}
+
+
+@pytest.mark.parametrize("vendor", ["openai", "anthropic"])
+def test_the_key_is_in_its_header_alone(vendor: str) -> None:
+    one = juror("http://x.test/v1", vendor)
+    made = request(call(one), endpoint(one), KEY, NO)
+    name, value = (
+        ("x-api-key", KEY) if vendor == "anthropic" else ("authorization", f"Bearer {KEY}")
+    )
+    assert made.headers[name] == value
+    assert made.headers["accept-encoding"] == "identity"
+    assert KEY.encode() not in made.body
+    assert KEY not in repr(made)
+    bare = request(call(one), endpoint(one), None, NO)
+    assert not {"x-api-key", "authorization"} & bare.headers.keys()
+
+
+def test_a_broken_character_of_a_case_does_not_keep_it_from_being_sent() -> None:
+    one = juror("http://x.test/v1")
+    asked = replace(call(one), prompt=replace(call(one).prompt, user="\ud800 and \0"))
+    body = json.loads(request(asked, endpoint(one), None, NO).body)
+    assert body["messages"][1]["content"] == "? and \0"
+
+
+def read(found: Any, wire: Wire = Wire.CHAT, kind: str | None = "application/json") -> Any:
+    return opened(json.dumps(found), kind, wire)
+
+
+def choice(message: Any, **more: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (choice({"content": "yes"}), "yes"),
+        (
+            choice({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+            "a\nb",
+        ),
+        (choice({"content": None, "tool_calls": [{"function": {"arguments": "{}"}}]}), "{}"),
+        (choice({"content": 7}), ""),
+        (choice({"content": [7, None, {"text": 7}]}), ""),
+        (choice({"tool_calls": [7, {"function": None}]}), ""),
+        (choice(None), ""),
+        (choice({"content": "\ud83d"}), "\ufffd"),
+    ],
+)
+def test_the_text_of_a_choice(found: Any, text: str) -> None:
+    assert read(found).text == text
+
+
+def test_the_text_of_a_native_message() -> None:
+    thinking = {"type": "thinking", "thinking": "hm"}
+    said = {"type": "text", "text": "yes"}
+    tool = {"type": "tool_use", "input": {"score": 1}}
+    assert read({"content": [thinking, said]}, Wire.MESSAGES).text == "yes"
+    assert json.loads(read({"content": [thinking, tool]}, Wire.MESSAGES).text) == {"score": 1}
+    assert read({"content": None}, Wire.MESSAGES).text == ""
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 3, "completion_tokens": 4}, (3, 4)),
+        ({"prompt_tokens": 3}, (3, None)),
+        ({"prompt_tokens": "3", "completion_tokens": 4.5}, (None, None)),
+        ({"prompt_tokens": True, "completion_tokens": -4}, (None, None)),
+        (None, (None, None)),
+        ([], (None, None)),
+    ],
+)
+def test_tokens_are_counts_or_unknown(usage: Any, tokens: tuple[int | None, int | None]) -> None:
+    found = read(choice({"content": "x"}) | {"usage": usage})
+    assert (found.tokens_in, found.tokens_out) == tokens
+
+
+def test_what_was_read_from_a_cache_counts_as_read() -> None:
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 20, "output_tokens": 4}
+    found = read({"content": "x", "usage": usage}, Wire.MESSAGES)
+    assert (found.tokens_in, found.tokens_out) == (23, 4)
+
+
+@pytest.mark.parametrize(
+    ("cost", "told"), [(0.5, 0.5), (0, 0.0), (-1, None), (True, None), ("1", None), (1e99, None)]
+)
+def test_a_stated_cost_is_kept_if_it_can_be_one(cost: Any, told: float | None) -> None:
+    assert read(choice({"content": "x"}) | {"usage": {"cost": cost}}).cost == told
+
+
+def test_a_refusal_is_told_from_an_answer() -> None:
+    assert read(choice({"content": None, "refusal": "no"})).refusal == "no"
+    assert read(choice({"content": ""}, finish_reason="content_filter")).refusal
+    assert read({"content": [], "stop_reason": "refusal"}, Wire.MESSAGES).refusal
+    assert read(choice({"content": "x", "refusal": None}, finish_reason="stop")).refusal is None
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "kind"),
+    [
+        ({"error": {"message": "no"}}, Status.ERROR, "error_in_200"),
+        ({"error": "no"}, Status.ERROR, "error_in_200"),
+        ({"type": "error", "error": {"message": "no"}}, Status.ERROR, "error_in_200"),
+        ({"choices": [{"error": {"message": "no"}}]}, Status.ERROR, "error_in_200"),
+        ({"choices": []}, Status.EMPTY, "empty"),
+        ({"choices": {}}, Status.EMPTY, "empty"),
+        ({}, Status.EMPTY, "empty"),
+        ([], Status.PARSE_FAIL, "not_an_answer"),
+        ("x", Status.PARSE_FAIL, "not_an_answer"),
+    ],
+)
+def test_a_200_that_is_no_answer(found: Any, status: Status, kind: str) -> None:
+    unusable = read(found)
+    assert isinstance(unusable, Unusable)
+    assert (unusable.status, unusable.kind) == (status, kind)
+
+
+def test_the_content_type_must_be_json_where_it_is_given() -> None:
+    found = choice({"content": "x"})
+    assert isinstance(read(found, kind=None), Envelope)
+    assert isinstance(read(found, kind="application/json; charset=utf-8"), Envelope)
+    assert isinstance(read(found, kind="text/event-stream"), Unusable)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"error": {"message": "m", "code": 7}}',
+        '{"error": "m"}',
+        '[{"error": {"message": "m"}}]',
+        '{"message": "m"}',
+        '{"detail": "m"}',
+    ],
+)
+def test_an_error_is_read_in_every_shape(body: str) -> None:
+    assert stated_error(body).message == "m"
+
+
+def test_a_panel_makes_a_call_for_each_juror_with_a_nonce_of_its_own() -> None:
+    jurors = (juror("http://a.test"), juror("http://b.test", "anthropic", "bea"))
+    panel = PanelSpec("p", jurors, Panel(), rubric="Is it right?")
+    made = calls_for(Case("c1", "42", input="6 x 7?"), panel)
+    assert [(one.case, one.seat, one.juror.name) for one in made] == [
+        ("c1", 0, "ada"),
+        ("c1", 1, "bea"),
+    ]
+    assert made[0].prompt.nonce != made[1].prompt.nonce
+    assert "Is it right?" in made[0].prompt.user
+    # A case's own rubric is another case; the nonce is no part of what a reply is found by.
+    again = calls_for(Case("c1", "42", input="6 x 7?"), panel, lambda: NONCE)
+    assert [one.key for one in again] == [one.key for one in made]
+    own = calls_for(Case("c1", "42", input="6 x 7?", rubric="Is it short?"), panel)
+    assert own[0].key != made[0].key
