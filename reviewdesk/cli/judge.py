@@ -1,0 +1,218 @@
+"""A live panel over a file of cases: agreed to first, resumable, within a ceiling."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
+from reviewdesk.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reviewdesk.desk.judgeplan import Seated
+    from reviewdesk.desk.judgereport import Summary
+    from reviewdesk.desk.judging import Now, Plan
+
+_EPILOG = """\b
+Examples:
+  reviewdesk judge cases.jsonl --panel panel.yaml --dry-run
+  reviewdesk judge cases.jsonl --panel panel.yaml -o report.jsonl
+  reviewdesk judge cases.jsonl --panel panel.yaml -o report.jsonl --yes --max-cost 5
+  reviewdesk judge cases.jsonl --panel panel.yaml -o report.jsonl --yes --resume"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("cases")
+@click.option("--panel", required=True, metavar="FILE", help="The panel's YAML or TOML file.")
+@click.option(
+    "-o",
+    "--output",
+    "report",
+    metavar="REPORT",
+    help="The report to write: JSON Lines where the name ends in .jsonl, else JSON.",
+)
+@click.option("--resume", is_flag=True, help="Go on with a run that was stopped.")
+@click.option("--max-cost", metavar="USD", help="Stop before more than this is spent.")
+@click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
+@click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
+@click.option("--yes", is_flag=True, help="Send without asking.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
+@json_option
+@shared_options
+def judge(
+    *, cases: str, panel: str, report: str | None, resume: bool, max_cost: str | None,
+    concurrency: str, per_host: str | None, yes: bool, dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Ask a panel of jurors about every case of CASES, and write a report that `open` loads.
+
+    CASES is JSON Lines: {"id", "output", "input", "rubric", "reference", "tags", "checks", ...}, or
+    - for stdin. Checks (exact, contains, regex, schema) come first: a case that fails one asks
+    no juror. Nothing is sent before you agree, or give --yes.
+
+    Every reply is on disk, in REPORT.replies.jsonl, before it is used. A run that was stopped, or
+    killed, goes on with --resume: what has a reply is not asked again, what had none is.
+
+    --max-cost needs a price for each juror of the panel. It counts all that was spent on the
+    report, and the worst case of every call that is open; only calls that were open when a run was
+    killed are not known to it.
+    """
+    if dry_run:
+        _dry_run(cases, panel)
+        return
+    if report is None or report == "-":
+        raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
+    from reviewdesk.desk.judging import Ears, Order, World, judge_cases
+
+    order = Order(
+        cases, panel, report, resume, _usd(max_cost), _places(concurrency, "--concurrency"),
+        None if per_host is None else _places(per_host, "--per-host"),
+        yes=yes,
+    )  # fmt: skip
+    line = Line()
+    if not yes:
+        _terminal_to_ask_on()
+    ears = Ears(lambda plan: _agreed(plan, yes=yes), line, say)
+    try:
+        found = judge_cases(order, ears, World.real(sys.stdin.buffer if cases == "-" else None))
+    finally:
+        line.done()
+    _put(found, as_json=as_json)
+
+
+class Line:
+    """The progress line on stderr: on a terminal only, at most ten times a second."""
+
+    def __init__(self) -> None:
+        """Nothing is drawn yet."""
+        self._next, self._drawn = 0.0, False
+
+    def __call__(self, now: Now) -> None:
+        """Draw how far the run is."""
+        if now.counts.seconds >= self._next and sys.stderr.isatty():
+            self._next, self._drawn = now.counts.seconds + 0.1, True
+            click.echo(f"\r\x1b[2K{progress(now)}", nl=False, err=True)
+
+    def done(self) -> None:
+        """Take the line away."""
+        if self._drawn:
+            click.echo("\r\x1b[2K", nl=False, err=True)
+
+
+def progress(now: Now) -> str:
+    """Such as ``cases 120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
+    parts = [f"cases {now.counts.cases:,}/{now.found.cases:,}", f"{now.counts.rate:.3g}/s calls"]
+    if now.found.worst_usd is not None:
+        parts.append(_money(now.spent_usd))
+    if now.left is not None:
+        parts.append(f"ETA {_duration(now.left)}")
+    return " · ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    whole = math.ceil(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    if hours:
+        return f"{hours}h{minutes:02d}m"
+    return f"{minutes}m{whole % 60:02d}s" if minutes else f"{whole}s"
+
+
+def _money(usd: float) -> str:
+    return f"${usd:.2f}" if usd >= 1 or not usd else f"${usd:.4f}"
+
+
+def _dry_run(cases: str, panel: str) -> None:
+    from reviewdesk.desk.judging import World, preview
+
+    seated, sent = preview(cases, panel, World.real(sys.stdin.buffer if cases == "-" else None))
+    _say_seats(seated)
+    for one in sent:
+        click.echo(dump(one))
+
+
+def _say_seats(seated: Iterable[Seated]) -> None:
+    """Where a panel's jurors are asked, hosts first."""
+    from reviewdesk.cli.plain_rerun import how
+
+    by_host: dict[str, list[Seated]] = {}
+    for seat in seated:
+        by_host.setdefault(seat.place.host, []).append(seat)
+    for host, there in by_host.items():
+        proxy = f" through the proxy {there[0].proxy}" if there[0].proxy else ""
+        models = ", ".join(f"{seat.juror.name} ({seat.juror.model})" for seat in there)
+        keys = list(dict.fromkeys(seat.place.key_env for seat in there if seat.place.key_env))
+        encrypted = all(seat.place.url.startswith("https:") for seat in there)
+        say(f"{host}{proxy}: {models}{how(keys, encrypted)}")
+    for problem in dict.fromkeys(seat.problem for seat in seated if seat.problem):
+        say(f"{problem}: its jurors cannot be asked")
+
+
+def _terminal_to_ask_on() -> None:
+    """Refuse before anything is read where nobody could be asked."""
+    from reviewdesk.cli.consent import can_ask
+
+    if not can_ask():
+        raise UsageError(
+            "nothing is sent without consent, and there is no terminal to ask on", "Give --yes."
+        )
+
+
+def _agreed(plan: Plan, *, yes: bool) -> bool:
+    """Say what is about to be sent, and ask unless that was done; no is what Enter says."""
+    found = plan.found
+    _say_seats(plan.seats)
+    worst = "unknown" if found.worst_usd is None else f"at most {_money(found.worst_usd)}"
+    stored = f", {found.stored:,} replies are stored" if found.stored else ""
+    told = f"{found.calls:,} calls for {found.cases:,} cases{stored}; cost: {worst}"
+    say(f"{told}; payload {found.payload_sha256[:16]}, see it all with --dry-run")
+    if yes:
+        return True
+    from reviewdesk.cli.consent import agreed
+
+    return agreed("send?")
+
+
+def _put(found: Summary, *, as_json: bool) -> None:
+    if as_json:
+        put_json(found.body)
+    else:
+        _put_plain(found)
+    if found.problem:
+        say(found.problem)
+        click.get_current_context().exit(ExitCode.FAILED)
+
+
+def _put_plain(found: Summary) -> None:
+    told: dict[str, Any] = found.body
+    cost = told.pop("cost_usd")
+    put(f"{told.pop('report')}")
+    put(f"  cost: {'unknown' if cost is None else _money(cost)}")
+    for name, value in told.items():
+        put(f"  {name.replace('_', ' ')}: {value}")
+
+
+def _usd(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        usd = float(text.removeprefix("$"))
+    except ValueError:
+        usd = math.nan
+    if not math.isfinite(usd) or usd < 0:
+        raise UsageError(
+            f"--max-cost: {text!r} is not an amount", "Write US dollars, such as 2.50."
+        )
+    return usd
+
+
+def _places(text: str, option: str) -> int:
+    if not re.fullmatch("[1-9][0-9]{0,3}", text) or int(text) > 1000:
+        raise UsageError(
+            f"{option}: {text!r} is not a number of calls", "Write one from 1 to 1000."
+        )
+    return int(text)

@@ -1,0 +1,44 @@
+"""A command in a process of its own, on a terminal of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tests.helpers import ROOT, environment
+
+QUESTION = b"[y/N] "
+
+
+async def at_a_terminal(
+    arguments: Sequence[str], desk: Path, key: bytes, early: bytes = b""
+) -> tuple[int, str]:
+    """Answer the question by one key: exit code, and what it showed.
+
+    ``early`` was typed before the command began.
+    """
+    leader, follower = os.openpty()
+    os.write(leader, early)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "reviewdesk", *arguments,
+        env=environment(desk), cwd=ROOT,
+        stdin=follower, stderr=follower, stdout=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(follower)
+    shown = b""
+
+    def read() -> bytes:
+        with suppress(OSError):  # the other end of a terminal that nobody holds any more
+            return os.read(leader, 4096)
+        return b""
+
+    while more := await asyncio.to_thread(read):
+        shown += more
+        if shown.endswith(QUESTION):
+            os.write(leader, key)
+    os.close(leader)
+    return await process.wait(), shown.decode()

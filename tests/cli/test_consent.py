@@ -1,0 +1,70 @@
+"""Nothing is sent before a person has read the question and agreed, whatever was typed before."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.cli.terminalkit import QUESTION, at_a_terminal
+from tests.helpers import report, spawn, verdict
+from tests.judgekit import Room
+from tests.live.server import Server
+
+EARLY = [b"y", b"y\n", b"yyyy"]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+def judge(room: Room, url: str) -> list[str]:
+    order = room.put(["c0"], url=url).order()
+    return ["judge", order.cases, "--panel", order.panel, "-o", order.report]
+
+
+async def rerun(room: Room, url: str) -> list[str]:
+    room.put(["c0"], url=url)
+    path = room.folder / "first.json"
+    path.write_bytes(report(verdict("c0", 0.9, 0.2, 0.8)))
+    code = "import sys; from reviewdesk.cli import run; sys.exit(run(['ingest', sys.argv[1]]))"
+    process = spawn(code, room.folder / "desk.db", "ann", str(path))
+    await asyncio.to_thread(process.communicate)
+    assert process.returncode == 0
+    return ["rerun", "c0", "--panel", room.order().panel]
+
+
+@pytest.mark.parametrize("early", EARLY)
+async def test_judge_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
+    async with Server() as server:
+        asked = judge(room, server.url)
+        code, shown = await at_a_terminal(asked, room.folder / "desk.db", b"n", early)
+        assert (code, server.connections) == (130, 0)
+    assert shown.count(QUESTION.decode()) == 1
+    assert "nothing was sent" in shown
+    assert not room.report.exists()
+
+
+@pytest.mark.parametrize("early", EARLY)
+async def test_rerun_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
+    async with Server() as server:
+        asked = await rerun(room, server.url)
+        code, shown = await at_a_terminal(asked, room.folder / "desk.db", b"n", early)
+        assert (code, server.connections) == (130, 0)
+    assert "nothing was sent" in shown
+
+
+async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
+    async with Server() as server:
+        asked = await rerun(room, server.url)
+        code, _ = await at_a_terminal(asked, room.folder / "desk.db", b"y")
+        assert (code, len(server.calls)) == (0, 5)
+
+
+def test_two_jurors_by_name_are_refused_and_not_one_of_them_asked(cli: Cli) -> None:
+    done = cli("rerun", "c0", "--juror", "a", "--juror", "b", "--yes")
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
+    assert "--juror asks one juror" in done.lines[0]

@@ -1,0 +1,306 @@
+"""`judge` as a person runs it, against jurors over real sockets on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.cli.judge import progress
+from reviewdesk.desk.judgeplan import Survey
+from reviewdesk.desk.judging import Now
+from reviewdesk.live.batch import Counts
+from tests.cli.conftest import Cli, Done
+from tests.cli.terminalkit import at_a_terminal
+from tests.helpers import ROOT, environment
+from tests.judgekit import PRICE, Room, cases, of_whom, panel
+from tests.live.server import Seen, Server, verdict
+
+Judge = Callable[..., Any]
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+def arguments(room: Room, *more: str) -> list[str]:
+    order = room.order()
+    return ["judge", order.cases, "--panel", order.panel, "-o", order.report, *more]
+
+
+async def judged(cli: Cli, room: Room, *more: str) -> Done:
+    """Run the command beside the server."""
+    return await asyncio.to_thread(cli, *arguments(room, *more))
+
+
+async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
+    async with Server() as server:
+        url = server.url
+        room.put(url=url, juror=PRICE)
+        done = await judged(cli, room, "--yes", "--json")
+    # 120 tokens in and 40 out at a tenth of a cent, fifteen times.
+    told = done.json
+    assert told.pop("cost_usd") == pytest.approx(15 * 0.16)
+    assert told.pop("rate") > 0
+    assert told.pop("seconds") > 0
+    assert told == {
+        "report": str(room.report), "cases": 3, "verdicts": 3, "passed": 3, "failed": 0,
+        "inconclusive": 0, "errors": 0, "failed_checks": 0, "calls": 15, "reused": 0,
+        "failed_ballots": 0,
+    }  # fmt: skip
+    assert url.removeprefix("http://").removesuffix("/v1") in done.lines[0]
+    assert "15 calls for 3 cases" in done.lines[1]
+    head = json.loads(room.replies.read_bytes().splitlines()[0])
+    assert (head["consent"]["how"], head["consent"]["calls"]) == ("--yes", 15)
+    (loaded,) = cli("ingest", room.report, "--json").json
+    assert (loaded["verdicts"], loaded["ballots"], loaded["notes"]) == (3, 15, [])
+    shown = cli("show", "c1", "--json").json
+    assert (shown["decision"], shown["mismatches"]) == ("pass", [])
+
+
+async def test_a_dry_run_prints_what_is_then_sent_and_opens_no_connection(
+    cli: Cli, room: Room
+) -> None:
+    async with Server() as server:
+        url = server.url
+        room.put(url=url, juror=", api_key_env: NOBODY_SET_THIS")
+        order = room.order()
+        dry = await asyncio.to_thread(
+            cli, "judge", order.cases, "--panel", order.panel, "--dry-run"
+        )
+        assert server.connections == 0
+        room.put(url=url)
+        await judged(cli, room, "--yes")
+    assert dry.code == 0
+    assert "127.0.0.1" in dry.lines[0]
+    rows = [json.loads(line) for line in dry.out.splitlines()]
+    assert {row["url"] for row in rows} == {f"{url}/chat/completions"}
+
+    def plain(payload: dict[str, Any], nonce: str) -> str:
+        return json.dumps(payload).replace(nonce, "nonce")
+
+    sent = {of_whom(seen.payload): plain(seen.payload, seen.nonce) for seen in server.calls}
+    for row in rows:
+        seen = Seen("", {}, json.dumps(row["payload"]).encode())
+        assert plain(row["payload"], seen.nonce) == sent[row["case"], f"m{row['juror'][1]}"]
+    assert len(rows) == len(sent) == 15
+
+
+async def test_off_a_terminal_nothing_is_sent_without_yes(cli: Cli, room: Room) -> None:
+    async with Server() as server:
+        room.put(url=server.url)
+        done = await judged(cli, room)
+        assert server.connections == 0
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
+    assert "--yes" in done.lines[0]
+    assert not room.replies.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "agrees"),
+    [
+        (b"y", True),
+        (b"y\n", True),
+        (b"\n", False),
+        (b"n", False),
+        (b"\x1b", False),
+        (b"\xc3", False),
+    ],
+)
+async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, agrees: bool) -> None:
+    async with Server() as server:
+        room.put(["c0"], url=server.url)
+        code, shown = await at_a_terminal(arguments(room), room.folder / "desk.db", key)
+        assert len(server.calls) == (5 if agrees else 0)
+        assert bool(server.connections) is agrees
+    assert code == (0 if agrees else 130)
+    assert "j0 (m0)" in shown
+    assert "5 calls for 1 cases; cost: unknown; payload " in shown
+    assert ", without a key, not encrypted" in shown
+    assert "--dry-run" in shown
+    if agrees:
+        consent = json.loads(room.replies.read_bytes().splitlines()[0])["consent"]
+        assert (consent["how"], consent["calls"]) == ("asked", 5)
+        assert f"payload {consent['payload_sha256'][:16]}," in shown
+    assert ("nothing was sent" in shown) is not agrees
+    assert room.report.exists() is agrees
+    assert room.replies.exists() is agrees
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        (("--max-cost", "nan"), "--max-cost"),
+        (("--max-cost", "-1"), "--max-cost"),
+        (("--max-cost", "1"), "needs prices"),
+        (("--concurrency", "0"), "--concurrency"),
+        (("--concurrency", "1001"), "--concurrency"),
+        (("--per-host", "0"), "--per-host"),
+        (("--panel", "missing.yaml"), "missing.yaml"),
+        (("-o", "missing/report.json"), "is no folder"),
+        (("-o", "-"), "-o is missing"),
+    ],
+)
+def test_wrong_orders_are_2_in_one_line(
+    cli: Cli, room: Room, more: tuple[str, ...], word: str
+) -> None:
+    done = cli(*arguments(room.put(), "--yes", *more))
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1)
+    assert word in done.lines[0]
+    assert not room.replies.exists()
+
+
+async def test_a_report_that_is_there_needs_resume_or_another_name(cli: Cli, room: Room) -> None:
+    async with Server() as server:
+        room.put(url=server.url)
+        assert (await judged(cli, room, "--yes")).code == 0
+        before = room.report.read_bytes()
+        done = await judged(cli, room, "--yes")
+        assert (done.code, len(done.lines)) == (2, 1)
+        assert "--resume" in done.lines[0]
+        assert "-o" in done.lines[0]
+        # Nothing is to be sent, so nothing is to be agreed to.
+        again = await judged(cli, room, "--resume", "--yes", "--json")
+        assert (again.json["calls"], again.json["reused"], len(server.calls)) == (0, 15, 15)
+    assert room.report.read_bytes() == before
+
+
+async def test_a_run_without_one_answer_is_1_and_says_why(cli: Cli, room: Room) -> None:
+    async with Server(reply=lambda _: "I would rather not say.") as server:
+        room.put(url=server.url)
+        done = await judged(cli, room, "--yes")
+    assert done.code == 1
+    assert done.lines[-1].startswith("no juror of any case answered: ")
+    assert len(room.verdicts()) == 3
+
+
+async def test_the_ceiling_is_1_and_one_line(cli: Cli, room: Room) -> None:
+    async with Server() as server:
+        room.put(url=server.url, juror=PRICE)
+        done = await judged(cli, room, "--yes", "--max-cost", "4", "--concurrency", "1")
+    assert (done.code, done.out) == (1, "")
+    assert "--resume" in done.lines[-1]
+    assert not room.report.exists()
+    assert 0 < len(room.stored()) == len(server.calls) < 15
+
+
+def test_cases_come_from_stdin_too(cli: Cli, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.put()
+    data = (room.folder / "cases.jsonl").read_bytes()
+    (room.folder / "in").write_bytes(data)
+    with (room.folder / "in").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        done = cli("judge", "-", "--panel", room.order().panel, "--dry-run")
+    assert (done.code, len(done.out.splitlines())) == (0, 15)
+
+
+async def start(room: Room, *more: str) -> asyncio.subprocess.Process:
+    """The command in a process of its own."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "reviewdesk", *arguments(room, "--yes", *more),
+        env=environment(room.folder / "desk.db"), cwd=ROOT,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+
+
+KILLS = (3, 1, 9, 14, 2, 7, 5, 11, 6, 4)
+"""After how many calls of its own each process is killed."""
+
+
+async def test_ten_kills_lose_no_reply_and_repeat_no_stored_one(room: Room) -> None:
+    """The server decides when: it has read the n-th call of a process when that is killed."""
+    names = [f"c{at}" for at in range(20)]
+    running: list[asyncio.subprocess.Process] = []
+    asked: list[Counter[tuple[str, str]]] = []
+    open_calls = 4
+
+    def reply(seen: Seen) -> str:
+        calls = asked[-1]
+        calls[of_whom(seen.payload)] += 1
+        if len(asked) <= len(KILLS) and calls.total() == KILLS[len(asked) - 1]:
+            running[-1].kill()
+        return verdict(seen)
+
+    stored: set[tuple[str, str]] = set()
+    async with Server(reply=reply) as server:
+        room.put(names, url=server.url)
+        for kill in [True] * len(KILLS) + [False]:
+            asked.append(Counter())
+            running.append(await start(room, "--resume", "--concurrency", str(open_calls)))
+            _, told = await running[-1].communicate()
+            assert running[-1].returncode == (-signal.SIGKILL if kill else 0), told
+            # No stored reply was asked for again, and nothing twice within one process.
+            assert not stored & set(asked[-1])
+            assert set(asked[-1].values()) == {1}
+            now = {(line["case"], f"m{line['seat']}") for line in room.stored()}
+            assert stored <= now
+            assert len(set(asked[-1]) - now) <= open_calls
+            stored = now
+            assert room.report.exists() is not kill
+    assert [body["id"] for body in room.verdicts()] == names
+    for body in room.verdicts():
+        assert [ballot["id"] for ballot in body["jurors"]] == [f"j{seat}" for seat in range(5)]
+        assert all(ballot["score"] == 0.8 for ballot in body["jurors"])
+    left = {file.name for file in room.folder.iterdir()}
+    assert left == {"cases.jsonl", "panel.yaml", room.report.name, room.replies.name}
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A suite that was started in the background ignores ctrl+c, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+async def test_ctrl_c_stops_at_once_keeps_what_came_back_and_says_how_to_go_on(
+    room: Room,
+) -> None:
+    async def hang(seen: Seen, out: asyncio.StreamWriter) -> None:
+        if len(server.calls) > 7:
+            running.send_signal(signal.SIGINT)
+            await asyncio.Event().wait()
+        out.write(_answer(seen))
+
+    def _answer(seen: Seen) -> bytes:
+        from tests.live.server import answer, envelope
+
+        return answer(200, envelope(seen, verdict(seen)))
+
+    async with Server(fault=hang) as server:
+        room.put(url=server.url)
+        running = await start(room, "--concurrency", "1")
+        out, told = await running.communicate()
+    assert (running.returncode, out) == (130, b"")
+    assert told.decode().splitlines()[-1] == (
+        "stopped: 1 of 3 cases are complete. Go on with --resume."
+    )
+    assert len(room.stored()) == 7
+    assert not room.report.exists()
+
+
+def test_progress_is_one_harmless_line() -> None:
+    found = Survey(cases=200, calls=1000, worst_usd=3.0)
+    # 610 calls in 10 s are 61 a second, which leaves 390 / 61 = 6.4 s.
+    now = Now(Counts(cases=120, calls=610, seconds=10), found, 0.12)
+    assert progress(now) == "cases 120/200 · 61/s calls · $0.1200 · ETA 7s"
+    unpriced = Survey(cases=200, calls=1000, worst_usd=None)
+    # 100 calls in 10 s leave 900 / 10 = 90 s.
+    now = Now(Counts(cases=20, calls=100, seconds=10), unpriced, 0.0)
+    assert progress(now) == "cases 20/200 · 10/s calls · ETA 1m30s"
+    assert progress(Now(Counts(), unpriced, 0.0)) == "cases 0/200 · 0/s calls"
+
+
+def test_the_example_files_are_what_the_kit_says() -> None:
+    assert cases(["a"]).count(b"\n") == 1
+    assert panel(count=3).count(b"model: ") == 3

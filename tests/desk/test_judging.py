@@ -1,0 +1,385 @@
+"""A panel over many cases: what is asked, stored, counted and written."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk.judging import Ears, Now, judge_cases, preview
+from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
+from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.errors import (
+    Cancelled,
+    JournalError,
+    PanelError,
+    TransportError,
+    UsageError,
+)
+from reviewdesk.live.records import Response
+from tests.helpers import START, load, open_desk
+from tests.judgekit import (
+    JURORS,
+    YES,
+    Clock,
+    Consent,
+    Jurors,
+    Room,
+    fine,
+    of_whom,
+    reply,
+    silent,
+    world,
+)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    return Room(tmp_path)
+
+
+def everybody(*names: str, jurors: int = JURORS) -> Counter[tuple[str, str]]:
+    """Each juror asked once about each case."""
+    return Counter((name, f"m{seat}") for name in names for seat in range(jurors))
+
+
+def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(room: Room) -> None:
+    names = [f"c{at}" for at in range(30)]
+    jurors = Jurors()
+    found = judge_cases(room.put(names).order(concurrency=7), YES, world(jurors))
+    assert jurors.asked == everybody(*names)
+    assert jurors.most == 7
+    assert [body["id"] for body in room.verdicts()] == names
+    told = (found.cases, found.verdicts, found.calls, found.reused, found.failed_ballots)
+    assert told == (30, 30, 150, 0, 0)
+    # Five scores of 0.8 against a threshold of 0.7.
+    assert (found.passed, found.failed, found.problem) == (30, 0, None)
+    assert [ballot["id"] for ballot in room.verdicts()[0]["jurors"]] == [
+        "j0",
+        "j1",
+        "j2",
+        "j3",
+        "j4",
+    ]
+
+
+@pytest.mark.parametrize("name", ["report.jsonl", "report.json"])
+@pytest.mark.parametrize(
+    "more",
+    ["", "regime: irreversible\n", "failed_jurors: median\n", "strategy_for: {red: unanimous}\n"],
+)
+def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
+    room: Room, name: str, more: str
+) -> None:
+    def answer(body: dict[str, Any]) -> Response:
+        case, model = of_whom(body)
+        if (case, model) == ("c1", "m4"):
+            raise TransportError("connection", "refused")
+        score = {"m0": 0.1, "m1": 0.95}.get(model, 0.8)
+        said: dict[str, Any] = {"score": score, "pass": score >= 0.7}
+        return Response(200, {}, reply(body, **said))
+
+    room.put(
+        more=more, tags=["red"], generator={"model": "m2", "vendor": "x"},
+        checks=[{"contains": "answer"}, {"contains": "c2", "not": True}],
+    )  # fmt: skip
+    report = room.folder / name
+    judge_cases(replace(room.order(), report=str(report)), YES, world(Jurors(answer)))
+    data = report.read_bytes()
+    with closing(open_desk(room.folder / "desk.db")) as desk:
+        run = load(desk, data, name)
+        items = [desk.item(key) for key in desk.queue(run)]
+        assert len(items) == 3
+        for item in items:
+            assert item.assessment.mismatches == ()
+            # c2 failed a check: no panel sat.
+            asked = item.verdict.id != "c2"
+            found = panel_hash_status(item.verdict)
+            assert found is (HashStatus.VERIFIED if asked else None)
+
+
+def test_a_case_that_fails_a_check_asks_no_juror_and_says_so(room: Room) -> None:
+    jurors = Jurors()
+    room.put(["c1", "c2"], checks=[{"contains": "c1"}, {"regex": "^answer", "name": "shape"}])
+    found = judge_cases(room.order(), YES, world(jurors))
+    assert jurors.asked == everybody("c1")
+    assert (found.failed_checks, found.passed, found.failed) == (1, 1, 1)
+    passed, failed = room.verdicts()
+    assert passed["checks"] == [{"name": "contains", "pass": True}, {"name": "shape", "pass": True}]
+    assert failed["checks"][0] == {
+        "name": "contains", "pass": False, "reason": 'does not contain "c1"',
+    }  # fmt: skip
+    assert (failed["decision"], failed["jurors"]) == ("fail", [])
+    said = 'the check contains failed: does not contain "c1"'
+    assert failed["meta"]["reviewdesk"]["not_asked"] == said
+
+
+def test_a_host_has_no_more_calls_open_than_it_is_given(room: Room) -> None:
+    bounded, free = Jurors(), Jurors()
+    judge_cases(room.put().order(per_host=2), YES, world(bounded))
+    room.replies.unlink()
+    room.report.unlink()
+    judge_cases(room.order(), YES, world(free))
+    assert (bounded.most, bounded.asked) == (2, free.asked)
+    assert free.most > 2
+
+
+def test_a_check_that_comes_to_no_end_says_nothing_and_the_jury_is_asked(room: Room) -> None:
+    jurors = Jurors()
+    checks = [{"regex": "^(a|aa)+$", "name": "slow"}, {"contains": "b"}]
+    room.put(["c1"], output="a" * 200 + "b", checks=checks)
+    found = judge_cases(room.order(), YES, world(jurors))
+    assert jurors.asked == everybody("c1")
+    assert (found.failed_checks, found.passed) == (0, 1)
+    (made,) = room.verdicts()
+    slow, other = made["checks"]
+    assert (slow["name"], slow["pass"], other["pass"]) == ("slow", None, True)
+    assert "came to no end within 1 s" in slow["reason"]
+
+
+def test_where_every_case_fails_a_check_nobody_is_asked_for_anything(room: Room) -> None:
+    room.put(checks={"exact": "yes"})
+    never = Ears(agreed=lambda _: pytest.fail("there is nothing to agree to"))
+    found = judge_cases(room.order(), never, world(silent()))
+    assert (found.failed_checks, found.calls, found.problem) == (3, 0, None)
+
+
+def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
+    def answer(body: dict[str, Any]) -> Response:
+        first = json.loads(room.replies.read_bytes().splitlines()[0])
+        assert (first["panel_hash"], first["at"]) == (stated, began)
+        return fine(body)
+
+    room.put()
+    judge_cases(room.order(), YES, world(Jurors()))
+    verdict = room.verdicts()[0]["provenance"]
+    stated, began = verdict["panel_hash"], verdict["committed_at"]
+    for file in (room.report, room.replies):
+        file.unlink()
+    judge_cases(room.order(), YES, world(Jurors(answer)))
+
+
+def test_a_reply_is_on_disk_before_it_counts(room: Room) -> None:
+    def told(now: Now) -> None:
+        assert len(room.stored()) >= now.counts.calls
+
+    found = judge_cases(room.put().order(), Ears(lambda _: True, told), world(Jurors()))
+    assert found.calls == len(room.stored()) == 15
+
+
+def test_a_finished_run_asks_nobody_and_writes_the_same_report(room: Room) -> None:
+    judge_cases(room.put().order(), YES, world(Jurors()))
+    before, replies = room.report.read_bytes(), room.replies.read_bytes()
+    room.report.unlink()
+    found = judge_cases(room.order(resume=True), YES, world(silent()))
+    assert (found.calls, found.reused, found.verdicts) == (0, 15, 3)
+    assert (room.report.read_bytes(), room.replies.read_bytes()) == (before, replies)
+
+
+def test_resume_where_nothing_is_simply_starts(room: Room) -> None:
+    assert judge_cases(room.put().order(resume=True), YES, world(Jurors())).calls == 15
+
+
+def test_only_what_has_changed_is_asked_anew(room: Room) -> None:
+    judge_cases(room.put().order(), YES, world(Jurors()))
+    rows = (room.folder / "cases.jsonl").read_text().replace("answer c1", "answer c1, mended")
+    (room.folder / "cases.jsonl").write_text(rows)
+    jurors = Jurors()
+    later = Clock(START + timedelta(days=1))
+    found = judge_cases(room.order(resume=True), YES, world(jurors, clock=later))
+    assert jurors.asked == everybody("c1")
+    assert (found.calls, found.reused) == (5, 10)
+    assert room.verdicts()[1]["output"] == "answer c1, mended"
+    # The cases are others than those first committed, so they are committed later.
+    header, verdict = room.header(), room.verdicts()[0]
+    assert header["created_at"].startswith("2025-01-31")
+    assert verdict["provenance"]["committed_at"].startswith("2025-02-01")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "again"),
+    [
+        (401, b'{"error": {"message": "bad key"}}', True),
+        (404, b'{"error": {"message": "no such model"}}', True),
+        (400, b'{"error": {"message": "Your credit balance is too low"}}', True),
+        (400, b'{"error": {"message": "too long"}}', False),
+        (500, b"", True),
+        (200, b"not json", False),
+        (None, b"", True),
+    ],
+)
+def test_what_is_asked_again_on_resume(
+    room: Room, status: int | None, body: bytes, again: bool
+) -> None:
+    def answer(asked: dict[str, Any]) -> Response:
+        if of_whom(asked) != ("c1", "m2"):
+            return fine(asked)
+        if status is None:
+            raise TransportError("timeout", "no answer")
+        return Response(status, {"content-type": "application/json"}, body)
+
+    first = judge_cases(room.put().order(), YES, world(Jurors(answer)))
+    assert (first.failed_ballots, first.problem) == (1, None)
+    jurors = Jurors()
+    found = judge_cases(room.order(resume=True), YES, world(jurors))
+    assert jurors.asked == (Counter({("c1", "m2"): 1}) if again else Counter())
+    assert found.failed_ballots == (0 if again else 1)
+
+
+@pytest.mark.parametrize("which", ["report", "replies", "both"])
+def test_what_is_there_is_not_written_over(room: Room, which: str) -> None:
+    judge_cases(room.put().order(), YES, world(Jurors()))
+    if which == "report":
+        room.replies.unlink()
+    if which == "replies":
+        room.report.unlink()
+    before = {file: file.read_bytes() for file in room.folder.iterdir()}
+    with pytest.raises(UsageError, match="--resume, or name another -o"):
+        judge_cases(room.order(), YES, world(silent()))
+    assert {file: file.read_bytes() for file in room.folder.iterdir()} == before
+
+
+def test_resume_does_not_write_over_what_is_no_report_of_this_run(room: Room) -> None:
+    order = room.put().order(resume=True)
+    before = Path(order.cases).read_bytes()
+    with pytest.raises(UsageError, match="is no report of this run"):
+        judge_cases(replace(order, report=order.cases), YES, world(silent()))
+    assert Path(order.cases).read_bytes() == before
+
+
+def test_no_is_no(room: Room) -> None:
+    no = Consent(agrees=False)
+    before = set(room.put().folder.iterdir())
+    with pytest.raises(Cancelled, match="nothing was sent"):
+        judge_cases(room.order(), Ears(no), world(silent()))
+    assert set(room.folder.iterdir()) == before
+    (plan,) = no.plans
+    assert (plan.found.cases, plan.found.calls, plan.found.worst_usd) == (3, 15, None)
+    assert {seat.place.host for seat in plan.seats} == {"127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"rubric": ""}, PanelError, 'case "c0": has no rubric, nor has the panel'),
+        ({"unknown": 1}, PanelError, "line 1: "),
+        ({"names": ()}, PanelError, "holds no cases"),
+        ({"names": ("c0", "c0")}, PanelError, "line 2: "),
+    ],
+)
+def test_what_cannot_be_judged_is_told_before_anything_is_sent(
+    room: Room, change: dict[str, Any], error: type[Exception], match: str
+) -> None:
+    room.put(change.pop("names", ("c0", "c1")), **change)
+    if "rubric" in change:
+        file = room.folder / "panel.yaml"
+        file.write_text(file.read_text().replace("rubric: is right\n", ""))
+    with pytest.raises(error, match=match):
+        judge_cases(room.order(), YES, world(silent()))
+    assert not room.report.exists()
+    assert not room.replies.exists()
+
+
+def test_damaged_replies_are_told_before_anything_is_sent(room: Room) -> None:
+    judge_cases(room.put().order(), YES, world(Jurors()))
+    lines = room.replies.read_bytes().splitlines(keepends=True)
+    room.replies.write_bytes(b"".join([lines[0], b"{}\n", *lines[2:]]))
+    before = room.report.read_bytes()
+    with pytest.raises(JournalError, match="line 2: "):
+        judge_cases(room.order(resume=True), YES, world(silent()))
+    assert room.report.read_bytes() == before
+
+
+def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
+    def answer(body: dict[str, Any]) -> Response:
+        status, word = (404, "no such model") if of_whom(body)[1] == "m0" else (401, "bad key")
+        return Response(status, {}, json.dumps({"error": {"message": word}}).encode())
+
+    found = judge_cases(room.put().order(), YES, world(Jurors(answer)))
+    assert found.problem is not None
+    assert found.problem.startswith("no juror of any case answered: ")
+    # Four of five jurors were refused for their key, over three cases.
+    assert "bad key" in found.problem
+    assert "(12 of 15 ballots)" in found.problem
+    assert (found.errors, found.failed_ballots) == (3, 15)
+    assert [body["decision"] for body in room.verdicts()] == ["error"] * 3
+
+
+def test_no_file_holds_the_key_that_a_juror_repeats(room: Room) -> None:
+    key = "sk-sentinel-0123456789abcdef"
+
+    def answer(body: dict[str, Any]) -> Response:
+        if of_whom(body)[0] == "c1":
+            return Response(400, {"x-request-id": key}, f'{{"error": "{key}"}}'.encode())
+        return Response(200, {"x-request-id": key}, reply(body, reason=f"your key is {key}"))
+
+    jurors = Jurors(answer)
+    room.put(juror=", api_key_env: PANEL_KEY")
+    judge_cases(room.order(), YES, world(jurors, {"PANEL_KEY": key}))
+    # It was sent, or else the test would hold nothing.
+    assert jurors.keys == {f"Bearer {key}"}
+    for file in room.folder.iterdir():
+        assert key.encode() not in file.read_bytes()
+    assert b"PANEL_KEY" not in room.report.read_bytes() + room.replies.read_bytes()
+
+
+def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(room: Room) -> None:
+    consent = Consent()
+    room.put(juror=", api_key_env: PANEL_KEY")
+    found = judge_cases(room.order(), Ears(consent), world(silent()))
+    assert {seat.problem for seat in consent.plans[0].seats} == {"PANEL_KEY is not set"}
+    assert found.problem is not None
+    assert "PANEL_KEY is not set" in found.problem
+    jurors = Jurors()
+    again = judge_cases(room.order(resume=True), YES, world(jurors, {"PANEL_KEY": "k"}))
+    assert (again.calls, again.passed) == (15, 3)
+
+
+def test_hostile_replies_make_a_report_that_can_be_read(room: Room) -> None:
+    def answer(body: dict[str, Any]) -> Response:
+        model = of_whom(body)[1]
+        if model == "m0":
+            return Response(200, {}, reply(body, reason="half a pair \ud800, \u2028 and \x00"))
+        # Three times the 8 MB that a verdict may hold, over four jurors.
+        return Response(200, {}, reply(body, reason="r", why="é" * 1_900_000))
+
+    judge_cases(room.put(["c0"]).order(), YES, world(Jurors(answer)))
+    with closing(open_desk(room.folder / "desk.db")) as desk:
+        run = load(desk, room.report.read_bytes(), "report.jsonl")
+        assert [desk.item(key).assessment.mismatches for key in desk.queue(run)] == [()]
+
+
+def test_the_header_says_what_was_run_and_repeats_no_address(room: Room) -> None:
+    judge_cases(room.put(more="trim: {fraction: 0.1}\n").order(), YES, world(Jurors()))
+    header = room.header()
+    assert header["report_id"] == "report"
+    assert header["title"] == "cases.jsonl, judged by five"
+    assert header["defaults"] == {
+        "threshold": 0.7, "quorum": 0.5, "strategy": "median", "trim_fraction": 0.1,
+    }  # fmt: skip
+    panel = header["meta"]["panel"]
+    assert [seat["id"] for seat in panel["jurors"]] == [f"j{seat}" for seat in range(5)]
+    assert panel["jurors"][0]["host"] == "127.0.0.1:1"
+    assert "http://" not in json.dumps(header)
+    for body in room.verdicts():
+        for key in ("threshold", "quorum", "strategy"):
+            assert body[key] == header["defaults"][key]
+        verdict = verdict_from_body(body, Policy(), Generator())
+        assert panel_hash_status(verdict) is HashStatus.VERIFIED
+
+
+def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
+    room.put(["c1", "c2"], checks={"contains": "c1"})
+    seats, sent = preview(room.order().cases, room.order().panel, world(silent()))
+    rows = list(sent)
+    assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
+    assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}
+    assert [of_whom(row["payload"]) for row in rows] == [("c1", f"m{at}") for at in range(5)]
+    assert len(seats) == 5
+    assert {file.name for file in room.folder.iterdir()} == {"cases.jsonl", "panel.yaml"}

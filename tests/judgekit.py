@@ -1,0 +1,194 @@
+"""Cases, panels and jurors in this process, for the tests of many cases before a panel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.desk.judging import Ears, Order, Plan, World
+from reviewdesk.live.records import Request, Response, Transport
+
+_NONCE = re.compile(r'"nonce": "([^"]+)"')
+_CASE = re.compile(r"question (\S+)\.")
+URL = "http://127.0.0.1:1/v1"
+JURORS = 5
+TURNS = 20
+"""Turns of the event loop that an answer takes, so that calls are open side by side."""
+
+
+def cases(names: Iterable[str], **more: Any) -> bytes:
+    """A case for each name; ``more`` are keys that all of them have."""
+    rows = (
+        {"id": name, "input": f"question {name}.", "output": f"answer {name}", **more}
+        for name in names
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def panel(url: str = URL, count: int = JURORS, *, juror: str = "", more: str = "") -> bytes:
+    """A panel of jurors ``j0``, ``j1``, ... whose models are ``m0``, ``m1``, ..."""
+    seats = "".join(
+        f"  - {{name: j{seat}, model: m{seat}, vendor: custom, base_url: '{url}'{juror}}}\n"
+        for seat in range(count)
+    )
+    head = "name: five\nrubric: is right\nthreshold: 0.7\nquorum: 0.5\nstrategy: median\n"
+    return f"{head}{more}jurors:\n{seats}".encode()
+
+
+def of_whom(body: dict[str, Any]) -> tuple[str, str]:
+    """Which case and which juror's model a payload is about."""
+    found = _CASE.search(body["messages"][1]["content"])
+    assert found
+    return found[1], body["model"]
+
+
+def reply(body: dict[str, Any], *, tokens: tuple[int, int] = (100, 10), **said: Any) -> bytes:
+    """An answer that follows the contract."""
+    found = _NONCE.search(body["messages"][0]["content"])
+    assert found
+    told = {"nonce": found[1], "pass": True, "score": 0.8, "confidence": 0.9, "reason": "fits"}
+    content = json.dumps(told | said)
+    choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+    return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+Answer = Callable[[dict[str, Any]], Response]
+
+
+def fine(body: dict[str, Any]) -> Response:
+    """What a juror answers where nothing else is said."""
+    return Response(200, {"content-type": "application/json"}, reply(body))
+
+
+@dataclass
+class Jurors:
+    """A transport whose jurors answer in this process; ``asked`` counts by case and model."""
+
+    answer: Answer = fine
+    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    open: int = 0
+    most: int = 0
+    keys: set[str] = field(default_factory=set)
+
+    async def send(self, request: Request) -> Response:
+        body = json.loads(request.body)
+        self.asked[of_whom(body)] += 1
+        self.keys.add(request.headers.get("authorization", ""))
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+            return self.answer(body)
+        finally:
+            self.open -= 1
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class Clock:
+    """Time that passes only by waiting, and a second at each look at the calendar."""
+
+    time: datetime = datetime(2025, 1, 31, 12, tzinfo=UTC)
+    ran: float = 0.0
+
+    def now(self) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.ran
+
+    async def sleep(self, seconds: float) -> None:
+        self.ran += seconds
+        await asyncio.sleep(0)
+
+    def random(self) -> float:
+        return 0.5
+
+
+def world(
+    transport: Transport,
+    environment: dict[str, str] | None = None,
+    clock: Clock | None = None,
+) -> World:
+    """The surroundings of a run: these jurors, no key, a clock of its own."""
+    return World(environment or {}, clock or Clock(), lambda: transport)
+
+
+def silent() -> Jurors:
+    """Jurors of whom none may be asked."""
+
+    def answer(body: dict[str, Any]) -> Response:
+        raise AssertionError(f"{of_whom(body)} was asked")
+
+    return Jurors(answer)
+
+
+@dataclass
+class Consent:
+    """A person who looks at the plan and says yes, or no."""
+
+    agrees: bool = True
+    plans: list[Plan] = field(default_factory=list)
+
+    def __call__(self, plan: Plan) -> bool:
+        self.plans.append(plan)
+        return self.agrees
+
+
+YES = Ears(agreed=lambda _: True)
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder with cases and a panel, and where the report goes."""
+
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.jsonl"
+
+    @property
+    def replies(self) -> Path:
+        return self.folder / "report.jsonl.replies.jsonl"
+
+    def put(self, names: Sequence[str] = ("c0", "c1", "c2"), url: str = URL, **how: Any) -> Room:
+        """Write both files; ``juror`` and ``more`` are the panel's, the rest the cases'."""
+        said = {key: how.pop(key) for key in ("juror", "more", "count") if key in how}
+        (self.folder / "cases.jsonl").write_bytes(cases(names, **how))
+        (self.folder / "panel.yaml").write_bytes(panel(url, **said))
+        return self
+
+    def order(self, **how: Any) -> Order:
+        folder = self.folder
+        names = {name: str(folder / name) for name in ("cases.jsonl", "panel.yaml")}
+        return Order(names["cases.jsonl"], names["panel.yaml"], str(self.report), **how)
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.report.read_bytes().splitlines()[1:]]
+
+    def header(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.report.read_bytes().splitlines()[0])
+        return found
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The exchanges among the replies."""
+        lines = self.replies.read_bytes().splitlines(keepends=True)
+        whole = [json.loads(line) for line in lines if line.endswith(b"\n")]
+        return [line for line in whole if "call" in line]
+
+
+PRICE = ", price: {input: 1000, output: 1000}"
+"""A tenth of a cent a token, so that calls cost cents."""
