@@ -56,6 +56,7 @@ _ITEM = (
     Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
     Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
+    Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
     Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),

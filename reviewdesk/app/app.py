@@ -26,7 +26,7 @@ from reviewdesk.app.guard import LabelGuard
 from reviewdesk.app.hands_desk import DeskHands
 from reviewdesk.app.jobs import Jobs
 from reviewdesk.app.keymap import checked
-from reviewdesk.app.messages import JobEnded, JobMoved
+from reviewdesk.app.messages import BallotArrived, JobEnded, JobMoved
 from reviewdesk.app.palette import RegistryProvider
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.calibration import CalibrationScreen
@@ -220,11 +220,14 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.jobs.moved(message)
         self.top.frame()
 
+    def on_ballot_arrived(self, message: BallotArrived) -> None:
+        """Show a ballot of a re-run as it arrives."""
+        self.hands.ballot_arrived(message)
+
     def on_job_ended(self, message: JobEnded) -> None:
         """A job is done; what it found is said on the screen in view."""
         self.jobs.ended(message)
         self.hands.job_ended(message)
-        self.top.frame()
 
     def action_command_palette(self) -> None:
         """Open the palette, once, above whatever is in view."""
@@ -243,6 +246,7 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def _handle_exception(self, error: Exception) -> None:
         """A fault ends the app with one line; the traceback is for whoever asks for it."""
+        self.jobs.stop()
         if self.is_headless or "--debug" in sys.argv:
             super()._handle_exception(error)
             return

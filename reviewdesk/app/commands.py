@@ -39,13 +39,16 @@ COMMANDS = {
         Command("forget", "NAME", "forget a saved filter"),
         Command("tag", "[TAGS]", "the item's tags, with commas; without any, none"),
         Command("note", "[TEXT]", "the item's note; without a text, none"),
+        Command("rerun", "[WHO] [FILE]", "ask again: juror NAME, missing or panel; a panel file"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
         Command("cal", "", "calibration"),
         Command("runs", "", "the runs"),
         Command("run", "NAME", "review another run"),
         Command("open", "FILE", "load a report and review it"),
-        Command("export", "FILE", "write the labels: .jsonl (two keys), .csv or full.jsonl"),
+        Command(
+            "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"
+        ),
         Command("theme", "NAME", "switch the theme"),
         Command("stop", "", "stop what runs in the background"),
         Command("help", "", "every key and sign"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 
-from reviewdesk.app.commands import Completer, among, files, last_of_list
+from reviewdesk.app.commands import Completer, among, choose, files, last_of_list
 from reviewdesk.app.sitting import Sitting
 from reviewdesk.app.themes import THEMES
 from reviewdesk.desk import filters, marking
-from reviewdesk.domain.completion import Option, Vocabulary, complete, complete_order
+from reviewdesk.domain.completion import Completion, Option, Vocabulary, complete, complete_order
 
 
 def argument_completers(sitting: Sitting) -> dict[str, Completer]:
@@ -32,4 +33,21 @@ def argument_completers(sitting: Sitting) -> dict[str, Completer]:
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
         "export": files,
+        "rerun": lambda text, cursor: _rerun(sitting, text, cursor),
     }
+
+
+def _rerun(sitting: Sitting, text: str, cursor: int) -> Completion:
+    """Who is asked, then the file of a panel; a juror's name in between."""
+    item, head = sitting.session.item, text[:cursor]
+    words = head.split(" ")
+    if len(words) == 1:
+        who = [Option("missing"), Option("panel"), Option("juror", "and its name")]
+        return choose(0, cursor, head, who)
+    if words[0] == "juror" and len(words) == 2:
+        shown = item is not None and not sitting.session.hidden
+        names = dict.fromkeys(cast.id for cast in item.verdict.ballots) if item and shown else ()
+        return choose(len("juror "), cursor, words[1], [Option(shlex.quote(n)) for n in names])
+    found = files(words[-1], len(words[-1]))
+    start = cursor - len(words[-1])
+    return Completion(start, cursor, found.options)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.hands_item import ItemHands
 from reviewdesk.app.hands_queue import QueueHands
 from reviewdesk.app.hands_reading import ReadingHands
+from reviewdesk.app.hands_rerun import RerunHands
 from reviewdesk.app.paint import clip, inline
 from reviewdesk.app.pen import Labelled, is_of
 from reviewdesk.app.screens.dialogs import Question
@@ -31,9 +32,12 @@ class Hands:
         """Act for ``screen``."""
         self._screen = screen
         queue, item = QueueHands(screen), ItemHands(screen)
-        reading = ReadingHands(screen)
-        self.verbs = {**self._table(), **queue.verbs(), **item.verbs(), **reading.verbs()}
-        self.commands = {**queue.commands(), **item.commands()}
+        reading, self.rerun = ReadingHands(screen), RerunHands(screen)
+        others = (queue, item, reading, self.rerun)
+        self.verbs = self._table()
+        for one in others:
+            self.verbs |= one.verbs()
+        self.commands = {**queue.commands(), **item.commands(), **self.rerun.commands()}
 
     def _table(self) -> dict[str, Callable[[], None]]:
         verbs: dict[str, Callable[[], None]] = {

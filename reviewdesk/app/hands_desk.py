@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.app.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.completers import argument_completers
-from reviewdesk.app.jobs import INDEX, LOAD
-from reviewdesk.app.messages import JobEnded
+from reviewdesk.app.jobs import EXPORT, INDEX, LOAD
+from reviewdesk.app.messages import BallotArrived, JobEnded
 from reviewdesk.app.paint import inline
+from reviewdesk.app.rerun_job import Ended
 from reviewdesk.app.screens.help import HelpScreen, live_actions
 from reviewdesk.app.screens.prompt import Answer, Prompt
 from reviewdesk.app.themes import THEMES, Ink
@@ -137,6 +138,8 @@ class DeskHands:
     def run(self, text: str) -> None:
         """Carry out a command line."""
         typed = parse_command(text)
+        for screen in (self._app.top, self._app.review):
+            screen.calm()
         if typed.name not in COMMANDS:
             self._app.choose(typed.name)
         elif (command := self._commands.get(typed.name)) is not None:
@@ -159,6 +162,12 @@ class DeskHands:
 
     def _export(self, argument: str) -> None:
         sitting, path = self._app.sitting, files.named(argument)
+        if files.run_kind(path) is not None:
+            files.check_new(path)
+            self._app.jobs.export(sitting.session.run, path)
+            self._app.top.say(f"writing {inline(path)}", Ink.NOTE)
+            self._app.top.frame()
+            return
         kind = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}.get(path.suffix, "mcptest")
         if path.name.endswith("full.jsonl"):
             kind = "full"
@@ -180,10 +189,19 @@ class DeskHands:
         self._app.top.say(f"loading {inline(path)}", Ink.NOTE)
         self._app.top.frame()
 
+    def ballot_arrived(self, message: BallotArrived) -> None:
+        """Keep a ballot of a re-run, and show it where its item is in view."""
+        job = self._app.jobs.rerun
+        job.arrived(message.arrival)
+        self._app.review.asked(job.running)
+        self._app.top.frame()
+
     def job_ended(self, message: JobEnded) -> None:
         """Say what came of a job, and turn to a report that was asked for."""
         top = self._app.top
-        if message.error is not None:
+        if isinstance(message.found, Ended):
+            self._app.review.hands.rerun.ended(message.found, message.error)
+        elif message.error is not None:
             top.complain(message.error)
         elif message.name == LOAD and isinstance(message.found, Loaded):
             run = message.found.run
@@ -200,5 +218,9 @@ class DeskHands:
             notes = () if blind else message.found.notes
             self._app.top.say(" · ".join([said, *map(inline, notes)]), Ink.NOTE)
             self._app.top.arrived()
+        elif message.name == EXPORT:
+            top.say(f"{inline(message.found)}: written", Ink.NOTE)
+            top.frame()
         elif message.name == INDEX:
             top.arrived()
+        self._app.top.frame()

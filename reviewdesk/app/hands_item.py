@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.app.commands import last_of_list
+from reviewdesk.app.outcome import Outcomes, outcome
 from reviewdesk.app.paint import inline
 from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.diff import DiffScreen
 from reviewdesk.app.screens.history import HistoryScreen, Place
 from reviewdesk.app.screens.prompt import Answer, Prompt
 from reviewdesk.app.themes import Ink
-from reviewdesk.desk import chronicle, drafts, marking, shapes
+from reviewdesk.desk import chronicle, drafts, marking, reruns, shapes
 from reviewdesk.desk import twins as others
 from reviewdesk.desk.copied import keep_copy
 from reviewdesk.domain.completion import condition
@@ -26,6 +27,7 @@ from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
+    from reviewdesk.desk import Desk
 
 
 class ItemHands:
@@ -173,7 +175,13 @@ class ItemHands:
         screen, session = self._screen, self._screen.session
         events = chronicle.session_history(screen.sitting.desk, None)
         dialog = HistoryScreen(
-            session.item, events, session.run, screen.sitting.desk.reviewer, hidden=session.hidden
+            session.item,
+            events,
+            session.run,
+            screen.sitting.desk.reviewer,
+            hidden=session.hidden,
+            blind=session.view.blind,
+            found=Outcomes(screen.sitting.desk).of,
         )
         screen.desk_app.ask(dialog, self._went)
 
@@ -193,12 +201,13 @@ class ItemHands:
         if screen.session.hidden:
             screen.say("hidden until the item is labelled: it tells the panel's answers", Ink.MUTED)
             return
-        desk = screen.sitting.desk
-        found = others.twins(desk, item.row.key)
-        if not found:
+        desk, blind = screen.sitting.desk, screen.session.view.blind
+        told, found = reruns.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
+        if not told and not found:
             screen.say("no other loaded run judged this content", Ink.MUTED)
             return
-        dialog = DiffScreen(desk, item, found, blind=screen.session.view.blind)
+        again = [reruns.beside(item, one) for one in told]
+        dialog = DiffScreen(desk, item, [*again, *found], blind=blind, halts=_halts(item, told))
         screen.desk_app.ask(dialog, self._compared)
 
     def _compared(self, run: Run | None) -> None:
@@ -215,9 +224,18 @@ class ItemHands:
         screen, item = self._screen, self._item("copy")
         if item is None:
             return
-        shape = shapes.content(item) if screen.session.hidden else shapes.verdict(item)
+        shape = _shape(screen.sitting.desk, item, hidden=screen.session.hidden)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         screen.app.copy_to_clipboard(text)
         path = keep_copy(text, "copied.json")
         where = str(path).replace(str(Path.home()), "~", 1)
         screen.say(f"copied, {len(text):,} characters of JSON; also in {inline(where)}", Ink.NOTE)
+
+
+def _halts(item: Item, told: Iterable[reruns.Told]) -> list[str]:
+    """How far each re-run came that was stopped; empty for the others."""
+    return [outcome(item, one.rerun).halt if one.rerun.stopped else "" for one in told]
+
+
+def _shape(desk: Desk, item: Item, *, hidden: bool) -> dict[str, Any]:
+    return shapes.content(item) if hidden else shapes.verdict(item, reruns.of_item(desk, item))

@@ -20,9 +20,7 @@ def review_hints(
     has_item = item is not None
     labels = has_item and readable
     return {
-        "label.pass": labels,
-        "label.fail": labels,
-        "label.unsure": labels,
+        **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
         "reveal": has_item and session.hidden,
         "deeper": deeper,
         "shallower": back,
@@ -44,6 +42,7 @@ def review_hints(
         "order": True,
         "history": has_item,
         "diff": has_item and not session.hidden,
+        "rerun": has_item and not session.hidden,
         "command": True,
         "back": True,
         "copy.json": has_item,

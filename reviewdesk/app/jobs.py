@@ -1,4 +1,4 @@
-"""Long work in the background: indexing a run for search, and loading a report.
+"""Long work in the background: indexing a run, loading and writing a report, asking again.
 
 Each job has a thread and a connection of its own, tells of itself at most ten times a second, and
 stops where it is asked to.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker, get_current_worker
 
 from reviewdesk.app.messages import JobEnded, JobMoved
+from reviewdesk.app.rerun_job import RERUN, RerunJob
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk, LoadOptions
 
-INDEX, LOAD = "indexing", "loading"
+INDEX, LOAD, EXPORT = "indexing", "loading", "writing"
 _TELL = 0.1
 """Seconds between two words about a job."""
 
@@ -34,11 +36,13 @@ class Jobs:
         self._app = app
         self._workers: dict[str, Worker[None]] = {}
         self._share: dict[str, float] = {}
+        self.rerun = RerunJob(app)
 
     @property
     def text(self) -> str:
         """What runs and how far it is, for the header."""
-        return " · ".join(f"{name} {share:.0%}" for name, share in self._share.items())
+        shares = [f"{name} {share:.0%}" for name, share in self._share.items()]
+        return " · ".join([*shares, *filter(None, [self.rerun.text])])
 
     def index(self, run: Run) -> None:
         """Measure a run and make its texts searchable; a run that is done costs one look."""
@@ -51,13 +55,20 @@ class Jobs:
         self._share[LOAD] = 0.0
         self._start(LOAD, partial(_load, path=path, options=options))
 
+    def export(self, run: Run, path: Path) -> None:
+        """Write a run to a file."""
+        if EXPORT in self._share:
+            raise DeskError("a run is being written already", "Wait, or stop it with :stop.")
+        self._share[EXPORT] = 0.0
+        self._start(EXPORT, partial(_export, run=run, path=path))
+
     def stop(self) -> list[str]:
         """Ask every job to stop; the names of those that ran."""
         stopped = list(self._share)
         for worker in self._workers.values():
             worker.cancel()
         self._share.clear()
-        return stopped
+        return [*stopped, RERUN] if self.rerun.stop() else stopped
 
     def moved(self, message: JobMoved) -> None:
         """Keep how far a job is; one that was stopped says nothing any more."""
@@ -67,6 +78,8 @@ class Jobs:
 
     def ended(self, message: JobEnded) -> None:
         """Forget a job."""
+        if message.name == RERUN:
+            self.rerun.ended()
         self._share.pop(message.name, None)
 
     def _start(self, name: str, work: Callable[[Desk, Callable[[float], bool]], object]) -> None:
@@ -120,3 +133,10 @@ def _load(desk: Desk, go_on: Callable[[float], bool], *, path: str, options: Loa
     from reviewdesk.desk.files import open_file
 
     return open_file(desk, path, options, lambda share, _count: go_on(share))
+
+
+def _export(desk: Desk, go_on: Callable[[float], bool], *, run: Run, path: Path) -> Path:
+    from reviewdesk.desk.files import write_run
+
+    write_run(desk, run, path, lambda share, _count: go_on(share))
+    return path

@@ -83,3 +83,28 @@ class JobEnded(Message):
         """Carry what came of it."""
         super().__init__()
         self.name, self.found, self.error = name, found, error
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A ballot of a re-run as it arrives; ``error`` is empty where it can be used."""
+
+    juror: str
+    vote: bool | None
+    score: float | None
+    status: str
+    error: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether it came without an answer; who abstained has answered."""
+        return bool(self.error) or self.status not in {"ok", "abstained"}
+
+
+class BallotArrived(Message):
+    """A juror that was asked again has answered, or failed."""
+
+    def __init__(self, arrival: Arrival) -> None:
+        """Carry the ballot."""
+        super().__init__()
+        self.arrival = arrival

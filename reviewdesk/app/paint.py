@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -16,6 +16,9 @@ from textual.content import Content, Span
 from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain import safetext
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.records import Event
 
 Lines: TypeAlias = list[Content]
 Painter: TypeAlias = Callable[[int], Lines]
@@ -46,6 +49,14 @@ def block(text: object, limit: int = 20_000) -> str:
 def moment(at: str) -> str:
     """A stored time to the minute, in UTC as it was written."""
     return inline(at, 40)[:16].replace("T", " ")
+
+
+def given(event: Event) -> tuple[str, str]:
+    """When and by whom; of an imported label, when it was given and whose judgement it is."""
+    if not event.detail.get("imported"):
+        return moment(event.at), inline(event.reviewer, 80)
+    at = event.detail.get("at")
+    return moment(at if isinstance(at, str) else event.at), inline(event.author, 80)
 
 
 def _steady(text: str) -> str:

@@ -13,14 +13,15 @@ from reviewdesk.app.paint import (
     Lines,
     Piece,
     block,
-    cut,
     flow,
+    fold,
+    given,
     heading,
     inline,
     line,
-    moment,
     paragraph,
 )
+from reviewdesk.app.paint_rerun import RERUNS
 from reviewdesk.app.paint_text import BESIDE, beside, column, section
 from reviewdesk.app.texts.find import highlight
 from reviewdesk.app.texts.pages import page_count
@@ -154,9 +155,11 @@ def _label(item: Item, width: int, *, hidden: bool) -> Lines:
         if human.get("note"):
             text += f": {inline(human['note'], 2000)}"
         lines += paragraph(text, width, Ink.NOTE)
-    # Others may have labelled and tagged the same content.
-    told = [event for event in item.history if not (hidden and _tells(event))]
-    lines += [cut(_event(event), width) for event in told]
+    # Others may have labelled and tagged the same content; re-runs stand beside the jurors.
+    past = [event for event in item.history if event.kind not in RERUNS]
+    told = [event for event in past if not (hidden and _tells(event))]
+    for event in told:
+        lines += fold(_event(event), width)
     if item.note:
         lines += paragraph(block(item.note), width, first=[("note  ", Ink.NOTE)], indent=6)
     return [Content(""), heading("LABEL", width), *lines] if lines else []
@@ -171,7 +174,7 @@ def _event(event: Event) -> Content:
     """One line of the log: when, what, by whom."""
     what = inline(event.kind, 20)
     if event.label is not None:
-        what += f" {event.label.value}"
+        what += f" {event.label.value}{', imported' if event.detail.get('imported') else ''}"
     if event.kind == "tags":
         what += f" {_listed(event.detail.get('tags') or ()) or 'cleared'}"
     if event.kind == "mark" and not event.detail.get("on"):
@@ -179,8 +182,5 @@ def _event(event: Event) -> Content:
     if event.undone:
         what += " (undone)"
     ink = Ink.MUTED if event.undone else Ink.TEXT
-    return line(
-        (f"{moment(event.at)}  ", Ink.MUTED),
-        (what, ink),
-        (f"  {inline(event.reviewer)}", Ink.MUTED),
-    )
+    when, who = given(event)
+    return line((f"{when}  ", Ink.MUTED), (what, ink), (f"  {who}", Ink.MUTED))

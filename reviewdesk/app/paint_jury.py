@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
+from reviewdesk.app.again import NOTHING, Again
 from reviewdesk.app.keymap import Keymap
 from reviewdesk.app.paint import (
     Lines,
     Piece,
     block,
+    clip,
     clip_start,
     cut,
     flow,
@@ -23,6 +25,7 @@ from reviewdesk.app.paint import (
     paragraph,
 )
 from reviewdesk.app.paint_numbers import numbers_lines, provenance_lines
+from reviewdesk.app.paint_rerun import offer_lines, rerun_lines, running_lines
 from reviewdesk.app.paint_whatif import item_whatif_lines
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
@@ -39,6 +42,9 @@ _WORDS: dict[Decision | None, tuple[str, str]] = {
     Decision.ERROR: (" ERROR ", Ink.BIG_WARN),
     None: (" NO DECISION ", Ink.BIG_WARN),
 }
+_WORD = 10
+"""Columns for the word of a juror that casts no vote."""
+
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 
 
@@ -61,15 +67,18 @@ def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     ]
 
 
-def jury_lines(item: Item, width: int) -> Lines:
-    """The whole pane: what needs a person first, reasons in full last."""
+def jury_lines(item: Item, width: int, again: Again = NOTHING, ask: str = "") -> Lines:
+    """The whole pane: what needs a person first, reasons in full last; ``ask`` asks again."""
     return [
         *_decision(item, width),
+        *running_lines(again.running, width),
         *_flags(item.assessment.notes, width),
+        *offer_lines(item, ask, width),
         Content(""),
         heading("JURORS", width),
         *jury_table(item.assessment.seats, width),
         Content(""),
+        *rerun_lines(item, again, width),
         *numbers_lines(item, width),
         Content(""),
         *item_whatif_lines(item, width),
@@ -197,10 +206,15 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     vote: Piece = ("-", Ink.MUTED)
     if ballot.vote is not None:
         vote = ("pass", Ink.PASS) if ballot.vote else ("fail", Ink.FAIL)
+    elif ballot.usable and ballot.label:
+        vote = (clip(inline(ballot.label, 60), _WORD), quiet)
+    score = "-" if ballot.score is None else f"{ballot.score:.3f}"
+    if ballot.score is None and ballot.raw_score is not None:
+        score = f"raw {ballot.raw_score:g}"
     cells: list[Piece] = [
         (name, Ink.WARN if seat.trimmed and seat.dissent else quiet),
         (family, Ink.MUTED),
-        ("-" if ballot.score is None else f"{ballot.score:.3f}", quiet),
+        (score, quiet),
         vote,
     ]
     if weights:
@@ -225,7 +239,7 @@ def _state(seat: Seat) -> Piece:
         State.FAILED: f"failed: {ballot.status}",
     }[seat.state]
     if ballot.status is Status.ABSTAINED:
-        words = "abstained"
+        words = "waits for --scale" if ballot.unscaled else "abstained"
     if seat.tied:
         words += " (tie)"
     ink = Ink.MUTED if seat.state is not State.COUNTED else Ink.TEXT

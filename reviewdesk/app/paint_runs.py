@@ -147,10 +147,12 @@ def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
         ("loaded", f"{moment(run.loaded_at)} UTC"),
         ("verdicts", str(run.verdicts)),
     ]
+    # The item pane of a blind session shows no label of the file either.
     if blind:
         return pairs
     return [
         *pairs,
+        *([("human labels", _in_file(found))] if run.human_labels else []),
         ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed"),
         ("skipped rows", str(run.skipped)),
     ]
@@ -184,6 +186,16 @@ def _labels(found: RunDetails) -> list[tuple[str, str]]:
         ("disputed", str(labels.disputed)),
         ("tentative", str(labels.tentative)),
     ]
+
+
+def _in_file(found: RunDetails) -> str:
+    """The labels that came with the report, and how many of them could still be taken."""
+    count, left = found.run.human_labels, found.unlabelled
+    said = f"{count} human label{'s' * (count > 1)} in the file"
+    if not left:
+        return f"{said}, none left to take: every such item has a label"
+    some = f"{left} of {count}" if left < count else "it" if count == 1 else "them"
+    return f"{said}; --import-labels takes {some}"
 
 
 def _agreed(found: RunAlphas) -> list[tuple[str, str]]:

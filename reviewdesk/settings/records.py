@@ -21,9 +21,10 @@ class Feedback(StrEnum):
 class Settings:
     """What is in force, and where each of it was set.
 
-    ``reviewer`` and ``desk`` are empty where the login name and the user's data folder hold;
-    ``repeat_guard`` is in milliseconds. ``keys`` has the keys that actions were given, as they were
-    written. ``sources`` names the place of what is not a default, for a key under ``keys.ACTION``.
+    ``reviewer`` and ``desk`` are empty where the login name and the user's data folder hold,
+    ``panel`` where the panel that a report names is asked again; ``repeat_guard`` is in
+    milliseconds. ``keys`` has the keys that actions were given, as they were written. ``sources``
+    names the place of what is not a default, for a key under ``keys.ACTION``.
     """
 
     theme: str = "desk"
@@ -33,6 +34,7 @@ class Settings:
     repeat_guard: int = 150
     reviewer: str = ""
     desk: str = ""
+    panel: str = ""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -117,6 +119,12 @@ SETTINGS = (
         "a path in quotes",
         _text,
         "REVIEWDESK_DESK",
+    ),
+    Setting(
+        "panel",
+        "The panel file that the console asks again; empty: the panel that the report names.",
+        "a path in quotes",
+        _text,
     ),
 )
 """Every setting beside the table ``keys``, in the order in which people are shown them."""

@@ -105,14 +105,15 @@ def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> F
             problem = f"{name} must be {wanted}, found {said(value)}"
             raise SettingsError(placed(name), problem, "Mend it, or take the line out.") from None
         found.put(name, taken, placed(name))
-    if desk := found.values.get("desk"):
-        found.values["desk"] = _beside(path, desk)
+    for name in ("desk", "panel"):
+        if text := found.values.get(name):
+            found.values[name] = _beside(path, text)
     return found
 
 
-def _beside(path: Path, desk: str) -> str:
-    """A desk's path as the file means it, wherever a command is started."""
-    return str(path.absolute().parent / os.path.expanduser(desk))  # noqa: PTH111 - may have no home
+def _beside(path: Path, text: str) -> str:
+    """A path as the file means it, wherever a command is started."""
+    return str(path.absolute().parent / os.path.expanduser(text))  # noqa: PTH111 - may have no home
 
 
 def _take_keys(found: Found, table: object, placed: Callable[[str], str]) -> None:

@@ -154,6 +154,12 @@ def newest_key(conn: sqlite3.Connection) -> int:
     return found
 
 
+def by_key(conn: sqlite3.Connection, key: int) -> Event:
+    """One event, which must be there."""
+    row = conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone()
+    return to_event(dict(row))
+
+
 def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Event]:
     """The events that were appended as one action."""
     rows = conn.execute(

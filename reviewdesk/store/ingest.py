@@ -234,6 +234,7 @@ def _insert_run(conn: sqlite3.Connection, key: int, staged: Staged) -> None:
         "escalation_stated": tally.stated_escalation,
         "confidence_source": tally.confidence_source(),
         "scores_stated": bool(tally.stated_scores),
+        "human_labels": tally.human_labels,
         "opened": conn.execute("SELECT ifnull(max(opened), 0) + 1 FROM runs").fetchone()[0],
     }
     marks = ", ".join(f":{name}" for name in row)

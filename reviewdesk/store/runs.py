@@ -36,6 +36,7 @@ def to_run(row: Mapping[str, Any]) -> Run:
         notes=tuple(json.loads(row["notes"])),
         header=json.loads(row["header"]),
         escalation_stated=bool(row["escalation_stated"]),
+        human_labels=row["human_labels"],
     )
 
 

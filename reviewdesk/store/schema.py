@@ -202,6 +202,39 @@ def add_measures(conn: sqlite3.Connection) -> None:
     )
 
 
+def add_reruns(conn: sqlite3.Connection) -> None:
+    """What live panels answered: every reply as it came, and the verdicts made of them.
+
+    ``plan`` is the key of the event that committed the panel before the first request.
+    """
+    _run(
+        conn,
+        """CREATE TABLE replies (
+            key INTEGER PRIMARY KEY AUTOINCREMENT, plan INTEGER NOT NULL, seat INTEGER NOT NULL,
+            juror TEXT NOT NULL, call TEXT NOT NULL, attempt INTEGER NOT NULL, nonce TEXT NOT NULL,
+            at TEXT NOT NULL, ms REAL NOT NULL, status INTEGER, body TEXT NOT NULL,
+            headers TEXT NOT NULL, problem TEXT)""",
+        "CREATE INDEX replies_by_plan ON replies (plan, seat)",
+        """CREATE TABLE reruns (
+            plan INTEGER PRIMARY KEY, verdict INTEGER NOT NULL REFERENCES verdicts(key),
+            ended_at TEXT NOT NULL, stopped INTEGER NOT NULL, body TEXT NOT NULL)""",
+        "CREATE INDEX reruns_by_verdict ON reruns (verdict)",
+    )
+
+
+def add_human_labels(conn: sqlite3.Connection) -> None:
+    """How many verdicts of a run came with a label of a person's."""
+    _run(
+        conn,
+        "ALTER TABLE runs ADD COLUMN human_labels INTEGER NOT NULL DEFAULT 0",
+        # The plain search spares most bodies the reading of their JSON.
+        """UPDATE runs SET human_labels =
+             (SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
+              WHERE v.run = runs.key AND instr(b.body, '"human"')
+                AND json_type(b.body, '$.human') = 'object')""",
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -209,6 +242,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_tags_and_marks,
     add_search,
     add_measures,
+    add_reruns,
+    add_human_labels,
 )
 
 

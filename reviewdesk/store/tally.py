@@ -31,6 +31,7 @@ class Tally:
     decided_stated: int = 0
     decided_scored: int = 0
     undecidable: int = 0
+    human_labels: int = 0
     stated_escalation: bool = False
     contents: Any = field(default_factory=hashlib.sha256)
 
@@ -47,12 +48,14 @@ class Tally:
             or found.decision is Decision.INCONCLUSIVE
         )
         self.ballots += len(found.seats)
-        self.failed += sum(seat.state is State.FAILED for seat in found.seats)
+        lost = [seat.ballot for seat in found.seats if seat.state is State.FAILED]
+        self.failed += sum(not ballot.unscaled for ballot in lost)
         self.stated_scores += verdict.score is not None
         self.decided += decided
         self.decided_stated += decided and verdict.score is not None
         self.decided_scored += decided and found.score is not None
         self.undecidable += found.decision is None
+        self.human_labels += isinstance(verdict.body.get("human"), dict)
         self.stated_escalation |= verdict.escalate is not None
         self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))
 

@@ -197,6 +197,28 @@ async def test_labels_leave_by_a_command(opened: Opened, tmp_path: Path) -> None
     assert [row.keys() for row in rows] == [{"confidence", "correct"}] * 2
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("run.json", '{"schema":"reviewdesk.report/1"'),
+        ("run.report.jsonl", '{"schema":"reviewdesk.report/1"'),
+        ("run.html", "<!doctype html>"),
+        ("run.md", "### Review of `run`"),
+    ],
+)
+async def test_a_run_leaves_by_a_command(
+    opened: Opened, tmp_path: Path, name: str, start: str
+) -> None:
+    target = tmp_path / name
+    async with staged(*opened) as stage:
+        await typed(stage, "colon", f"export {target}")
+        await stage.settle()
+        assert target.read_text(encoding="utf-8").startswith(start)
+        assert stage.review._status[0].endswith(f"{name}: written")
+        await typed(stage, "colon", f"export {target}")
+        assert "is there already" in stage.review._status[0]
+
+
 async def test_what_is_drawn_is_what_a_label_means_also_where_the_view_is_not_kept(
     opened: Opened,
 ) -> None:

@@ -197,3 +197,17 @@ def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:
     reasons = lines.index(next(text for text in lines if text.startswith("REASONS")))
     assert lines[reasons + 1].startswith("◆ judge-4")
     assert "judge-4 thinks so" in lines[reasons + 2]
+
+
+def test_jury_pane_says_the_word_or_the_raw_score_of_a_juror_without_a_vote(tmp_path: Path) -> None:
+    jurors = [
+        {"id": "wordy", "label": "SPLIT INTO TWO", "pass": None},
+        {"id": "rated", "raw_score": 4},
+    ]
+    desk, run = open_run(tmp_path / "desk.db", report([verdict(1, jurors=jurors)]))
+    item = desk.item(desk.find(run, "item/001"))
+    desk.close()
+    lines = [content.plain for content in jury_lines(item, 70)]
+    (wordy,) = [text for text in lines if "wordy" in text and "counted" in text and "SPLIT" in text]
+    assert "SPLIT INT…" in wordy
+    assert any("rated" in text and "raw 4" in text and "waits" in text for text in lines)

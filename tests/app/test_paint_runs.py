@@ -209,3 +209,19 @@ def test_no_line_is_too_wide(tmp_path: Path) -> None:
             lines = [run_row(RunLine(run, 9), width, current=True, chosen=True, blind=blind)]
             lines += details_lines(replace(found, run=run, desk=clean), width, blind=blind)
             check(lines, width)
+
+
+def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path) -> None:
+    def drawn(found: RunDetails, *, blind: bool = False) -> str:
+        return "\n".join(line.plain for line in details_lines(found, 100, blind=blind))
+
+    labelled = [verdict(name, human={"label": "pass"}) for name in ("a", "b")]
+    for bodies, said in (
+        (labelled, "2 human labels in the file; --import-labels takes them"),
+        (labelled[:1], "1 human label in the file; --import-labels takes it"),
+    ):
+        _, found = loaded(tmp_path / said[:1], *bodies, labels=0)
+        assert said in drawn(found)
+        assert "human" not in drawn(found, blind=True)
+    _, found = loaded(tmp_path / "none", verdict("c"), labels=0)
+    assert "human" not in drawn(found)

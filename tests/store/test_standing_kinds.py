@@ -36,7 +36,8 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk = open_desk(tmp_path / "desk.db")
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
-        schema.add_measures(desk.conn)
+        for later in (schema.add_measures, schema.add_reruns, schema.add_human_labels):
+            later(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")
         unmeasure(desk.conn)

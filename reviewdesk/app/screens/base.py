@@ -151,6 +151,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """An error as one line; nothing that was typed is lost."""
         self.say(inline(error, 1000), Ink.FAIL)
 
+    def calm(self) -> None:
+        """Something else is attempted: the error of what was tried before is told no more."""
+        if self._status[1] == Ink.FAIL:
+            self.say("")
+
     def action_do(self, name: str) -> None:
         """Carry out one action of the registry."""
         self.desk_app.do(name)

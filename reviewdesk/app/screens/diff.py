@@ -1,4 +1,4 @@
-"""An item beside the same content in another run."""
+"""An item beside its re-runs, and beside the same content in another run."""
 
 from __future__ import annotations
 
@@ -42,14 +42,23 @@ class DiffScreen(Dialog[Run | None]):
         ("ctrl+u,pageup", "scroll(-10)", "Page up"),
     ]
 
-    def __init__(self, desk: Desk, item: Item, twins: Sequence[Twin], *, blind: bool) -> None:
-        """Compare ``item`` with its twins in other runs, the first one to begin with.
+    def __init__(
+        self,
+        desk: Desk,
+        item: Item,
+        twins: Sequence[Twin | Item],
+        *,
+        blind: bool,
+        halts: Sequence[str] = (),
+    ) -> None:
+        """Compare ``item`` with its re-runs and its twins in other runs, the first to begin with.
 
-        ``blind`` leaves out how many verdicts differ, for that tells of those without a label.
+        ``halts`` says of each re-run how far it came where it was stopped. ``blind`` leaves out how
+        many verdicts differ, for that tells of those without a label.
         """
         super().__init__()
         self._desk, self._item, self._twins, self._blind = desk, item, twins, blind
-        self._place = 0
+        self._halts, self._place = halts, 0
 
     def compose(self) -> ComposeResult:
         """Show what is compared, and the comparison."""
@@ -58,27 +67,35 @@ class DiffScreen(Dialog[Run | None]):
             yield Pane()
 
     def on_mount(self) -> None:
-        """Compare with the newest other run."""
+        """Compare with the newest re-run, or the newest other run."""
         self._show()
 
     def _show(self) -> None:
         twin = self._twins[self._place]
-        other, found = self._desk.item(twin.key), flips(self._desk, self._item.run, twin.run)
-        count = f"{self._place + 1} of {len(self._twins)} other runs"
+        other = twin if isinstance(twin, Item) else self._desk.item(twin.key)
+        whole = any(isinstance(one, Item) for one in self._twins)
+        count = f"{self._place + 1} of {len(self._twins)}{'' if whole else ' other runs'}"
+        halt = self._halts[self._place] if self._place < len(self._halts) else ""
+        if isinstance(twin, Item):
+            said, keys = "the same item, asked again", "n next, j k scroll, esc closes"
+        else:
+            said, keys = self._shared(twin), "f shows those, n next run, j k scroll, esc closes"
 
         def head(width: int) -> Lines:
-            first = (f"Compared with {inline(twin.run.name, 60)}", Ink.STRONG)
-            said = f"{found.shared:,} items in both runs"
-            if not self._blind:
-                said += f", {found.flipped:,} decided otherwise"
-            keys = "f shows those, n next run, j k scroll, esc closes"
+            first = (f"Compared with {inline(other.run.name, 60)}", Ink.STRONG)
+            stopped = (f"{halt} · " if halt else "", Ink.WARN)
             return [
-                cut(line(first, (f"   {count}", Ink.MUTED)), width),
+                cut(line(stopped, first, (f"   {count}", Ink.MUTED)), width),
                 cut(line((f"{said} · ", Ink.TEXT), (keys, Ink.MUTED)), width),
             ]
 
         self.query_one(Bar).paint(head)
         self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
+
+    def _shared(self, twin: Twin) -> str:
+        found = flips(self._desk, self._item.run, twin.run)
+        said = f"{found.shared:,} items in both runs"
+        return said if self._blind else f"{said}, {found.flipped:,} decided otherwise"
 
     def action_turn(self, by: int) -> None:
         """Compare with another run."""
@@ -87,7 +104,9 @@ class DiffScreen(Dialog[Run | None]):
 
     def action_flips(self) -> None:
         """Close and show the verdicts that the two runs decide differently."""
-        self.dismiss(self._twins[self._place].run)
+        twin = self._twins[self._place]
+        if not isinstance(twin, Item):
+            self.dismiss(twin.run)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll the comparison."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,9 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.paint import Lines, cut, inline, line, moment
+from reviewdesk.app.outcome import Outcome
+from reviewdesk.app.paint import Lines, clip, cut, given, inline, line
+from reviewdesk.app.paint_rerun import RERUNS, event_text
 from reviewdesk.app.screens.dialog import ListDialog
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar
@@ -56,15 +58,25 @@ class HistoryScreen(ListDialog[Place | None]):
         reviewer: str,
         *,
         hidden: bool,
+        blind: bool,
+        found: Callable[[Event], Outcome | None],
     ) -> None:
-        """Show the events; while the panel is hidden, only the reviewer's own."""
+        """Show the events; while the panel is hidden, only the reviewer's own.
+
+        ``found`` tells what came of a re-run that ended. A ``blind`` session leaves the re-runs of
+        other items out.
+        """
         super().__init__()
         past = () if item is None else item.history
         shown = [event for event in past if not hidden or event.author == reviewer]
+        if blind:
+            # What a panel said again is as little for a blind reviewer as what it said first.
+            mine = [event for event in mine if event.kind not in RERUNS]
+            shown = [event for event in shown if not hidden or event.kind not in RERUNS]
         self._lists = {"item": shown[::-1], "session": list(mine)}
         self._title = "" if item is None else item.verdict.id
         self._which = "item" if shown else "session"
-        self._run = run
+        self._run, self._found = run, found
 
     def compose(self) -> ComposeResult:
         """Show the title and the list."""
@@ -89,7 +101,7 @@ class HistoryScreen(ListDialog[Place | None]):
         options = self.query_one(OptionList)
         options.clear_options()
         events = self._lists[self._which]
-        options.add_options([Option(Content(_said(event))) for event in events])
+        options.add_options([Option(Content(_said(event, self._found(event)))) for event in events])
         if not events:
             options.add_option(Option(Content("nothing yet"), disabled=True))
         options.highlighted = 0 if events else None
@@ -111,11 +123,12 @@ class HistoryScreen(ListDialog[Place | None]):
         self.dismiss(None)
 
 
-def _said(event: Event) -> str:
+def _said(event: Event, found: Outcome | None) -> str:
     """One event on one line: when, what, about which verdict, by whom."""
-    what = inline(event.kind, 20)
+    what = inline(RERUNS.get(event.kind, event.kind), 20)
     if event.label is not None:
         what += f" {event.label.value}" + ("?" if event.tentative else "")
+        what += ", imported" if event.detail.get("imported") else ""
     if event.kind in {"undo", "redo"}:
         what += f": {inline(event.detail.get('was') or '', 60)}"
     if "tags" in event.detail:
@@ -124,7 +137,9 @@ def _said(event: Event) -> str:
         what = f"un{what}"
     if event.detail.get("note"):
         what += f": {inline(event.detail['note'], 60)}"
+    if event.kind in RERUNS:
+        what += f": {inline(event_text(event.detail, found), 160)}"
     if event.undone:
         what += " (undone)"
-    when = moment(event.at)
-    return f"{when}  {what}  {inline(event.verdict or '', 80)}  {inline(event.reviewer, 40)}"
+    when, who = given(event)
+    return f"{when}  {what}  {inline(event.verdict or '', 80)}  {clip(who, 40)}"

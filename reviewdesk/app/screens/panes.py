@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 
+from reviewdesk.app.again import NOTHING, Again, Shelf
 from reviewdesk.app.keymap import Keymap
 from reviewdesk.app.paint import Lines, Painter, inline
 from reviewdesk.app.paint_frame import title_line
@@ -34,6 +35,7 @@ class Panes:
         """Manage the panes of ``screen``."""
         self._screen = screen
         self._chosen: str | None = None
+        self._shelf = Shelf()
         self.wide = False
         self.zoomed = False
         self._in_view = False
@@ -137,8 +139,22 @@ class Panes:
         keymap, reading = screen.desk_app.keymap, screen.reading
         item = _item_painter(session, screen.gauge, keymap, reading)
         self.text("item").paint(item, keep=keep)
-        self.text("jury").paint(_jury_painter(session, keymap, reading), keep=keep)
+        self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=keep)
         self.titles()
+
+    def again(self) -> None:
+        """Draw the jury's pane anew, for a ballot that has come."""
+        screen, session = self._screen, self._screen.session
+        keymap, reading = screen.desk_app.keymap, screen.reading
+        self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=True)
+
+    def _again(self) -> Again:
+        """What is told of re-runs; nothing at all while the panel's answer is hidden."""
+        screen, session = self._screen, self._screen.session
+        if session.item is None or session.hidden:
+            return NOTHING
+        running = screen.desk_app.jobs.rerun.running
+        return self._shelf.read(screen.sitting.desk, session.item, running)
 
     def seek(self, words: tuple[str, ...]) -> None:
         """Scroll to the first place that holds one of the words, in the item or else the jury."""
@@ -180,12 +196,13 @@ def _item_painter(session: Session, gauge: Gauge, keymap: Keymap, reading: Readi
     return painter
 
 
-def _jury_painter(session: Session, keymap: Keymap, reading: Reading) -> Painter:
+def _jury_painter(session: Session, again: Again, keymap: Keymap, reading: Reading) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None:
             return []
         if session.hidden:
             return hidden_lines(session, keymap, width)
-        return highlight(jury_lines(session.item, width), reading.find)
+        lines = jury_lines(session.item, width, again, keymap.first("rerun"))
+        return highlight(lines, reading.find)
 
     return painter

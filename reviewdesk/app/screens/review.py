@@ -21,6 +21,7 @@ from reviewdesk.app.hints import review_hints
 from reviewdesk.app.messages import Calibrated, Failed, RowChosen
 from reviewdesk.app.paint_frame import header_line, strip_lines
 from reviewdesk.app.pen import Pen
+from reviewdesk.app.rerun_job import Running
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.gauge import Gauge
 from reviewdesk.app.screens.panes import Panes
@@ -166,6 +167,15 @@ class ReviewScreen(DeskScreen):
             self.hands.step(lines)
         else:
             widget.move(lines)
+
+    def asked(self, running: Running | None) -> None:
+        """A re-run began, or one of its ballots came: shown where its item is in view."""
+        item = self.session.item
+        if self.ready and item is not None and running and running.key == item.row.key:
+            try:
+                self.panes.again()
+            except ReviewDeskError as error:
+                self.complain(error)
 
     # events
 

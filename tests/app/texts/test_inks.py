@@ -61,6 +61,7 @@ VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30
 )
 _WHITE = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def bare(text: str) -> str:
@@ -79,7 +80,11 @@ def test_indenting_json_keeps_every_token(value: object, spaced: bool, at: int) 
     pages = [json_inked(text[:at], lay=True), json_inked(text[at:], text[:at], lay=True)]
     for page in pages:
         hold(page)
-    assert bare(pages[0].text.rstrip() + pages[1].text.lstrip()) == bare(text)
+    first, second = (page.text for page in pages)
+    if '"' not in _STRING.sub("", text[:at]):
+        # Between tokens the pages' own ends are layout; within a string they are the string's.
+        first, second = first.rstrip(), second.lstrip()
+    assert bare(first + second) == bare(text)
 
 
 def test_json_is_indented_token_by_token() -> None:

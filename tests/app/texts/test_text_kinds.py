@@ -105,7 +105,7 @@ def texts(value: Any) -> Iterator[str]:
 
 def sample_texts() -> Iterator[str]:
     for path in sorted((ROOT / "sample_runs").glob("*.json*")):
-        if path.name == "code-review.json":
+        if path.name in {"code-review.json", "cases.jsonl"}:
             continue
         content = path.read_text(encoding="utf-8")
         for part in content.splitlines() if path.suffix == ".jsonl" else [content]:

@@ -1,0 +1,52 @@
+"""What the screen tells of an item's re-runs, read once for as long as it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.rerun_job import Running
+from reviewdesk.desk import reruns
+from reviewdesk.desk.reruns import Told
+from reviewdesk.domain.rerun import FlipRate, flip_rates
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Item, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The re-runs of an item, the oldest first, how often votes turned, and what is on its way."""
+
+    told: tuple[Told, ...] = ()
+    here: tuple[FlipRate, ...] = ()
+    in_run: tuple[FlipRate, ...] = ()
+    running: Running | None = None
+
+
+NOTHING = Again()
+
+
+class Shelf:
+    """Reads re-runs; the flip rates of a run are kept until another re-run ends."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._mark: tuple[str, int] | None = None
+        self._rates: tuple[FlipRate, ...] = ()
+
+    def read(self, desk: Desk, item: Item, running: Running | None) -> Again:
+        """The re-runs of ``item``; ``running`` counts where it is about this item."""
+        mine = running if running is not None and running.key == item.row.key else None
+        told = reruns.of_item(desk, item)
+        if not told:
+            return replace(NOTHING, running=mine)
+        here = flip_rates([(item.verdict, [one.rerun for one in told])])
+        return Again(told, here, self._of_run(desk, item.run), mine)
+
+    def _of_run(self, desk: Desk, run: Run) -> tuple[FlipRate, ...]:
+        mark = run.hash, reruns.newest(desk, run)
+        if mark != self._mark:
+            self._mark, self._rates = mark, reruns.flips_of_run(desk, run)
+        return self._rates

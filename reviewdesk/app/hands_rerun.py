@@ -1,0 +1,131 @@
+"""Asking the jurors of an item again: the dialog, the command, and what came of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.guard import LabelGuard
+from reviewdesk.app.outcome import counted, stopped_after
+from reviewdesk.app.paint import inline
+from reviewdesk.app.rerun_job import RERUN, Ended
+from reviewdesk.app.screens.rerun import RerunDialog
+from reviewdesk.app.themes import Ink
+from reviewdesk.domain.rerun import Scope, Wish, flipped
+from reviewdesk.errors import ReviewDeskError, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.app.screens.review import ReviewScreen
+    from reviewdesk.desk.rerunning import Prepared
+
+_USE = "rerun [juror NAME | missing | panel] [FILE]."
+
+
+class RerunHands:
+    """Acts on the current item."""
+
+    def __init__(self, screen: ReviewScreen) -> None:
+        """Act for ``screen``."""
+        self._screen = screen
+        self._path: str | None = None
+        """The panel file that was named last in this sitting; empty for the report's own."""
+
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The actions of the registry that are carried out here."""
+        return {"rerun": lambda: self._open(None, "")}
+
+    def commands(self) -> dict[str, Callable[[str], None]]:
+        """The commands that are carried out here."""
+        return {"rerun": lambda text: self._open(*parse(text))}
+
+    def _open(self, wish: Wish | None, path: str) -> None:
+        screen, item = self._screen, self._screen.session.item
+        if item is None:
+            screen.say("No item to ask about here.", Ink.MUTED)
+            return
+        if screen.session.hidden:
+            screen.say("hidden until the item is labelled: it tells the panel's answers", Ink.MUTED)
+            return
+        app = screen.desk_app
+        app.jobs.rerun.check()
+        screen.calm()
+        if path:
+            self._path = path
+        chosen = app.settings.panel if self._path is None else self._path
+        guard = LabelGuard(app.clock, app.settings.repeat_guard / 1000)
+        dialog = RerunDialog(
+            screen.sitting.desk, item, guard, path=chosen, named=self._name, wish=wish
+        )
+        app.ask(dialog, self._agreed)
+
+    def _name(self, path: str) -> None:
+        self._path = path
+
+    def _agreed(self, prepared: Prepared | None) -> None:
+        screen = self._screen
+        if prepared is None:
+            screen.say("nothing was sent", Ink.MUTED)
+            return
+        job = screen.desk_app.jobs.rerun
+        try:
+            job.start(prepared)
+        except ReviewDeskError as error:
+            screen.complain(error)
+            return
+        stop = screen.desk_app.keymap.first("stop") or ":stop"
+        screen.say(f"asking {len(prepared.calls)} jurors again; {stop} stops", Ink.NOTE)
+        screen.asked(job.running)
+        screen.frame()
+
+    def ended(self, ended: Ended, error: ReviewDeskError | None) -> None:
+        """Say what came of a re-run, and show it where its item is in view."""
+        screen = self._screen
+        try:
+            screen.sitting.refresh()
+        except ReviewDeskError as problem:
+            error = error or problem
+        top = screen.desk_app.top
+        if error is not None:
+            top.complain(error)
+        else:
+            # In a blind session its decision may be one that the reviewer must not know yet.
+            top.say(_result(ended, blind=screen.session.view.blind), Ink.NOTE)
+        if screen.ready:
+            screen.show(keep=True, rows=True)
+
+
+def parse(text: str) -> tuple[Wish | None, str]:
+    """What stands behind ``:rerun``: who is asked, and the panel file, empty where none is named.
+
+    Raises:
+        UsageError: it cannot be understood.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise UsageError(f"{RERUN}: a quote is not closed", f"Write {_USE}") from None
+    wish: Wish | None = None
+    if words[:1] == ["juror"]:
+        if len(words) < 2:
+            raise UsageError("rerun juror needs a name", f"Write {_USE}")
+        wish, words = Wish(Scope.JUROR, words[1]), words[2:]
+    elif words[:1] in (["missing"], ["panel"]):
+        wish, words = Wish(Scope(words[0])), words[1:]
+    if len(words) > 1:
+        raise UsageError(f"rerun takes one panel file, found {len(words)} words", f"Write {_USE}")
+    return wish, words[0] if words else ""
+
+
+def _result(ended: Ended, *, blind: bool) -> str:
+    name, count = inline(ended.verdict, 80), counted(ended.answered, ended.failed)
+    if ended.stopped:
+        came = ended.answered + ended.failed
+        kept = f": {count}; kept" if came else ""
+        return f"{name}: {stopped_after(came, ended.asked)}{kept}"
+    if blind or ended.told is None:
+        return f"{name}: asked again: {count}"
+    made, before = ended.told.rerun.assessment.decision, ended.before
+    word = " FLIPPED" if flipped(before, made) else ""
+    was, now = (one.value if one else "no decision" for one in (before, made))
+    return f"{name}: asked again: {count}; {was} → {now}{word}"

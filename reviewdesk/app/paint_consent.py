@@ -1,0 +1,153 @@
+"""What a re-run would send, to whom and at what cost: the page that consent is given to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+
+from reviewdesk.app.paint import Lines, Piece, block, cut, heading, inline, line, pad, paragraph
+from reviewdesk.app.texts.pages import PAGE, page_count, part
+from reviewdesk.app.themes import Ink
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.rerunning import Host, Plan, Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A passage of one payload; ``title`` says whose, and which part where it is in parts."""
+
+    title: str
+    text: str
+
+
+def sheets(payloads: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[Leaf]]:
+    """All that is sent, in sheets of a bounded length; ``exact`` as JSON, else message by message.
+
+    Between two leaves of a sheet stands a title that no payload can forge: texts are indented.
+    """
+    made: list[list[Leaf]] = [[]]
+    room = PAGE
+    for leaf in _leaves(list(payloads), exact=exact):
+        if made[-1] and len(leaf.text) > room:
+            made.append([])
+            room = PAGE
+        made[-1].append(leaf)
+        room -= len(leaf.text)
+    return made
+
+
+def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[Leaf]:
+    for place, sent in enumerate(payloads, start=1):
+        text = _exact(sent["payload"]) if exact else _readable(sent["payload"])
+        title = f"{place} of {len(payloads)}: {inline(sent['juror'], 80)} at {inline(sent['url'])}"
+        count = page_count(text)
+        for page in range(count):
+            found = part(text, page)
+            more = f", part {page + 1} of {count}" if count > 1 else ""
+            yield Leaf(title + more, text[found.start : found.end])
+
+
+def _exact(payload: Mapping[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, indent=2)
+
+
+def _readable(payload: Mapping[str, Any]) -> str:
+    """Every key of the payload; texts with their line breaks."""
+    rest = {name: value for name, value in payload.items() if name not in {"messages", "system"}}
+    parts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in rest.items()]
+    if "system" in payload:
+        parts.append(f"[system]\n{_text(payload['system'])}")
+    messages = payload.get("messages") or ()
+    told = [f"[{message['role']}]\n{_text(message['content'])}" for message in messages]
+    return "\n".join([*parts, *told])
+
+
+def _text(content: object) -> str:
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def consent_lines(prepared: Prepared, who: str, sheet: list[Leaf], of: str, width: int) -> Lines:
+    """Hosts, models, calls, cost and hash, then a sheet of what is sent; ``of`` says which one."""
+    lines = [heading("WHAT LEAVES THIS MACHINE", width)]
+    for name, text, ink in _facts(prepared.plan, who):
+        lines += paragraph(text, width, ink, first=[(pad(name, 10), Ink.MUTED)], indent=10)
+    lines += [Content(""), heading("PAYLOAD", width, of)]
+    for leaf in sheet:
+        lines += paragraph(leaf.title, width, Ink.STRONG)
+        lines += paragraph(block(leaf.text), width, indent=2, first=[("  ", "")])
+    return lines
+
+
+def _facts(plan: Plan, who: str) -> Iterator[tuple[str, str, Ink]]:
+    yield "asked", who, Ink.TEXT
+    for host in plan.hosts:
+        yield "host", _host(host), Ink.TEXT if host.is_encrypted else Ink.WARN
+    for name in plan.missing_keys:
+        yield "no key", f"{inline(name, 80)} is not set or is no key: not asked", Ink.WARN
+    yield "models", inline(", ".join(plan.models), 2000), Ink.TEXT
+    yield "calls", f"{plan.calls:,}", Ink.TEXT
+    if plan.worst_usd is None:
+        yield "cost", "unknown: a juror has no price", Ink.WARN
+    else:
+        yield "cost", f"at most ${plan.worst_usd:.4f}, one attempt each", Ink.TEXT
+    yield "hash", f"payload sha256, nonces aside: {plan.payload_sha256}", Ink.MUTED
+
+
+def _host(host: Host) -> str:
+    told = [inline(host.name, 200), f"{host.calls:,} {'call' if host.calls == 1 else 'calls'}"]
+    told.append("encrypted" if host.is_encrypted else "NOT encrypted")
+    if host.proxy:
+        told.append(f"through the proxy {inline(host.proxy, 200)}")
+    names = ", ".join(inline(name, 80) for name in host.key_env)
+    told.append(f"with the key in {names}" if names else "without a key")
+    return " · ".join(told)
+
+
+def keys_line(width: int, *, many: bool, exact: bool) -> Content:
+    """The keys of the page."""
+    pages: list[Piece | str] = [("[ ]", Ink.KEY), " pages   "] if many else []
+    other = " as messages" if exact else " as JSON"
+    return cut(
+        line(
+            (" y", Ink.KEY), " send   ", ("n esc enter", Ink.KEY), " send nothing   ",
+            ("j k", Ink.KEY), " scroll   ", *pages, ("x", Ink.KEY), other,
+        ),
+        width,
+    )  # fmt: skip
+
+
+class Consent:
+    """The page as it stands: which sheet of the payloads, and in which form."""
+
+    def __init__(self, prepared: Prepared, who: str, payloads: list[Mapping[str, Any]]) -> None:
+        """Begin with the first sheet, message by message; ``who`` says who is asked."""
+        self.prepared, self.notice = prepared, ""
+        self._who, self._payloads = who, payloads
+        self._page, self._exact = 0, False
+        self._sheets = sheets(payloads, exact=False)
+
+    def turn(self, by: int) -> None:
+        """Show another sheet."""
+        self._page = max(0, min(self._page + by, len(self._sheets) - 1))
+
+    def as_other(self) -> None:
+        """Change between JSON to the letter and messages."""
+        self._page, self._exact = 0, not self._exact
+        self._sheets = sheets(self._payloads, exact=self._exact)
+
+    def lines(self, width: int) -> Lines:
+        """The page."""
+        count = len(self._sheets)
+        of = f"page {self._page + 1} of {count}" if count > 1 else ""
+        return consent_lines(self.prepared, self._who, self._sheets[self._page], of, width)
+
+    def keys(self, width: int) -> Content:
+        """Its keys, or what was wrong with the last one."""
+        if self.notice:
+            return cut(line((f" {self.notice}", Ink.WARN)), width)
+        return keys_line(width, many=len(self._sheets) > 1, exact=self._exact)

@@ -1,0 +1,88 @@
+"""Re-runs as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.cli.plain import number
+from reviewdesk.domain.safetext import show_line
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.rerunning import Host, Plan
+
+_VOTES = {True: "pass", False: "fail", None: "no vote"}
+
+
+def rerun(shape: Mapping[str, Any]) -> str:
+    """What came of one re-run, beside the first verdict."""
+    turned = "  FLIPPED" if shape["flipped"] else ""
+    lines = [
+        f"{show_line(shape['run'])}:{show_line(shape['id'])}  asked again: {_who(shape)}",
+        (
+            f"  decision {shape['was'] or '-'} -> {shape['decision'] or '-'}{turned}"
+            f"  score {number(shape['was_score'])} -> {number(shape['score'])}"
+        ),
+    ]
+    if shape["correct"] is not None:
+        lines.append(f"  against the label: {'correct' if shape['correct'] else 'wrong'}")
+    lines += [f"  {show_line(text)}" for text in _remarks(shape)]
+    return "\n".join([*lines, *(_juror(one) for one in shape["jurors"])])
+
+
+def plan(found: Plan) -> list[str]:
+    """What is about to be sent, line by line: hosts first."""
+    lines = [_host(host) for host in found.hosts]
+    lines += [
+        f"{name} is not set or is no key: its jurors cannot be asked" for name in found.missing_keys
+    ]
+    worst = "unknown" if found.worst_usd is None else f"at most ${found.worst_usd:.4f}"
+    models = ", ".join(found.models)
+    told = f"{found.calls:,} calls to {models}; cost: {worst}"
+    return [*lines, f"{told}; payload {found.payload_sha256[:16]}"]
+
+
+def _host(host: Host) -> str:
+    proxy = f" through the proxy {host.proxy}" if host.proxy else ""
+    return f"{host.name}{proxy}: {host.calls:,} calls{how(host.key_env, host.is_encrypted)}"
+
+
+def how(key_env: Sequence[str], is_encrypted: bool) -> str:
+    """With which key a host is asked, and whether others can read along."""
+    keys = f", with the key in {', '.join(key_env)}" if key_env else ", without a key"
+    return keys + ("" if is_encrypted else ", not encrypted")
+
+
+def _who(shape: Mapping[str, Any]) -> str:
+    who = f"{shape['scope'] or 'a panel'} of {show_line(shape['panel'] or 'the report', 60)}"
+    return who + (", masked" if shape["masked"] else "")
+
+
+def _remarks(shape: Mapping[str, Any]) -> list[str]:
+    told = [f"degraded: {reason}" for reason in shape["degraded"]]
+    if shape["fallback_reason"]:
+        used, asked = shape["strategy_used"], shape["strategy"]
+        told.append(f"{used} in the place of {asked}: {shape['fallback_reason']}")
+    if shape["stopped"]:
+        told.append("stopped before every juror had answered")
+    hashes = shape["panel_hash"], shape["panel_hash_committed"]
+    if None not in hashes and hashes[0] != hashes[1]:
+        told.append("the panel that answered is not the one that was committed")
+    return told
+
+
+def _juror(one: Mapping[str, Any]) -> str:
+    mark = "≠" if one["flipped"] else " "
+    stays = "" if one["asked"] else "  (stays)"
+    moved = "" if one["moved"] is None else f"  {one['moved']:+.3f}"
+    name = show_line(one["id"], 60)
+    return f"  {mark} {name}: {_cast(one['before'])} -> {_cast(one['after'])}{moved}{stays}"
+
+
+def _cast(cast: Mapping[str, Any] | None) -> str:
+    if cast is None:
+        return "not on the panel"
+    if cast["status"] not in {"ok", "abstained"}:
+        return str(cast["status"])
+    score = "" if cast["score"] is None else f" {number(cast['score'])}"
+    return f"{_VOTES[cast['pass']]}{score}"

@@ -1,0 +1,288 @@
+"""Asking a verdict's jurors again: planned on disk first, and every reply kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from reviewdesk.desk import items
+from reviewdesk.desk.reruns import Told, of_item
+from reviewdesk.domain import suspicious
+from reviewdesk.domain.cases import Case, case_of
+from reviewdesk.domain.judged import judged
+from reviewdesk.domain.panelspec import PanelSpec, seat_body
+from reviewdesk.domain.prompts import masked
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.reported import panel_of
+from reviewdesk.domain.rerun import Scope, Seating, Wish, missing, rerun_facts, seating
+from reviewdesk.errors import NoJurorsError, UsageError
+from reviewdesk.live.asking import Asking, ask_panel
+from reviewdesk.live.calls import calls_for
+from reviewdesk.live.clock import SystemClock
+from reviewdesk.live.keys import key_of
+from reviewdesk.live.plan import Host, Plan, plan
+from reviewdesk.live.plan import payloads as sent
+from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport
+from reviewdesk.live.transport import HttpTransport
+from reviewdesk.live.vendors import VENDORS, endpoint
+from reviewdesk.store import events, reruns
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import Entry
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+__all__ = [
+    "Host", "Plan", "Prepared", "ask", "ask_now", "carry_out", "own_panel", "panel_from",
+    "payloads", "plan_of", "prepare",
+]  # fmt: skip
+
+BallotCall = Callable[[Ballot], bool]
+"""Told every ballot as it arrives; ``False`` stops the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A re-run that waits for a person's consent; nothing has been sent or written."""
+
+    item: Item
+    case: Case
+    wish: Wish
+    seats: Seating
+    calls: tuple[Call, ...]
+    plan: Plan
+    committed: str
+
+
+def own_panel(item: Item, wish: Wish | None = None) -> PanelSpec:
+    """The panel that the report names, where it tells enough to ask it again.
+
+    Where a ``wish`` names jurors, only these have to be known.
+    """
+    placed = {
+        name: urlsplit(vendor.base_url).netloc
+        for name, vendor in VENDORS.items()
+        if vendor.base_url
+    }
+    return panel_of(item.verdict, item.run.header, placed, _wanted(item, wish))
+
+
+def _wanted(item: Item, wish: Wish | None) -> tuple[str, ...] | None:
+    if wish is None or wish.scope is Scope.PANEL:
+        return None
+    return missing(item.verdict) if wish.scope is Scope.MISSING else (wish.juror or "",)
+
+
+def panel_from(path: str) -> PanelSpec:
+    """The panel of a file."""
+    from reviewdesk.desk.files import named
+    from reviewdesk.reports.panels.panelfile import read_panel
+
+    return read_panel(named(path))
+
+
+def prepare(
+    desk: Desk,
+    key: int,
+    panel: PanelSpec,
+    wish: Wish,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Prepared:
+    """Work out who would be asked what, and what it may cost.
+
+    Raises:
+        UsageError: nobody would be asked, or nothing masked where that is wished for.
+    """
+    item = desk.item(key)
+    seats = seating(item.verdict, panel, wish)
+    case = _case(item, wish).under(panel.rubric)
+    places = sorted(seats.asked)
+    asked = replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
+    calls = tuple(
+        replace(call, seat=places[call.seat])
+        for call in calls_for(case, asked, lambda: secrets.token_hex(8))
+    )
+    known = os.environ if environment is None else environment
+    told = plan(calls, known)
+    if all(key_of(endpoint(call.juror), known).problem for call in calls):
+        names = ", ".join(told.missing_keys)
+        raise UsageError(
+            f"no juror can be asked: {names} is not set, or no key",
+            "Set it, or choose another panel.",
+        )
+    committed = seats.committed(case.rubric, case.tags)
+    return Prepared(item, case, wish, seats, calls, told, committed)
+
+
+def _case(item: Item, wish: Wish) -> Case:
+    case = case_of(item.verdict.body, item.verdict.generator)
+    if not wish.masked:
+        return case
+    made = replace(case, output=_masked(case.output), alternative=_masked(case.alternative or ""))
+    if (made.output, made.alternative) == (case.output, case.alternative or ""):
+        raise UsageError(
+            f"{item.verdict.id}: nothing in the response speaks to the judge, so nothing is masked",
+            "Ask without masking.",
+        )
+    return made
+
+
+def _masked(text: str) -> str:
+    found = suspicious.passages(text)
+    return masked(text, [(one.start, one.end) for one in found])
+
+
+def plan_of(prepared: Sequence[Prepared]) -> Plan:
+    """What one consent to several re-runs would be given to."""
+    return plan([call for one in prepared for call in one.calls], os.environ)
+
+
+def payloads(prepared: Sequence[Prepared]) -> Iterator[dict[str, Any]]:
+    """Exactly what would be sent."""
+    return sent([call for one in prepared for call in one.calls])
+
+
+def ask_now(desk: Desk, prepared: Sequence[Prepared], told: BallotCall) -> list[Told]:
+    """Carry re-runs out one after the other, over the network, until they are done."""
+    return asyncio.run(ask(desk, prepared, told))
+
+
+async def ask(desk: Desk, prepared: Sequence[Prepared], told: BallotCall) -> list[Told]:
+    """The same for whoever has an event loop; cancelling it keeps what came back."""
+    transport = HttpTransport()
+    try:
+        return [await carry_out(desk, one, transport, SystemClock(), told) for one in prepared]
+    finally:
+        await transport.close()
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What has come back so far, by seat."""
+
+    ballots: dict[int, Ballot] = field(default_factory=dict)
+    stopped: bool = False
+
+
+async def carry_out(
+    desk: Desk,
+    prepared: Prepared,
+    transport: Transport,
+    clock: Clock,
+    told: BallotCall,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> Told:
+    """Ask, once a person has agreed; the plan is on disk before the first request.
+
+    Raises:
+        NoJurorsError: it was stopped before anybody had answered; the replies that came are kept.
+    """
+    plan_key = _commit(desk, prepared)
+
+    def keep(call: Call, exchange: Exchange) -> None:
+        with writing(desk.conn, desk.path):
+            reruns.keep_reply(desk.conn, plan_key, _reply(call, exchange))
+
+    asking = Asking(transport, keep, environment=environment, clock=clock)
+    answers = _Answers()
+    try:
+        await _collect(prepared, asking, answers, told)
+    finally:
+        # Also where the work is cancelled from outside: what came back is paid for.
+        answers.stopped = len(answers.ballots) < len(prepared.calls)
+        ended = _end(desk, prepared, plan_key, answers)
+    if not ended:
+        raise NoJurorsError(
+            f"{prepared.item.verdict.id}: stopped before a juror had answered", "Ask again."
+        )
+    return next(one for one in of_item(desk, prepared.item) if one.plan == plan_key)
+
+
+async def _collect(prepared: Prepared, asking: Asking, answers: _Answers, told: BallotCall) -> None:
+    async with aclosing(ask_panel(prepared.calls, asking)) as arriving:
+        async for call, ballot in arriving:
+            answers.ballots[call.seat] = ballot
+            if not told(ballot):
+                return
+
+
+def _commit(desk: Desk, prepared: Prepared) -> int:
+    """The event that holds consent, rule, hash and payload, before anything is sent."""
+    name = prepared.seats.panel.name
+    facts = rerun_facts(prepared.wish, name, prepared.committed, _consented(prepared))
+    with writing(desk.conn, desk.path):
+        _, entry = items.about(
+            desk, prepared.item.row.key, Entry("rerun_planned", desk.at(), detail=facts)
+        )
+        return events.append(desk.conn, desk.reviewer, [entry])[0].key
+
+
+def _consented(prepared: Prepared) -> dict[str, Any]:
+    told, case = prepared.plan, prepared.case
+    return {
+        "rule": prepared.seats.panel.rule_body(case.rubric, case.tags),
+        "jurors": [seat_body(call.juror) for call in prepared.calls],
+        "hosts": [host.name for host in told.hosts],
+        "models": list(told.models),
+        "calls": told.calls,
+        "worst_case_usd": told.worst_usd,
+        "payload_sha256": told.payload_sha256,
+    }
+
+
+def _reply(call: Call, exchange: Exchange) -> dict[str, Any]:
+    return {**asdict(exchange), "seat": call.seat, "juror": call.juror.name}
+
+
+def _end(desk: Desk, prepared: Prepared, plan_key: int, answers: _Answers) -> bool:
+    """Write the new verdict and the event that ends the re-run; whether there is a verdict."""
+    came = bool(answers.ballots)
+    with writing(desk.conn, desk.path):
+        planned = events.by_key(desk.conn, plan_key)
+        facts: dict[str, Any] = {"plan": plan_key, "stopped": answers.stopped}
+        if came:
+            body = _body(prepared, answers, planned.at)
+            text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+            reruns.enter(
+                desk.conn, plan_key, prepared.item.row.key, desk.at(), text, stopped=answers.stopped
+            )
+            facts |= {
+                "decision": body.get("decision"),
+                "panel_hash": body["provenance"]["panel_hash"],
+                "answered": len(answers.ballots),
+            }
+        _, entry = items.about(
+            desk, prepared.item.row.key, Entry("rerun_ended", desk.at(), detail=facts)
+        )
+        events.append(desk.conn, desk.reviewer, [entry])
+    return came
+
+
+def _body(prepared: Prepared, answers: _Answers, committed_at: str) -> dict[str, Any]:
+    seats = prepared.seats
+    jurors = {**seats.kept, **{call.seat: _unanswered(call) for call in prepared.calls}}
+    jurors |= answers.ballots
+    in_order = [jurors[seat] for seat in range(seats.size)]
+    made = judged(prepared.case, seats.panel, in_order, committed_at=committed_at)
+    # The same item under the same id, also where passages were masked for the jurors.
+    first = prepared.item.verdict.body
+    shown = {name: first[name] for name in ("output", "alternative") if name in first}
+    if not prepared.wish.masked:
+        return {**made, **shown}
+    own = {**(made.get("meta") or {}).get("reviewdesk", {}), "masked": True}
+    return {**made, **shown, "meta": {"reviewdesk": own}}
+
+
+def _unanswered(call: Call) -> Ballot:
+    """The ballot of a juror whose call was cut short."""
+    error = {"type": "stopped", "message": "stopped before the answer came"}
+    return {**seat_body(call.juror), "status": "error", "error": error}

@@ -1,0 +1,124 @@
+"""The re-runs of verdicts, as they stand beside the first ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby
+from operator import or_
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.desk import items
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.rerun import FlipRate, Rerun, Scope, correct, flip_rates
+from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.store import reruns
+from reviewdesk.store.connect import explained
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A re-run with the event that planned it; 0 for one that came with the report."""
+
+    plan: int
+    rerun: Rerun
+    body: Mapping[str, Any]
+
+
+def of_item(desk: Desk, item: Item) -> tuple[Told, ...]:
+    """The re-runs of a verdict: those in its report, then those of this desk, the oldest first."""
+    truth = item.row.label
+    filed = tuple(
+        Told(0, _rerun(_filed(body, item), {}, truth, filed=True), body)
+        for body in item.verdict.body.get("reruns") or ()
+    )
+    with explained(desk.path):
+        stored = reruns.of_verdict(desk.conn, item.row.key)
+    return filed + tuple(_told(one, truth) for one in stored)
+
+
+def _told(stored: reruns.Stored, truth: str | None) -> Told:
+    about = {
+        **stored.detail,
+        "at": stored.at,
+        "reviewer": stored.reviewer,
+        "stopped": stored.stopped,
+    }
+    body = json.loads(stored.body)
+    verdict = verdict_from_body(body, Policy(), Generator())
+    return Told(stored.plan, _rerun(verdict, about, truth, filed=False), body)
+
+
+def _filed(body: Mapping[str, Any], item: Item) -> Verdict:
+    """A re-run that came with the report, under the report's own defaults."""
+    defaults = Policy.from_body(item.run.header.get("defaults"))
+    return verdict_from_body(body, defaults, item.verdict.generator)
+
+
+def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, filed: bool) -> Rerun:
+    found, told = assess(verdict), verdict.body.get("provenance") or {}
+    scope = about.get("scope")
+    return Rerun(
+        at=about.get("at") or told.get("committed_at"),
+        reviewer=about.get("reviewer"),
+        scope=Scope(scope) if scope else None,
+        panel=about.get("panel"),
+        masked=bool(about.get("masked")),
+        stopped=bool(about.get("stopped")),
+        committed=about.get("panel_hash"),
+        verdict=verdict,
+        assessment=found,
+        correct=correct(found.decision, truth),
+        filed=filed,
+    )
+
+
+def flips_of_item(desk: Desk, item: Item) -> tuple[FlipRate, ...]:
+    """How often each juror turned its vote on one item."""
+    again = [told.rerun for told in of_item(desk, item)]
+    return flip_rates([(item.verdict, again)])
+
+
+def flips_of_run(desk: Desk, run: Run) -> tuple[FlipRate, ...]:
+    """How often each juror turned its vote over all that this desk asked again in a run."""
+    with explained(desk.path):
+        stored = reruns.of_run(desk.conn, run.key)
+    return flip_rates(_pairs(desk, stored))
+
+
+def newest(desk: Desk, run: Run) -> int:
+    """The plan of the newest re-run in a run, 0 before the first; another one, another history."""
+    with explained(desk.path):
+        return reruns.newest(desk.conn, run.key)
+
+
+def beside(item: Item, told: Told) -> Item:
+    """The item as its re-run decided it, for a comparison with the first verdict."""
+    made = told.rerun
+    found = made.assessment
+    stated = made.verdict.agreement
+    when = "of the report" if made.at is None else f"of {made.at[:16].replace('T', ' ')}"
+    row = replace(
+        item.row,
+        decision=found.decision,
+        score=found.score,
+        agreement=stated.value if stated else found.agreement.spread.raw,
+        band=found.band,
+        flags=reduce(or_, (note.flag for note in found.notes), Flag(0)),
+    )
+    run = replace(item.run, name=f"the re-run {when}")
+    return replace(item, run=run, row=row, verdict=made.verdict, assessment=found)
+
+
+def _pairs(
+    desk: Desk, stored: Sequence[reruns.Stored]
+) -> Iterator[tuple[Verdict, Sequence[Rerun]]]:
+    for key, group in groupby(stored, key=lambda one: one.verdict):
+        yield items.verdict_of(desk, key), [_told(one, None).rerun for one in group]

@@ -1,0 +1,69 @@
+"""The JSON shapes of re-runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from reviewdesk.desk.reruns import Told
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.rerun import Change, FlipRate, changes, flipped
+from reviewdesk.domain.verdict import Ballot
+
+
+def rerun(item: Item, told: Told) -> dict[str, Any]:
+    """One re-run beside the first verdict: what ``rerun --json`` and ``show --json`` print."""
+    made, before = told.rerun, item.assessment
+    found = made.assessment
+    return {
+        "run": item.run.name,
+        "id": item.verdict.id,
+        "at": made.at,
+        "reviewer": made.reviewer,
+        "scope": made.scope,
+        "panel": made.panel,
+        "masked": made.masked,
+        "stopped": made.stopped,
+        "filed": made.filed,
+        "decision": found.decision,
+        "was": before.decision,
+        "flipped": flipped(before.decision, found.decision),
+        "score": found.score,
+        "was_score": before.score,
+        "strategy": found.rule.strategy,
+        "strategy_used": found.rule.used,
+        "fallback_reason": found.rule.reason,
+        "degraded": list(found.degraded),
+        "correct": made.correct,
+        "panel_hash": made.panel_hash,
+        "panel_hash_committed": made.committed,
+        "jurors": [_change(change) for change in changes(item.verdict, made)],
+    }
+
+
+def flip_rates(rates: tuple[FlipRate, ...]) -> list[dict[str, Any]]:
+    """How often each juror turned its vote."""
+    return [{**asdict(rate), "rate": rate.rate} for rate in rates]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "id": change.juror,
+        "asked": change.asked,
+        "flipped": change.flipped,
+        "moved": change.moved,
+        "before": _ballot(change.before),
+        "after": _ballot(change.after),
+    }
+
+
+def _ballot(cast: Ballot | None) -> dict[str, Any] | None:
+    if cast is None:
+        return None
+    return {
+        "score": cast.score,
+        "pass": cast.vote,
+        "status": cast.status,
+        "reason": cast.reason,
+        "error": cast.error,
+    }

@@ -1,0 +1,293 @@
+"""A re-run in the background: the desk stays usable, it stops at once, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk, reruns
+from reviewdesk.domain.records import Run, View
+from reviewdesk.settings import Settings
+from tests.app.appkit import Stage, open_run, report, staged, verdict
+from tests.app.rerunkit import KEY, ended, panel_file
+from tests.live.server import Seen, Server, answer, envelope
+from tests.live.server import verdict as said
+
+
+@pytest.fixture(autouse=True)
+def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+
+class Gate:
+    """A fault of the server that answers each juror only when a test lets it."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Semaphore(0)
+        self.open: dict[str, asyncio.Event] = {}
+
+    def of(self, name: str) -> asyncio.Event:
+        return self.open.setdefault(f"model-{name}", asyncio.Event())
+
+    async def __call__(self, seen: Seen, out: asyncio.StreamWriter) -> None:
+        self.asked.release()
+        await self.of(seen.payload["model"].removeprefix("model-")).wait()
+        out.write(answer(200, envelope(seen, said(seen))))
+
+    async def all_asked(self, count: int = 3) -> None:
+        for _ in range(count):
+            await self.asked.acquire()
+
+
+async def until(stage: Stage, text: str) -> None:
+    """Wait until the screen says it; a test that waits in vain is ended by its timeout."""
+    async with asyncio.timeout(20):
+        while text not in stage.drawn():
+            await stage.pilot.pause()
+
+
+def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[reruns.Told, ...]:
+    return reruns.of_item(desk, desk.item(desk.find(run, name)))
+
+
+async def start(stage: Stage) -> None:
+    for key in ("R", "enter", "y"):
+        stage.clock.wait(0.2)
+        await stage.pilot.press(key)
+
+
+async def test_ballots_arrive_one_by_one_and_labels_go_on(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3), verdict(5)]))
+    gate = Gate()
+    async with Server(fault=gate) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings, view=View(order="file")) as stage:
+            await start(stage)
+            await gate.all_asked()
+            await until(stage, "asking 0/3")
+            assert stage.review.panes.text("jury").text.count("waiting") == 3
+            gate.of("judge-1").set()
+            await until(stage, "asking 1/3")
+            text = stage.review.panes.text("jury").text
+            assert "ASKING AGAIN  1 of 3 came back" in text
+            assert text.count("waiting") == 2
+            stage.clock.wait(0.2)
+            await stage.pilot.press("p")
+            await until(stage, "saved ✓ pass item/001")
+            assert stage.current == "item/003"
+            assert "waiting" not in stage.review.panes.text("jury").text
+            assert desk.item(desk.find(run, "item/001")).row.label == "pass"
+            for name in ("judge-0", "judge-2"):
+                gate.of(name).set()
+            await ended(stage)
+            assert "asking" not in stage.cells()[0]
+            # Three scores of 0.8 against 0.7; before, 0.9, 0.8 and 0.3 passed two to one.
+            assert "item/001: asked again: 3 answered; pass → pass" in stage.drawn()
+            [told] = stored(desk, run)
+            assert told.rerun.correct is True
+
+
+async def test_a_second_one_is_refused(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3)]))
+    gate = Gate()
+    async with Server(fault=gate) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings, view=View(order="file")) as stage:
+            await start(stage)
+            await gate.all_asked()
+            await stage.pilot.press("J", "R")
+            await until(stage, "item/001: is being asked again at this moment")
+            assert not stage.app.asking
+            for name in ("judge-0", "judge-1", "judge-2"):
+                gate.of(name).set()
+            await ended(stage)
+
+
+async def test_it_stops_at_once_and_keeps_what_came_back(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    gate = Gate()
+    async with Server(fault=gate) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            await start(stage)
+            await gate.all_asked()
+            gate.of("judge-0").set()
+            await until(stage, "asking 1/3")
+            await stage.pilot.press("ctrl+x")
+            # The two others never answer.
+            async with asyncio.timeout(20):
+                await ended(stage)
+            assert "item/001: stopped after 1 of 3: 1 answered; kept" in stage.drawn()
+            [told] = stored(desk, run)
+            assert told.rerun.stopped
+            statuses = [cast.status for cast in told.rerun.verdict.ballots]
+            assert statuses == ["ok", "error", "error"]
+            [row] = desk.conn.execute("SELECT juror, body FROM replies").fetchall()
+            assert row["juror"] == "judge-0"
+            # Its one 0.8 is a pass, as were two of three before.
+            halt = "stopped after 1 of 3: pass → pass"
+            text = stage.review.panes.text("jury").text
+            assert halt in text
+            assert "decision pass →" not in text
+            await stage.press("d")
+            assert stage.drawn().index(halt) < stage.drawn().index("Compared with")
+            await stage.press("escape", "at")
+            assert f"re-run ended: {halt}, 1 answered" in stage.drawn()
+
+
+async def test_stopped_before_anybody_answered_there_is_no_verdict(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    gate = Gate()
+    async with Server(fault=gate) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            await start(stage)
+            await gate.all_asked()
+            await stage.pilot.press("ctrl+x")
+            async with asyncio.timeout(20):
+                await ended(stage)
+            assert "item/001: stopped after 0 of 3" in stage.drawn()
+            assert stored(desk, run) == ()
+            kinds = [event.kind for event in desk.item(desk.find(run, "item/001")).history]
+            assert kinds == ["rerun_planned", "rerun_ended"]
+            # The next one may start.
+            for name in ("judge-0", "judge-1", "judge-2"):
+                gate.of(name).set()
+            await start(stage)
+            await ended(stage)
+            assert len(stored(desk, run)) == 1
+
+
+async def test_ballots_that_failed_are_told_apart_from_answers(tmp_path: Path) -> None:
+    def some(seen: Seen) -> str:
+        return said(seen) if seen.payload["model"].endswith("1") else "no JSON here"
+
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with Server(reply=some) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            await start(stage)
+            await ended(stage)
+            assert "item/001: asked again: 1 answered, 2 failed; pass → " in stage.drawn()
+            await stage.press("at")
+            assert "1 answered, 2 failed" in stage.drawn()
+            await stage.press("tab")
+            assert "1 answered, 2 failed" in stage.drawn()
+
+
+async def test_where_nobody_answered_nobody_is_said_to_have_come_back(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with Server(reply=lambda _seen: "no JSON here") as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            stage.app.hands.run("rerun juror judge-1")
+            await stage.settle()
+            stage.clock.wait(0.2)
+            await stage.press("y")
+            await ended(stage)
+            assert "asked again: 0 answered, 1 failed" in stage.drawn()
+            await stage.press("at")
+            assert "0 answered, 1 failed" in stage.drawn()
+            assert "came back" not in stage.drawn()
+
+
+async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    gate = Gate()
+    async with Server(fault=gate) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            await start(stage)
+            await gate.all_asked()
+            gate.of("judge-2").set()
+            await until(stage, "asking 1/3")
+            await stage.pilot.press("q")
+        async with asyncio.timeout(20):
+            # The end of the process waits for its threads in the same way.
+            await asyncio.get_running_loop().shutdown_default_executor()
+    with closing(Desk.open(tmp_path / "d.db", reviewer="ann")) as again:
+        [told] = stored(again, run)
+        assert told.rerun.stopped
+        assert [cast.status for cast in told.rerun.verdict.ballots] == ["error", "error", "ok"]
+        assert again.verify().ok
+
+
+async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reviewdesk.desk import rerunning
+
+    async def failing(*_: Any) -> Any:
+        raise RuntimeError(f"headers {KEY}")
+
+    monkeypatch.setattr(rerunning, "ask", failing)
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
+    async with staged(desk, run, settings=settings) as stage:
+        await start(stage)
+        await ended(stage)
+        assert "asking failed: RuntimeError" in stage.drawn()
+        assert KEY not in stage.drawn()
+        await stage.press("p")
+        assert desk.item(desk.find(run, "item/001")).row.label == "pass"
+
+
+async def test_the_key_is_nowhere(tmp_path: Path) -> None:
+    def leaking(seen: Seen) -> str:
+        return said(seen, reason=f"My key is {seen.key}, truly {json.dumps(seen.key)}.")
+
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    async with Server(reply=leaking) as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings) as stage:
+            await start(stage)
+            await ended(stage)
+            assert all(call.key == KEY for call in server.calls)
+            assert KEY not in stage.drawn()
+            assert KEY not in stage.review.panes.text("jury").text
+            [told] = stored(desk, run)
+            assert "My key is [key], truly" in json.dumps(told.body)
+            await stage.press("d")
+            assert KEY not in stage.drawn()
+            assert not holds_key(tmp_path)
+
+
+def holds_key(folder: Path) -> bool:
+    """Whether the key is in a byte of the desk or of its log."""
+    files = [file for file in folder.iterdir() if file.name.startswith("d.db")]
+    assert any(file.name.endswith("-wal") for file in files)
+    return any(KEY.encode() in file.read_bytes() for file in files)
+
+
+async def test_undo_takes_back_the_label_and_leaves_the_rerun(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(3)]))
+    async with Server() as server:
+        settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
+        async with staged(desk, run, settings=settings, view=View(order="file")) as stage:
+            await stage.press("p", "backspace")
+            before = _written(desk)
+            await start(stage)
+            await ended(stage)
+            await stage.press("u")
+            item = desk.item(desk.find(run, "item/001"))
+            assert item.row.label is None
+            [told] = stored(desk, run)
+            assert told.rerun.correct is None
+            await stage.press("U")
+            assert desk.item(desk.find(run, "item/001")).row.label == "pass"
+            assert [told.plan for told in stored(desk, run)] == [told.plan]
+            after = _written(desk)
+            assert after[0] == before[0]
+            assert after[1][: len(before[1])] == before[1]
+
+
+def _written(desk: Desk) -> tuple[list[Any], list[Any]]:
+    """The bodies of all verdicts, and the events of labels, byte for byte."""
+    bodies = [tuple(row) for row in desk.conn.execute("SELECT * FROM verdicts ORDER BY key")]
+    rows = desk.conn.execute("SELECT * FROM label_events WHERE kind = 'label' ORDER BY key")
+    return bodies, [tuple(row) for row in rows]

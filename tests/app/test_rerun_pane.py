@@ -1,0 +1,263 @@
+"""What the jury pane, the diff and the history tell of re-runs, and what a blind one does not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.again import NOTHING, Again, Shelf
+from reviewdesk.app.messages import Arrival
+from reviewdesk.app.paint_jury import jury_lines
+from reviewdesk.app.paint_rerun import rerun_lines, running_lines
+from reviewdesk.app.rerun_job import Running
+from reviewdesk.desk import Desk
+from reviewdesk.desk.rerunning import ask, panel_from, prepare
+from reviewdesk.domain.records import Item, Run, Truth, View
+from reviewdesk.domain.rerun import Scope, Wish
+from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.app.rerunkit import KEY, NAMES, panel_file
+from tests.helpers import controls
+from tests.live.server import Reply, Seen, Server
+from tests.live.server import verdict as said
+
+
+@pytest.fixture(autouse=True)
+def key_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+
+def failing(seen: Seen) -> str:
+    return said(seen, **{"pass": False}, score=0.2, reason="it is \x1b[31mwrong")
+
+
+async def asked(
+    desk: Desk, run: Run, tmp_path: Path, reply: Reply = failing, wish: Wish | None = None
+) -> None:
+    """Ask about the first item again."""
+    key = desk.find(run, "item/001")
+    async with Server(reply=reply) as server:
+        panel = panel_from(panel_file(tmp_path / "p.yaml", server.url))
+        await ask(desk, [prepare(desk, key, panel, wish or Wish())], lambda _ballot: True)
+
+
+def item_of(desk: Desk, run: Run) -> Item:
+    return desk.item(desk.find(run, "item/001"))
+
+
+def text_of(desk: Desk, run: Run, width: int = 79) -> str:
+    item = item_of(desk, run)
+    again = Shelf().read(desk, item, None)
+    return "\n".join(line.plain for line in rerun_lines(item, again, width))
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    assert text_of(desk, run) == ""
+    await asked(desk, run, tmp_path)
+    text = squeezed(text_of(desk, run))
+    # The mean of 0.9, 0.8 and 0.3 is 0.667, that of three times 0.2 is 0.2.
+    assert "by ann · the whole panel of local" in text
+    assert "decision pass → fail ≠ FLIPPED score 0.667 → 0.200" in text
+    assert "as committed before the first request" in text
+    # From 0.9 to 0.2, and from 0.3 to 0.2, where the vote was a fail already.
+    assert "≠ judge-0 pass 0.900 fail 0.200 -0.700 ≠ vote flipped" in text
+    assert "judge-2 fail 0.300 fail 0.200 -0.100" in text
+    assert "judge-0 1 of 1, 100% 1 of 1, 100%" in text
+    assert "judge-2 0 of 1, 0% 0 of 1, 0%" in text
+    assert "against the label" not in text
+    desk.label(item_of(desk, run).row.key, Truth.FAIL)
+    assert "correct against the label" in squeezed(text_of(desk, run))
+    desk.label(item_of(desk, run).row.key, Truth.PASS)
+    assert "wrong against the label" in squeezed(text_of(desk, run))
+    desk.close()
+
+
+async def test_one_juror_leaves_the_others_marked(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path, wish=Wish(Scope.JUROR, "judge-1"))
+    text = squeezed(text_of(desk, run))
+    assert "one juror of local" in text
+    assert text.count("stays") == 2
+    assert "judge-0 1 of 1" not in text
+    assert "judge-1 1 of 1, 100%" in text
+    desk.close()
+
+
+async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
+    def some(seen: Seen) -> str:
+        return "no JSON here" if seen.payload["model"].endswith("2") else said(seen)
+
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    key = desk.find(run, "item/001")
+    async with Server(reply=some) as server:
+        rule = "strategy: weighted_average\nfailed_jurors: median\n"
+        path = panel_file(tmp_path / "p.yaml", server.url, NAMES, rule)
+        made = [prepare(desk, key, panel_from(path), Wish())]
+        await ask(desk, made, lambda _ballot: True)
+    text = squeezed(text_of(desk, run))
+    assert "degraded 2 of 3 jurors answered" in text
+    assert "fallback median in the place of weighted average" in text
+    assert "fail 0.300 parse_fail" in text
+    desk.close()
+
+
+async def test_the_newest_comes_first(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path)
+    await asked(desk, run, tmp_path, said)
+    text = squeezed(text_of(desk, run))
+    assert "RE-RUNS 2, the newest first" in text
+    assert text.index("pass → pass") < text.index("pass → fail")
+    # Once turned, once not.
+    assert "judge-0 1 of 2, 50%" in text
+    desk.close()
+
+
+@pytest.mark.parametrize("width", [20, 34, 79, 120])
+async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, width: int) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path)
+    item = item_of(desk, run)
+    hostile = Arrival("jud\x1b[2Jge", None, None, "error", "it \u202e broke\x07 " * 20)
+    running = Running(item.row.key, "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
+    again = Shelf().read(desk, item, running)
+    lines = [*rerun_lines(item, again, width), *running_lines(running, width)]
+    assert all(line.cell_length <= width for line in lines)
+    assert controls("\n".join(line.plain for line in lines)) == set()
+    desk.close()
+
+
+async def test_a_rerun_of_another_item_is_not_shown_here(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    item = item_of(desk, run)
+    other = Running(desk.find(run, "item/002"), "item/002", ("judge-0",))
+    assert Shelf().read(desk, item, other) == NOTHING
+    mine = Running(item.row.key, "item/001", ("judge-0",))
+    assert Shelf().read(desk, item, mine) == Again(running=mine)
+    desk.close()
+
+
+async def test_the_rates_of_a_run_follow_the_next_rerun(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    shelf = Shelf()
+    await asked(desk, run, tmp_path)
+    assert [rate.asked for rate in shelf.read(desk, item_of(desk, run), None).in_run] == [1, 1, 1]
+    await asked(desk, run, tmp_path)
+    assert [rate.asked for rate in shelf.read(desk, item_of(desk, run), None).in_run] == [2, 2, 2]
+    desk.close()
+
+
+async def test_a_filed_rerun_stands_there_too(tmp_path: Path) -> None:
+    body = verdict(1)
+    again = {**verdict(1, (0.1, 0.2, 0.3)), "id": "item/001"}
+    desk, run = open_run(tmp_path / "d.db", report([{**body, "reruns": [again]}]))
+    text = squeezed(text_of(desk, run))
+    assert "of the report" in text
+    assert "pass → fail ≠ FLIPPED" in text
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"committed_at": "2026-01-02T03:04:05Z"},
+            "committed 2026-01-02 03:04, as the report says",
+        ),
+        ({}, "panel hash abc"),
+    ],
+)
+async def test_a_filed_rerun_says_when_its_report_committed_it(
+    tmp_path: Path, more: dict[str, str], told: str
+) -> None:
+    again = {**verdict(1, (0.1, 0.2, 0.3)), "provenance": {"panel_hash": "abc", **more}}
+    desk, run = open_run(tmp_path / "d.db", report([{**verdict(1), "reruns": [again]}]))
+    text = squeezed(text_of(desk, run))
+    assert told in text
+    assert "as the report says" in text or not more
+    assert "beforehand" not in text
+    desk.close()
+
+
+async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path, said)
+    await asked(desk, run, tmp_path)
+    async with staged(desk, run) as stage:
+        await stage.press("d")
+        drawn = stage.drawn()
+        assert "Compared with the re-run of" in drawn
+        assert "1 of 2" in drawn
+        assert "it is ␛[31mwrong" in drawn
+        await stage.press("n")
+        assert "2 of 2" in stage.drawn()
+        assert "REASONS OF TURNED VOTES" in stage.drawn()
+        # There is no other run to filter by.
+        await stage.press("f")
+        assert stage.app.asking
+
+
+async def test_history_tells_who_was_asked_and_what_came(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path)
+    async with staged(desk, run) as stage:
+        await stage.press("at")
+        drawn = stage.drawn()
+        assert "re-run agreed to: the whole panel of local, 3 calls to 127.0.0.1" in drawn
+        assert "re-run ended: fail, 3 answered" in drawn
+
+
+async def test_the_copy_has_the_reruns(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path)
+    async with staged(desk, run) as stage:
+        await stage.press("y")
+        assert [one["flipped"] for one in json.loads(stage.app.clipboard)["reruns"]] == [True]
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("keys", [[], ["enter"], ["d"], ["at"], ["at", "tab"], ["R"]], ids="-".join)
+async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(
+    tmp_path: Path, size: tuple[int, int], keys: list[str]
+) -> None:
+    seen = []
+    for other in (False, True):
+        folder = tmp_path / str(other)
+        await asyncio.to_thread(folder.mkdir)
+        desk, run = open_run(folder / "d.db", report([verdict(1)]), seed="same")
+        if other:
+            await asked(desk, run, folder)
+        async with staged(desk, run, size=size, view=View(blind=True)) as stage:
+            await stage.press(*keys)
+            strips = stage.app.screen._compositor.render_strips()
+            seen.append([[(s.text, str(s.style)) for s in strip] for strip in strips])
+    assert seen[0] == seen[1]
+
+
+async def test_once_labelled_a_blind_session_shows_the_rerun(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    await asked(desk, run, tmp_path)
+    async with staged(desk, run, view=View(blind=True)) as stage:
+        jury = stage.review.panes.text("jury")
+        assert "RE-RUNS" not in jury.text
+        await stage.press("p", "backspace")
+        assert "RE-RUNS" in jury.text
+
+
+def whole(item: Item, **more: Any) -> str:
+    return "\n".join(line.plain for line in jury_lines(item, 79, **more))
+
+
+def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
+    body = verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))
+    desk, run = open_run(tmp_path / "d.db", report([body]))
+    assert "asks the" not in whole(item_of(desk, run), ask="R")
+    desk.close()

@@ -1,0 +1,97 @@
+"""Re-runs leave the desk with the verdicts that they belong to, in every form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk, files, items
+from reviewdesk.desk.reportexport import report as report_of
+from reviewdesk.desk.runpage import html, summary
+from reviewdesk.domain.records import Run
+from reviewdesk.errors import Cancelled
+from reviewdesk.reports import read
+from reviewdesk.store import events, reruns
+from reviewdesk.store.connect import writing
+from reviewdesk.store.events import Entry
+from tests.helpers import load, numbered, open_desk, report, source, verdict
+
+FILED = verdict("a", 0.1, 0.2, 0.3)
+FIRST, SECOND = verdict("a", 0.9, 0.9, 0.2), verdict("a", 0.2, 0.2, 0.1)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(open_desk(tmp_path / "desk.db")) as found:
+        yield found
+
+
+def ask_again(desk: Desk, key: int, body: dict[str, Any]) -> None:
+    """Put down a re-run as a live panel leaves it."""
+    with writing(desk.conn, desk.path):
+        planned = Entry("rerun_planned", desk.at(), detail={"scope": "panel", "panel": "p"})
+        plan = events.append(desk.conn, desk.reviewer, [items.about(desk, key, planned)[1]])[0].key
+        reruns.enter(desk.conn, plan, key, desk.at(), json.dumps(body), stopped=False)
+
+
+@pytest.fixture
+def run(desk: Desk) -> Run:
+    """Of two verdicts the first came with a re-run and was asked again twice."""
+    found = load(desk, report(verdict("a", flagged=True, reruns=[FILED]), verdict("b")))
+    key = desk.find(found, "a")
+    ask_again(desk, key, FIRST)
+    ask_again(desk, key, SECOND)
+    return found
+
+
+def bodies(data: str) -> list[dict[str, Any]]:
+    return list(read(source(data.encode(), "out.jsonl")).verdicts())
+
+
+def test_the_report_holds_those_of_the_file_and_then_those_of_the_desk(
+    desk: Desk, run: Run
+) -> None:
+    made = bodies("".join(report_of(desk, run, as_lines=True)))
+    assert made[0]["reruns"] == [FILED, FIRST, SECOND]
+    assert "reruns" not in made[1]
+
+
+def test_an_export_of_the_export_is_the_same(desk: Desk, run: Run) -> None:
+    once = "".join(report_of(desk, run, as_lines=False))
+    again = load(desk, once.encode(), "out.json")
+    assert again.key != run.key
+    assert "".join(report_of(desk, again, as_lines=False)) == once
+
+
+def test_page_and_summary_tell_of_them(desk: Desk, run: Run) -> None:
+    page = "".join(html(desk, run))
+    # The first verdict passes; the filed one and the second of the desk fail.
+    assert page.count(", turned over</strong>") == 2
+    assert "Texts and 3 jurors, 3 re-runs" in page
+    made = summary(desk, run)
+    assert "3, 2 turned over" in made
+    # j3 turned from pass to fail both times. The ballot of j1 is the same in the first re-run, so
+    # it counts as kept, and turned in the second.
+    assert "| `j3` | 2 | 2 |" in made
+    assert "| `j1` | 1 | 1 |" in made
+
+
+def test_an_export_that_is_cancelled_leaves_the_old_file(desk: Desk, tmp_path: Path) -> None:
+    found, target = load(desk, numbered(150)), tmp_path / "out.json"
+    target.write_text("old", encoding="utf-8")
+    told = []
+
+    def stop(share: float, count: int) -> bool:
+        told.append((share, count))
+        return False
+
+    with pytest.raises(Cancelled):
+        files.write_pieces(desk, target, report_of(desk, found, as_lines=False, progress=stop))
+    assert told == [(100 / 150, 100)]
+    assert target.read_text(encoding="utf-8") == "old"
+    assert [path.name for path in tmp_path.glob(".*")] == []
