@@ -8,11 +8,26 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 
 import click
 
 from reviewdesk import __version__
-from reviewdesk.cli import config, deskfile, figures, filters, gate, labels, review, runs, whatif
+from reviewdesk.cli import (
+    config,
+    deskfile,
+    export,
+    figures,
+    filters,
+    gate,
+    judge,
+    labels,
+    panel,
+    rerun,
+    review,
+    runs,
+    whatif,
+)
 from reviewdesk.cli.common import say, shared_options
 from reviewdesk.errors import ExitCode, ReviewDeskError
 
@@ -45,10 +60,14 @@ for command in (
     labels.redo,
     labels.defer,
     labels.labels,
+    export.export,
     filters.filters,
     figures.calibrate,
     gate.gate,
+    judge.judge,
     whatif.whatif,
+    rerun.rerun,
+    panel.panel,
     deskfile.desk,
     config.config,
 ):
@@ -63,9 +82,9 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = run(sys.argv[1:])
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the boundary: a fault is one line too
         if "--debug" in sys.argv:
-            raise
+            traceback.print_exc()
         say(f"a fault in reviewdesk: {type(error).__name__}: {error}. --debug shows where.")
         code = ExitCode.BAD_INPUT
     sys.exit(code)
@@ -79,7 +98,7 @@ def run(arguments: list[str]) -> int:
             cli.invoke(context)
     except ReviewDeskError as error:
         if context is not None and context.meta.get("debug"):
-            raise
+            traceback.print_exc()
         say(str(error))
         return error.exit_code
     except click.exceptions.Exit as leave:

@@ -54,7 +54,7 @@ def _facts(settings: Settings) -> dict[str, Any]:
         "exists": path.exists(),
         "settings": {
             name: {
-                "value": str(stand_ins[name]()) if value == "" else value,
+                "value": str(stand_ins[name]()) if name in stand_ins and not value else value,
                 "source": settings.source(name),
             }
             for name, value in values.items()

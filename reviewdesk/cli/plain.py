@@ -40,7 +40,22 @@ def loaded(line: dict[str, Any]) -> str:
         f"{line['ballots']} ballots, {line['flagged']} flagged, "
         f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped"
     )
-    return "\n".join([text, *(f"  note: {show_line(note)}" for note in line["notes"])])
+    return "\n".join([text, *_human(line), *_notes(line)])
+
+
+def human_labels(found: int) -> str:
+    """The labels that came in a file, and how they become labels of the desk."""
+    what, them = ("label", "it") if found == 1 else ("labels", "them")
+    return f"{found} human {what} in the file; --import-labels takes {them}"
+
+
+def _human(line: Mapping[str, Any]) -> list[str]:
+    found = line["human_labels"]
+    return [f"  {human_labels(found)}"] if found else []
+
+
+def _notes(line: Mapping[str, Any]) -> list[str]:
+    return [f"  note: {show_line(note, 5000)}" for note in line["notes"]]
 
 
 def run_line(line: dict[str, Any]) -> str:
@@ -53,7 +68,7 @@ def run_line(line: dict[str, Any]) -> str:
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
     text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}"
-    return "\n".join([text, *(f"  note: {show_line(note)}" for note in line["notes"])])
+    return "\n".join([text, *_human(line), *_notes(line)])
 
 
 def _alphas(line: Mapping[str, Any]) -> str:
@@ -102,6 +117,8 @@ def verdict(item: Item) -> str:
         ),
         f"agreement {number(item.row.agreement)}  band {found.band or '-'}",
     ]
+    if word := stated.text("label"):
+        lines.append(f"consensus reported {show_line(word, 60)}")
     lines += [f"  note: {remark}" for remark in remarks(stated, found)]
     if stated.set_by_you:
         lines.append(f"set by you: {', '.join(stated.set_by_you)}")
@@ -146,11 +163,15 @@ def _reviewed(item: Item) -> list[str]:
 
 def _juror(seat: Any) -> str:
     ballot = seat.ballot
-    vote = {True: "pass", False: "fail", None: "-"}[ballot.vote]
+    vote = {True: "pass", False: "fail", None: show_line(ballot.label or "-", 30)}[ballot.vote]
+    score = number(ballot.score, 2)
+    if ballot.score is None and ballot.raw_score is not None:
+        score = f"raw {ballot.raw_score:g}"
     state = seat.state.replace("_", " ") + (" (tie)" if seat.tied else "")
+    state = "waits for --scale" if ballot.unscaled else state
     dissent = "  DISSENT" if seat.dissent else ""
     said = ballot.error or ballot.reason or ""
     return (
-        f"  {show_line(ballot.id, 60)}  {number(ballot.score, 2)}  {vote}  {state}{dissent}\n"
+        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {state}{dissent}\n"
         f"      {show_line(said, 20_000)}"
     )

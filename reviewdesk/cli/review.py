@@ -48,6 +48,13 @@ def loading_options(command: F) -> F:
         click.option("--quorum", metavar="Q", help="Where the file has none: 0.67 or 2/3."),
         click.option("--strategy", type=click.Choice(_STRATEGIES), help="Where the file has none."),
         click.option("--import-labels", is_flag=True, help="Take the human labels in the file."),
+        click.option(
+            "--models", multiple=True, metavar="JUROR=MODEL", help="Who is behind a name."
+        ),
+        click.option("--pass-label", "pass_labels", multiple=True, help="A word for a pass."),
+        click.option("--fail-label", "fail_labels", multiple=True, help="A word for a fail."),
+        click.option("--scale", metavar="LOW..HIGH", help="What raw scores mean: 1..5."),
+        click.option("--judge-columns", metavar="A,B,C", help="A wide table's judges."),
         click.option("--max-size", metavar="BYTES", help="Largest file to read: 500M, 4G."),
     )
     for option in reversed(options):
@@ -65,6 +72,11 @@ def source_of(file: str, max_size: str | None = None) -> Source:
             raise UsageError("standard input is closed", "Name a file, or pipe one in.")
         return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
     return Source.from_path(file, limit)
+
+
+def _one_stdin(files: tuple[str, ...]) -> None:
+    if files.count("-") > 1:
+        raise UsageError("-: standard input can be read only once", "Name it once.")
 
 
 def _bytes(text: str) -> int:
@@ -91,6 +103,7 @@ def quorum_of(text: str) -> float | str:
 
 
 def _load_options(given: dict[str, Any]) -> LoadOptions:
+    from reviewdesk.cli import readings
     from reviewdesk.desk import LoadOptions
 
     if given["threshold"] is not None and math.isnan(given["threshold"]):
@@ -103,6 +116,11 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
         quorum=None if given["quorum"] is None else quorum_of(given["quorum"]),
         strategy=given["strategy"],
         import_labels=given["import_labels"],
+        models=readings.models_of(given["models"]),
+        pass_labels=given["pass_labels"],
+        fail_labels=given["fail_labels"],
+        scale=readings.scale_of(given["scale"]),
+        judge_columns=readings.columns_of(given["judge_columns"]),
         audit_share=current_settings().audit_share,
     )
 
@@ -133,6 +151,7 @@ def open_(
     """
     from reviewdesk.domain.records import View
 
+    _one_stdin(files)
     settings = current_settings()
     on_screen = bool(sys.stdout and sys.stdout.isatty())
     # Before a long load: whoever mistyped a key should not wait for the news.
@@ -140,8 +159,7 @@ def open_(
     with open_desk() as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
-            for note in made.notes:
-                say(f"{made.run.name}: {note}")
+            _tell(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         desk.opened(run)
         kept = desk.view(run)
@@ -152,6 +170,16 @@ def open_(
             return
         notice = _notice(kept, view, settings, key, asked=blind is not None)
         _review(desk, run, view, settings, notice)
+
+
+def _tell(made: Loaded, *, labels: bool) -> None:
+    """What came of loading a file; the ``labels`` that wait in it are on the runs screen too."""
+    from reviewdesk.cli import plain
+
+    for note in made.notes:
+        say(f"{made.run.name}: {note}")
+    if labels and made.run.human_labels:
+        say(f"{made.run.name}: {plain.human_labels(made.run.human_labels)}")
 
 
 def _view(
@@ -232,6 +260,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     from reviewdesk.cli import plain
     from reviewdesk.desk import shapes
 
+    _one_stdin(files)
     lines, bad = [], False
     with open_desk() as desk:
         for file in files:
@@ -292,13 +321,16 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
-    from reviewdesk.cli import plain
-    from reviewdesk.desk import shapes
+    from reviewdesk.cli import plain, plain_rerun
+    from reviewdesk.desk import rerunshapes, shapes
+    from reviewdesk.desk.reruns import of_item
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item = desk.item(key)
         if as_json:
-            put_json(shapes.verdict(item))
+            put_json(shapes.verdict(item, of_item(desk, item)))
         else:
             put(plain.verdict(item))
+            for told in of_item(desk, item):
+                put(plain_rerun.rerun(rerunshapes.rerun(item, told)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,10 +33,39 @@ def named(text: str) -> Path:
         raise UsageError(f"{text}: there is no such home folder", "Write the path out.") from error
 
 
-def write_new(desk: Desk, path: Path, text: str) -> None:
-    """Write an export to a file that is not there yet."""
+def run_kind(path: Path) -> str | None:
+    """What of a run a file of that name holds; ``None`` where its labels are meant."""
+    if path.name.endswith("report.jsonl"):
+        return "report"
+    return {".json": "report", ".html": "html", ".htm": "html", ".md": "markdown"}.get(path.suffix)
+
+
+def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None) -> None:
+    """Write a run to a file that is not there yet: its report, its page or its summary."""
+    from reviewdesk.desk import reportexport, runpage
+    from reviewdesk.reports.reportwrite import is_lines
+
+    check_new(path)
+    kind = run_kind(path)
+    if kind == "report":
+        lines = is_lines(path)
+        pieces: Iterable[str] = reportexport.report(desk, run, as_lines=lines, progress=progress)
+    elif kind == "html":
+        pieces = runpage.html(desk, run, progress=progress)
+    else:
+        pieces = [runpage.summary(desk, run)]
+    write_pieces(desk, path, pieces)
+
+
+def check_new(path: Path) -> None:
+    """Refuse a file that is there already."""
     if _there(path):
         raise UsageError(f"{path}: is there already", "Name a new file.")
+
+
+def write_new(desk: Desk, path: Path, text: str) -> None:
+    """Write an export to a file that is not there yet."""
+    check_new(path)
     write(desk, path, text)
 
 
@@ -88,10 +118,30 @@ def _about(run: Run, design: Design, drawn: Resample | None) -> dict[str, str]:
 
 def write(desk: Desk, path: Path, text: str) -> None:
     """Write an export to a file, which must not be the desk itself."""
+    write_pieces(desk, path, [text])
+
+
+def write_pieces(desk: Desk, path: Path, pieces: Iterable[str]) -> None:
+    """Write an export piece by piece; the file is there once it is whole, or stays as it was."""
     if _there(path) and path.samefile(desk.path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     try:
-        path.write_text(text, encoding="utf-8", newline="")
+        if _there(path) and not path.is_file():
+            # A pipe or a device, in the place of which nothing may be put.
+            _fill(path, pieces)
+            return
+        whole = path.resolve()
+        part = whole.with_name(f".{whole.name}.part")
+        try:
+            _fill(part, pieces)
+            part.replace(whole)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"{path}: {reason}", "Name another file.") from error
+
+
+def _fill(path: Path, pieces: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as out:
+        out.writelines(pieces)

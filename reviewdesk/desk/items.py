@@ -61,6 +61,13 @@ def item(desk: Desk, key: int) -> Item:
     )
 
 
+def verdict_of(desk: Desk, key: int) -> Verdict:
+    """One verdict as its report states it."""
+    row = _row(desk, key)
+    run = runs.by_key(desk.conn, row["run"])
+    return read_verdict(row["body"], run.header, json.loads(row["options"]))
+
+
 def read_verdict(body: str, header: Any, options: dict[str, Any]) -> Verdict:
     """A stored body under its report's defaults and what the person filled in."""
     stated = header.get("generator") or {}

@@ -51,7 +51,10 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """Everything about one run. ``filled`` is the policy that a person gave beside the file."""
+    """Everything about one run. ``filled`` is the policy that a person gave beside the file.
+
+    ``unlabelled`` of the verdicts with a human label in the file have none on this desk.
+    """
 
     run: Run
     file_hash: str
@@ -62,6 +65,7 @@ class RunDetails:
     desk: str
     head: str
     alphas: RunAlphas = UNMEASURED
+    unlabelled: int = 0
 
 
 def overview(desk: Desk) -> list[RunLine]:
@@ -99,7 +103,19 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             desk=str(desk.path),
             head=desk.head(),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, UNMEASURED),
+            unlabelled=_unlabelled(desk, run) if run.human_labels else 0,
         )
+
+
+def _unlabelled(desk: Desk, run: Run) -> int:
+    """How many human labels of the file could still be taken; reads only what has a label."""
+    labelled: int = desk.conn.execute(
+        """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
+             AND json_type(b.body, '$.human') = 'object'""",
+        (run.key,),
+    ).fetchone()[0]
+    return run.human_labels - labelled
 
 
 def _labels(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.desk import rerunshapes
+from reviewdesk.desk.reruns import Told
 from reviewdesk.domain.breaches import Breach, kinds
 from reviewdesk.domain.flags import Flag, names
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
@@ -14,6 +16,8 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.runs import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reviewdesk.desk.overview import RunLine
     from reviewdesk.domain.measures import RunAlphas
 
@@ -54,6 +58,7 @@ def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
         "labelled": line.labelled,
         "failed_ballots": run.failed_ballots,
         "skipped": run.skipped,
+        "human_labels": run.human_labels,
         "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
         "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
         **_agreed(line.alphas),
@@ -88,6 +93,7 @@ def loaded(file: str, made: Loaded) -> dict[str, Any]:
         "flagged": run.flagged,
         "failed_ballots": run.failed_ballots,
         "skipped": run.skipped,
+        "human_labels": run.human_labels,
         "notes": [*run.notes, *made.notes],
     }
 
@@ -107,9 +113,10 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
     }
 
 
-def verdict(item: Item) -> dict[str, Any]:
-    """``show --json``: what the report states, and everything recomputed beside it."""
-    return {**content(item), **_found(item), **_reviewed(item)}
+def verdict(item: Item, again: Sequence[Told] = ()) -> dict[str, Any]:
+    """``show --json``: what the report states, everything recomputed, and what was asked again."""
+    reruns = [rerunshapes.rerun(item, told) for told in again]
+    return {**content(item), **_found(item), **_reviewed(item), "reruns": reruns}
 
 
 def content(item: Item) -> dict[str, Any]:
@@ -192,12 +199,12 @@ def _reviewed(item: Item) -> dict[str, Any]:
         "other_tags": list(item.other_tags),
         "marked": item.marked,
         "human": body.get("human"),
-        "reruns": body.get("reruns") or [],
     }
 
 
 def jurors(item: Item) -> list[dict[str, Any]]:
     """The ballots in seat order."""
+    bodies = item.verdict.body.get("jurors") or ()
     return [
         {
             "id": seat.ballot.id,
@@ -205,7 +212,10 @@ def jurors(item: Item) -> list[dict[str, Any]]:
             "vendor": seat.ballot.vendor,
             "family": seat.family.name if seat.family else None,
             "score": seat.ballot.score,
+            "raw_score": seat.ballot.raw_score,
+            "scale": bodies[seat.ballot.seat].get("scale"),
             "pass": seat.ballot.vote,
+            "label": seat.ballot.label,
             "confidence": seat.ballot.confidence,
             "weight": seat.ballot.weight,
             "status": seat.ballot.status,

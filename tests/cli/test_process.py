@@ -91,7 +91,8 @@ def test_a_traceback_only_where_it_is_asked_for(desk: Path, tmp_path: Path) -> N
     bad.write_bytes(b"{}")
     code, _, err = start(desk, "ingest", str(tmp_path / "none.json"))
     assert (code, len(err.splitlines())) == (2, 1)
-    assert "Traceback" in start(desk, "--debug", "open", str(bad))[2]
+    code, _, told = start(desk, "--debug", "open", str(bad))
+    assert (code, "Traceback" in told) == (2, True)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")

@@ -44,8 +44,8 @@ SHOW = {
            jurors, values, decisions, votes, trim, agreement, same_family, bias_warning, flags,
            mismatches, panel_hash, labels, reruns, derived, strategy_used, fallback_reason,
            breaches, panel_hash_status, provenance, remarks""",
-    "jurors": """id, model, vendor, family, score, pass, confidence, weight, status, state,
-           dissent, reason, error""",
+    "jurors": """id, model, vendor, family, score, raw_score, scale, pass, label, confidence,
+           weight, status, state, dissent, reason, error""",
     "values": "mean, trimmed_mean, median, weighted_average, highest, lowest",
     "decisions": """quorum, quorum_strict, quorum_answered, trimmed_mean, median, mean, majority,
            unanimous, weighted_average, highest, lowest""",
@@ -124,6 +124,7 @@ def test_ingest(cli: Cli, write: Write) -> None:
         "flagged": 3,
         "failed_ballots": 0,
         "skipped": 0,
+        "human_labels": 0,
         "notes": [],
     }
     assert first == [expected]
@@ -219,7 +220,7 @@ def test_show_gives_the_consensus_of_labels(cli: Cli, write: Write) -> None:
     assert (vote["label"], vote["decision"], vote["disagreement"]) == ("KEEP", "pass", True)
     assert (vote["agreement_pct"], vote["seated_share"]) == (pytest.approx(2 / 3), 0.5)
     assert vote["avg_confidence"] == pytest.approx(0.6)
-    assert (found["label_reported"], found["decision"]) == ("SPLIT", "pass")
+    assert (found["label_reported"], found["decision"]) == ("SPLIT", None)
     assert [juror["status"] for juror in found["jurors"]] == ["ok", "ok", "ok", "error"]
 
 

@@ -1,0 +1,102 @@
+"""What leaves the desk as a file for people: the run's report, a page of it, a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from reviewdesk.cli.common import Bar, chosen_run, open_desk, run_option, say, shared_options
+from reviewdesk.cli.runs import measure_run
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.records import Run
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group()
+def export() -> None:
+    """Write a run to a file: its report, a page to read, or a short summary."""
+
+
+def _output(command: F) -> F:
+    """``-o``, without which it goes to standard output."""
+    return click.option(
+        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file."
+    )(command)
+
+
+@export.command(epilog="Example: reviewdesk export report -o run.jsonl")
+@click.option("--lines", is_flag=True, help="JSON Lines; the name of a .jsonl file asks for it.")
+@_output
+@run_option
+@shared_options
+def report(*, lines: bool, output: Path | None, run_name: str | None) -> None:
+    """Write a run as a canonical report, with the re-runs of this desk.
+
+    Reading it in again gives the same run. Labels are not in it: see labels export.
+    """
+    from reviewdesk.desk.reportexport import report as pieces
+    from reviewdesk.reports.reportwrite import is_lines
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        as_lines = lines or (output is not None and is_lines(output))
+        bar = Bar(f"writing {run.name}")
+        try:
+            _put(desk, run, output, pieces(desk, run, as_lines=as_lines, progress=bar))
+        finally:
+            bar.done()
+
+
+def _put(desk: Desk, run: Run, output: Path | None, pieces: Iterable[str]) -> None:
+    from reviewdesk.desk import files
+
+    if output is not None:
+        files.write_pieces(desk, output, pieces)
+        say(f"{run.name}: written to {output}")
+        return
+    for piece in pieces:
+        # As bytes: the text is UTF-8 whatever the terminal speaks.
+        click.echo(piece.encode(), nl=False)
+
+
+@export.command(epilog="Example: reviewdesk export html -o run.html")
+@click.option("--all", "every", is_flag=True, help="List every verdict and not the first 200.")
+@_output
+@run_option
+@shared_options
+def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
+    """Write a run as one HTML page for people without a terminal; nothing of it is hidden.
+
+    The page needs no other file and no network, runs no script, and prints.
+    """
+    from reviewdesk.desk.runpage import MOST
+    from reviewdesk.desk.runpage import html as pieces
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        measure_run(desk, run)
+        bar = Bar(f"writing {run.name}")
+        try:
+            _put(desk, run, output, pieces(desk, run, most=None if every else MOST, progress=bar))
+        finally:
+            bar.done()
+
+
+@export.command(epilog="Example: reviewdesk export markdown > summary.md")
+@_output
+@run_option
+@shared_options
+def markdown(*, output: Path | None, run_name: str | None) -> None:
+    """Write a short summary of a run in Markdown, for a pull request."""
+    from reviewdesk.desk.runpage import summary
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        measure_run(desk, run)
+        _put(desk, run, output, [summary(desk, run)])

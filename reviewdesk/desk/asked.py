@@ -1,0 +1,101 @@
+"""One case before a whole panel: its checks first, then every juror, then the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.desk.library import Judged
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.cases import Case
+from reviewdesk.domain.judged import judged, unasked
+from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Keep, Transport
+
+
+async def judge(
+    spec: PanelSpec,
+    item: Case | Mapping[str, Any],
+    transport: Transport | None = None,
+    clock: Clock | None = None,
+    keep: Keep | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Judged:
+    """Ask a panel about one case; ballots that failed are in the verdict as what they are."""
+    case = _usable(spec, item)
+    checks: list[dict[str, Any]] = []
+    if case.checks:
+        from reviewdesk.reports.panels.casechecks import run_checks
+
+        results = run_checks(case)
+        checks = [result.body for result in results]
+        failed = next((one for one in results if one.failed), None)
+        if failed is not None:
+            reason = f"the check {failed.name} failed: {failed.reason}"
+            return _record(case, unasked(case, spec, reason, checks))
+    from reviewdesk.live.clock import SystemClock
+
+    clock = clock or SystemClock()
+    committed = clock.now().isoformat(timespec="milliseconds")
+    ballots = await _asked(spec, case, transport, clock, keep, environment)
+    return _record(case, judged(case, spec, ballots, committed_at=committed, checks=checks))
+
+
+async def _asked(
+    spec: PanelSpec,
+    case: Case,
+    transport: Transport | None,
+    clock: Clock,
+    keep: Keep | None,
+    environment: Mapping[str, str] | None,
+) -> list[Ballot]:
+    """The ballots in seat order; a transport that was opened here is closed here."""
+    from reviewdesk.live.asking import ask_panel
+    from reviewdesk.live.calls import calls_for
+    from reviewdesk.live.session import Asking
+    from reviewdesk.live.transport import HttpTransport
+
+    wire = transport or HttpTransport()
+    try:
+        asking = Asking(wire, keep or _forget, environment=environment, clock=clock)
+        ballots = {
+            call.seat: ballot async for call, ballot in ask_panel(calls_for(case, spec), asking)
+        }
+    finally:
+        if transport is None:
+            await wire.close()
+    return [ballots[seat] for seat in sorted(ballots)]
+
+
+def _usable(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
+    """The case, if the panel can be asked about it."""
+    from reviewdesk.reports.panels.casesfile import case_from
+    from reviewdesk.reports.panels.checkfields import FieldError
+    from reviewdesk.reports.wording import spell_path
+
+    if not spec.jurors:
+        raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
+    if spec.rule.aggregate is not None:
+        hint = "Collect ballots with a strategy, then aggregate() them"
+        raise UsageError("a verdict cannot name an aggregate of one's own", hint)
+    try:
+        case = item if isinstance(item, Case) else case_from(item)
+    except FieldError as error:
+        raise UsageError(f"{spell_path(error.path)}: {error.problem}", error.hint) from error
+    if not (case.rubric or spec.rubric):
+        raise UsageError(f"case {case.id!r} has no rubric, nor has the panel", "Give one of them")
+    return case
+
+
+def _record(case: Case, body: dict[str, Any]) -> Judged:
+    verdict = verdict_from_body(body, Policy(), Generator())
+    return Judged(case, body, assess(verdict))
+
+
+def _forget(call: Call, exchange: Exchange) -> None:
+    """Where nobody stores the replies."""
+    del call, exchange

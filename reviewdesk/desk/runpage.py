@@ -1,0 +1,72 @@
+"""A run as a page or a summary for people: gathers what ``pages`` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.judge import Fits, calibration_page
+from reviewdesk.desk.jurors import jurors_page
+from reviewdesk.desk.overview import run_details
+from reviewdesk.desk.reportexport import Progress
+from reviewdesk.desk.reruns import flips_of_run, of_item
+from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.records import Run
+from reviewdesk.errors import Cancelled
+from reviewdesk.pages import markdown, page
+from reviewdesk.pages.records import Listed, RunPage
+from reviewdesk.store import bodies
+from reviewdesk.store.connect import explained
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+MOST = 200
+"""Verdicts that a page lists unless all are asked for: the flagged first, then the labelled."""
+FEW = 20
+"""Escalated verdicts that a summary lists."""
+
+
+def html(
+    desk: Desk, run: Run, *, most: int | None = MOST, progress: Progress | None = None
+) -> Iterator[str]:
+    """The pieces of one HTML file that needs no other."""
+    with explained(desk.path):
+        keys = bodies.telling_first(desk.conn, run, run.verdicts if most is None else most)
+        yield from page.page(_gathered(desk, run, len(keys)), _listed(desk, keys, progress))
+
+
+def summary(desk: Desk, run: Run, most: int = FEW) -> str:
+    """A few lines of Markdown for a pull request."""
+    with explained(desk.path):
+        keys = bodies.escalated(desk.conn, run, most)
+        return markdown.summary(_gathered(desk, run, len(keys)), _listed(desk, keys, None))
+
+
+def _gathered(desk: Desk, run: Run, listed: int) -> RunPage:
+    details = run_details(desk, run)
+    flags = details.tally.flags
+    return RunPage(
+        run=run,
+        file_hash=details.file_hash,
+        written_at=desk.at(),
+        head=details.head,
+        filled=details.filled,
+        decisions=details.tally.decisions,
+        flags=flags,
+        alphas=details.alphas,
+        progress=desk.progress(run),
+        calibration=calibration_page(desk, run, jurors=False, fits=Fits.HEADLINE),
+        jurors=jurors_page(desk, run),
+        flips=flips_of_run(desk, run),
+        escalated=flags.get(Flag.ESCALATED, 0),
+        listed=listed,
+    )
+
+
+def _listed(desk: Desk, keys: Sequence[int], progress: Progress | None) -> Iterator[Listed]:
+    for done, key in enumerate(keys, start=1):
+        item = desk.item(key)
+        yield Listed(item, tuple(told.rerun for told in of_item(desk, item)))
+        if progress is not None and not progress(done / len(keys), done):
+            raise Cancelled("the export was cancelled; nothing was kept")

@@ -1,0 +1,140 @@
+"""What the labels say of the judge: figures with their design, gates and warnings."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.correction import Status
+from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.gates import Check, Outcome
+from reviewdesk.domain.honest import Honest
+from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.domain.records import Metrics
+from reviewdesk.pages import diagram, words
+from reviewdesk.pages.blocks import items, paragraph, section, table
+from reviewdesk.pages.htmltext import Html, el
+
+_OUTCOMES = {Outcome.PASS: "pass", Outcome.FAIL: "fail", Outcome.SKIP: "muted"}
+Row = tuple[str, str, str, str]
+
+
+def calibration(page: CalibrationPage) -> Html:
+    """The section; without labels it says what is missing and nothing else."""
+    found = page.calibration
+    if not found.labelled.n:
+        return section(
+            "calibration",
+            "Calibration",
+            paragraph("No label makes a row yet, so nothing is said of the judge."),
+        )
+    return section(
+        "calibration",
+        "Calibration",
+        paragraph(
+            "Design of the labels: ",
+            el("strong", found.design.value),
+            f". Confidence is read from {found.confidence_source.replace('_', ' ')}.",
+        ),
+        _warnings(page),
+        table(
+            f"The judge by {words.plural(found.headline.n, 'label')}",
+            ("figure", "value", "95% interval", "what it is"),
+            rows(page),
+            class_="figures",
+        ),
+        _gates(page.gates),
+        None if page.fit is None else diagram.reliability(page.fit, found.design.value),
+    )
+
+
+def _warnings(page: CalibrationPage) -> Html | None:
+    said = [*page.calibration.warnings, *page.missing]
+    return el("div", el("strong", "Mind"), items(said), class_="warning") if said else None
+
+
+def rows(page: CalibrationPage) -> list[Row]:
+    """The figures that may be quoted, each with its interval where it has one."""
+    line, fit = page.calibration.headline, page.fit
+    return [
+        ("labels", words.count(line.n), words.NONE, f"effective sample size {_ess(line)}"),
+        ("ECE", words.number(line.ece), words.NONE, _by_chance(fit)),
+        ("Brier score", words.number(line.brier), _fitted(fit, "brier"), "0 is perfect"),
+        ("gap", words.number(line.gap), _fitted(fit, "gap"), "positive is overconfident"),
+        ("accuracy", words.number(line.accuracy), _accuracy(page), "decisions that labels confirm"),
+        ("AUROC", words.number(fit.auroc if fit else None), words.NONE, "0.5 is chance"),
+        (
+            "pass rate, observed",
+            words.number(line.observed_positive_rate),
+            words.NONE,
+            "of the panels, over the whole run",
+        ),
+        (
+            "pass rate, corrected",
+            words.number(line.corrected_rate),
+            words.ends(line.corrected_rate_low, line.corrected_rate_high),
+            _status(line),
+        ),
+        ("pass rate, honest", *_honest(page.honest)),
+        ("accuracy, honest", *_honest(page.accuracy)),
+        (
+            "confusion",
+            f"tp {words.count(line.tp)}, fn {words.count(line.fn)}",
+            f"tn {words.count(line.tn)}, fp {words.count(line.fp)}",
+            _rates(line),
+        ),
+    ]
+
+
+def _status(line: Metrics) -> str:
+    if line.corrected_status in {None, Status.OK}:
+        return "with the judge's mistakes taken out"
+    return str(line.corrected_status).replace("_", " ")
+
+
+def _rates(line: Metrics) -> str:
+    sensitivity, specificity = words.number(line.sensitivity), words.number(line.specificity)
+    return f"sensitivity {sensitivity}, specificity {specificity}"
+
+
+def _ess(line: Metrics) -> str:
+    return words.number(line.ess, 1)
+
+
+def _by_chance(fit: Fit | None) -> str:
+    if fit is None or fit.null is None:
+        return "0 is perfect"
+    return f"a calibrated judge would show {fit.null.expected:.3f} here; p {fit.null.p:.4f}"
+
+
+def _fitted(fit: Fit | None, name: str) -> str:
+    found = getattr(fit, name) if fit else None
+    return words.NONE if found is None else words.ends(found.low, found.high)
+
+
+def _accuracy(page: CalibrationPage) -> str:
+    """By the strata where they give an estimate, else Wilson's on the labels."""
+    if page.accuracy.estimate is not None:
+        return words.ends(page.accuracy.low, page.accuracy.high)
+    return _fitted(page.fit, "accuracy")
+
+
+def _honest(found: Honest) -> tuple[str, str, str]:
+    what = found.reason or f"{found.method.value.replace('_', ' ')}, of the whole run"
+    if found.estimate is None and found.low is not None:
+        what = f"bounds; {what}"
+    return words.number(found.estimate), words.ends(found.low, found.high), what
+
+
+def _gates(checks: tuple[Check, ...]) -> Html:
+    return table(
+        "Gates",
+        ("gate", "outcome", "value", "limit", "note"),
+        [
+            (
+                check.target.replace("_", " "),
+                el("span", check.status.upper(), class_=f"word {_OUTCOMES[check.status]}"),
+                words.number(check.value),
+                f"{words.SIDES[check.op]} {words.number(check.limit)}",
+                check.note,
+            )
+            for check in checks
+        ],
+    )

@@ -1,0 +1,123 @@
+"""``export report``: what a file said leaves the desk as it came, and comes in again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.reports import Source, read
+from reviewdesk.reports.models import FORMAT_NAME
+from tests.cli.conftest import Cli
+from tests.cli.gatekit import Write
+from tests.helpers import SAMPLES, SHARED, controls, report, verdict
+
+CANONICAL = sorted(
+    [
+        *(SAMPLES / name for name in (
+            "code-review.json", "hostile.json", "library-desk.jsonl", "release-notes.json",
+            "support-bot.jsonl", "support-bot-second-panel.jsonl",
+        )),
+        *(SHARED / "data").glob("*.report.json"),
+    ]
+)  # fmt: skip
+FOREIGN = sorted(
+    path
+    for path in (SHARED / "formats").rglob("*")
+    if path.is_file() and path.parent.name not in {"broken", "formats"}
+    and not path.name.endswith((".xml", "llmbar.csv"))
+)  # fmt: skip
+
+
+WIDE = ("--judge-columns", "GPT-4,ChatGPT,ChatGPT-0301,LLaMA2,PaLM2,Falcon")
+
+
+def contents(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What the reader makes of a report: its header and its verdicts."""
+    found = read(Source.from_path(path))
+    return found.header, list(found.verdicts())
+
+
+def ids(paths: list[Path]) -> list[str]:
+    return [f"{path.parent.name}-{path.name}" for path in paths]
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+@pytest.mark.parametrize("file", CANONICAL, ids=ids(CANONICAL))
+def test_out_and_in_again_is_the_identity(
+    cli: Cli, tmp_path: Path, file: Path, ending: str
+) -> None:
+    once, twice = tmp_path / f"once{ending}", tmp_path / f"twice{ending}"
+    assert cli("ingest", file).code == 0
+    assert cli("export", "report", "-o", once).code == 0
+    assert contents(once) == contents(file)
+    cli("ingest", once)
+    assert cli("export", "report", "-o", twice).code == 0
+    assert twice.read_bytes() == once.read_bytes()
+    assert not list(tmp_path.glob(".*.part"))
+
+
+@pytest.mark.parametrize("file", FOREIGN, ids=ids(FOREIGN))
+def test_another_tools_file_leaves_as_a_canonical_report(
+    cli: Cli, tmp_path: Path, file: Path
+) -> None:
+    once, twice = tmp_path / "once.json", tmp_path / "twice.json"
+    options = WIDE if file.name == "wide.csv" else ()
+    assert cli("ingest", file, *options).code == 0
+    assert cli("export", "report", "-o", once).code == 0
+    found = cli("ingest", once, "--json").json
+    assert found[0]["format"] == "canonical"
+    header, verdicts = contents(once)
+    assert header["schema"] == FORMAT_NAME
+    assert len(verdicts) == found[0]["verdicts"] > 0
+    assert cli("export", "report", "-o", twice).code == 0
+    assert twice.read_bytes() == once.read_bytes()
+
+
+NASTY = "\u001b[31m \u202e rtl \u200b \x7f \x9b \ufeff \u2028 \U000e0041 \x00 ünï"
+
+
+def test_the_terminal_gets_what_the_file_gets(cli: Cli, tmp_path: Path, write: Write) -> None:
+    cli("ingest", write("nasty.json", report(verdict("a", output=NASTY), verdict("b"))))
+    cli("export", "report", "-o", tmp_path / "out.json")
+    done = cli("export", "report")
+    assert done.out == (tmp_path / "out.json").read_text(encoding="utf-8")
+    assert controls(done.out) == set()
+    found = json.loads(done.out)["verdicts"]
+    assert found[0]["output"] == NASTY
+    lines = cli("export", "report", "--lines").out.split("\n")
+    assert [json.loads(line) for line in lines[1:-1]] == found
+
+
+def test_what_a_person_filled_in_is_theirs(cli: Cli, tmp_path: Path, write: Write) -> None:
+    out = tmp_path / "out.json"
+    bare = {"defaults": {"quorum": 0.5}, "meta": {"reviewdesk": {"x": 1}, "y": 2}}
+    file = write("bare.json", report(verdict("a", decision=None), **bare))
+    cli("ingest", file, "--threshold", "0.3", "--quorum", "0.9")
+    cli("export", "report", "-o", out)
+    header, verdicts = contents(out)
+    # The file has a quorum of its own, so that of the command line filled in nothing.
+    assert header["defaults"] == {"quorum": 0.5}
+    assert header["meta"] == {"reviewdesk": {"x": 1, "set_by_you": {"threshold": 0.3}}, "y": 2}
+    assert verdicts == contents(file)[1]
+
+
+def test_a_name_that_cannot_be_written_is_one_line(loaded: Cli, tmp_path: Path) -> None:
+    done = loaded("export", "report", "-o", tmp_path / "no" / "such.json")
+    assert (done.code, len(done.lines)) == (2, 2)
+    assert "no such file or directory" in done.lines[1]
+
+
+def test_the_desk_is_never_written_over(loaded: Cli, desk_path: Path) -> None:
+    before = desk_path.read_bytes()
+    done = loaded("export", "report", "-o", desk_path)
+    assert done.code == 2
+    assert "is the desk itself" in done.err
+    assert desk_path.read_bytes() == before
+
+
+def test_a_device_is_written_to_and_stays(loaded: Cli) -> None:
+    assert loaded("export", "report", "-o", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()

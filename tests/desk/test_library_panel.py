@@ -1,0 +1,228 @@
+"""The library's panel: from a file or by hand, decided without a call, asked over a transport."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk import (
+    Case,
+    Decision,
+    Juror,
+    NoJurorsError,
+    Panel,
+    PanelError,
+    Price,
+    Strategy,
+    UsageError,
+    aggregate,
+    ballot,
+)
+from reviewdesk.domain.library import Panel as Rule
+from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
+from reviewdesk.domain.vendors import LOCAL, Vendor, key_variable
+from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
+from reviewdesk.live.records import Call, Exchange, Request, Response
+from reviewdesk.live.vendors import VENDORS
+from tests.helpers import SAMPLES
+
+KEY = "sk-live-4f9aT7Qe2LmZ8xWb"
+THREE = tuple(Juror(f"j{at}", f"m{at}", "vllm", weight=at + 1.0) for at in range(3))
+CAST = [ballot("j0", 0.9), ballot("j1", 0.6), ballot("j2", 0.3)]
+NOBODY: Mapping[str, str] = {}
+
+
+@dataclass
+class Wire:
+    """A transport that answers with the score of each model, and remembers what was sent."""
+
+    scores: Mapping[str, float]
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
+    closed: int = 0
+
+    async def send(self, request: Request) -> Response:
+        body = json.loads(request.body)
+        self.sent.append(body)
+        self.headers.append(request.headers)
+        told = body["messages"][0]["content"]
+        nonce = re.search(r"[0-9a-f]{16,}", told)
+        assert nonce
+        answer = {"nonce": nonce[0], "score": self.scores[body["model"]], "reason": "So it is."}
+        choice = {"message": {"content": json.dumps(answer)}, "finish_reason": "stop"}
+        return Response(
+            200, {"content-type": "application/json"}, json.dumps({"choices": [choice]}).encode()
+        )
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def wire(*scores: float) -> Wire:
+    return Wire({f"m{at}": score for at, score in enumerate(scores)})
+
+
+def test_the_words_of_a_rule_are_those_they_were() -> None:
+    panel = Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
+    assert panel.rule == Rule("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
+    assert (panel.threshold, panel.strategy, panel.quorum) == (0.6, Strategy.MEDIAN, "2/3")
+    assert panel.decide(CAST) == panel.rule.decide(CAST)
+    assert panel.route(["red-team"]) is Strategy.LOWEST
+    assert panel.verdict(CAST) == panel.rule.verdict(CAST)
+    assert panel == Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
+    assert panel != Panel("mean")
+    assert copy.copy(panel) == panel
+    assert len({panel, copy.deepcopy(panel)}) == 1
+    with pytest.raises(AttributeError):
+        panel.threshold = 0.1  # type: ignore[attr-defined]
+    assert repr(Panel("mean")).startswith("Panel('panel', 0 jurors, Panel(strategy=")
+    for name in ("jury", "_own"):
+        with pytest.raises(AttributeError, match=f"'Panel' object has no attribute '{name}'"):
+            getattr(panel, name)
+
+
+def test_a_label_rule_of_ones_own_stands_beside_the_method() -> None:
+    panel = Panel(aggregate=lambda ballots: ("PASS", len(ballots) > 1))
+    words = [ballot("a", label="KEEP"), ballot("b", label="REJECT")]
+    assert panel.aggregate(words).decision is Decision.PASS
+
+
+def test_jurors_bring_their_weights() -> None:
+    found = Panel("weighted_average", jurors=THREE).aggregate(CAST)
+    # (.9 * 1 + .6 * 2 + .3 * 3) / 6 = .5.
+    assert found.score == pytest.approx(0.5)
+    changed = Panel("weighted_average", jurors=THREE, weights={"j2": 1.0})
+    # (.9 + 1.2 + .3) / 4 = .6.
+    assert changed.aggregate(CAST).score == pytest.approx(0.6)
+    assert [juror.weight for juror in changed.jurors] == [1.0, 2.0, 1.0]
+
+
+def test_jurors_are_checked() -> None:
+    with pytest.raises(UsageError, match="two jurors are named 'j0'"):
+        Panel(jurors=(THREE[0], THREE[0]))
+    with pytest.raises(UsageError, match=r"x: no vendor 'acme'\. Known: openai"):
+        Panel(jurors=[Juror("x", "m", "acme")])
+
+
+def test_a_panel_from_a_file(tmp_path: Path) -> None:
+    panel = Panel.from_file(SAMPLES / "panel-hosted.yaml")
+    assert [juror.name for juror in panel.jurors][:2] == ["sonnet", "gpt"]
+    assert panel.jurors[0].price == Price(2.0, 10.0)
+    assert (panel.spec.name, panel.strategy) == ("hosted five", Strategy.TRIMMED_MEAN)
+    with pytest.raises(PanelError, match="there is no such file"):
+        Panel.from_file(tmp_path / "none.yaml")
+
+
+def test_collected_ballots_may_be_those_of_a_report() -> None:
+    told: list[dict[str, Any]] = [
+        {"id": "j0", "score": 0.9, "model": "gpt-5"},
+        {"id": "j1", "score": 0.6, "pass": True},
+        {"id": "j2", "error": {"message": "rate limit"}},
+    ]
+    found = Panel("majority").aggregate(told, generator="gpt-4")
+    assert (found.votes.passes, found.votes.answered, found.votes.seated) == (2, 2, 3)
+    assert (found.decision, found.same_family) == (Decision.PASS, True)
+    assert aggregate(told, "majority").decision is Decision.PASS
+    # The median of .9 and .6 stands in for the mean of three.
+    assert aggregate(told, threshold=0.8).score == pytest.approx(0.75)
+    assert aggregate(told, routes={"x": "lowest"}, tags=["x"]).score == pytest.approx(0.6)
+    with pytest.raises(NoJurorsError):
+        aggregate(told[2:])
+    for wrong in ({"score": 1}, {"id": 3}, 0.9):
+        with pytest.raises(UsageError, match="a ballot is"):
+            aggregate([wrong])  # type: ignore[list-item]
+
+
+async def test_a_panel_is_asked() -> None:
+    line, kept = wire(0.9, 0.8, 0.1), []
+
+    def keep(call: Call, exchange: Exchange) -> None:
+        kept.append((call.juror.name, exchange.status))
+
+    panel = Panel("median", jurors=THREE, rubric="Be right.")
+    item = {"id": "c", "output": "{42}", "input": "What?", "generator": {"model": "gpt-5"}}
+    found = await panel.judge(item, transport=line, keep=keep, environment=NOBODY)
+    assert (found.decision, found.score) == (Decision.PASS, 0.8)
+    assert [one.score for one in found.ballots] == [0.9, 0.8, 0.1]
+    assert sorted(kept) == [("j0", 200), ("j1", 200), ("j2", 200)]
+    assert all("{42}" in one["messages"][1]["content"] for one in line.sent)
+    assert all("Be right." in one["messages"][1]["content"] for one in line.sent)
+    assert found.case.generator == Generator("gpt-5")
+    # The caller's transport stays the caller's.
+    assert line.closed == 0
+    body = found.verdict
+    assert (body["decision"], body["rubric"], len(body["jurors"])) == ("pass", "Be right.", 3)
+    verdict = verdict_from_body(body, Policy(), Generator())
+    assert panel_hash_status(verdict) is HashStatus.VERIFIED
+    assert body["provenance"]["panel_hash"] == panel.spec.hash("Be right.")
+
+
+async def test_the_tags_of_a_case_pick_its_strategy() -> None:
+    panel = Panel("highest", jurors=THREE, rubric="R", routes={"red-team": "lowest"})
+    case = Case("c", "x", tags=("red-team",))
+    found = await panel.judge(case, transport=wire(0.9, 0.8, 0.1), environment=NOBODY)
+    assert (found.decision, found.score) == (Decision.FAIL, 0.1)
+
+
+async def test_a_failed_check_costs_no_call() -> None:
+    line = wire(0.9, 0.9, 0.9)
+    panel = Panel(jurors=THREE, rubric="R")
+    item = {"id": "c", "output": "x", "checks": {"contains": "y"}}
+    found = await panel.judge(item, transport=line)
+    assert (found.decision, found.ballots, line.sent) == (Decision.FAIL, (), [])
+    assert found.verdict["checks"][0]["pass"] is False
+    assert "the check contains failed" in found.verdict["meta"]["reviewdesk"]["not_asked"]
+    passing = {**item, "checks": {"contains": "x"}}
+    found = await panel.judge(passing, transport=line, environment=NOBODY)
+    assert (len(line.sent), found.verdict["checks"][0]["pass"]) == (3, True)
+
+
+async def test_a_key_is_sent_and_stays_out_of_the_verdict() -> None:
+    jurors = [Juror("a", "m0", "openai"), Juror("b", "m1", "mistral")]
+    line = wire(0.9, 0.8)
+    found = await Panel("mean", jurors=jurors, rubric="R").judge(
+        {"id": "c", "output": f"It said {KEY}."},
+        transport=line,
+        environment={"OPENAI_API_KEY": KEY},
+    )
+    assert [one["authorization"] for one in line.headers] == [f"Bearer {KEY}"]
+    assert [one.status for one in found.ballots] == [Status.OK, Status.MISSING_KEY]
+    assert KEY not in json.dumps(found.verdict["jurors"])
+
+
+@pytest.mark.parametrize(
+    ("panel", "item", "told"),
+    [
+        (Panel(), {"id": "c", "output": "x"}, "a panel without jurors"),
+        (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, nor has the p"),
+        (Panel(jurors=THREE, rubric="R"), {"id": "c"}, r'\$: has no "output"'),
+        (Panel(jurors=THREE, rubric="R"), {"id": "c", "output": 1}, r"\$.output: must be a text"),
+        (Panel(jurors=THREE, rubric="R"), 7, r"\$: must be an object, found 7"),
+        (
+            Panel(jurors=THREE, rubric="R", aggregate=lambda _: ("PASS", False)),
+            {"id": "c", "output": "x"},
+            "a verdict cannot name an aggregate of one's own",
+        ),
+    ],
+)
+async def test_what_cannot_be_judged(panel: Panel, item: Any, told: str) -> None:
+    line = wire(0.9)
+    with pytest.raises(UsageError, match=told):
+        await panel.judge(item, transport=line)
+    assert line.sent == []
+
+
+def test_vendors_are_the_same_wherever_they_are_named() -> None:
+    assert set(VENDORS) == {vendor.value for vendor in Vendor}
+    for vendor in Vendor:
+        assert key_variable(vendor) == VENDORS[vendor].key_env
+        assert key_variable(vendor, "OWN") == "OWN"
+        if vendor in LOCAL:
+            assert LOCAL[vendor] == VENDORS[vendor].base_url
