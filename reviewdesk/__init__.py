@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from reviewdesk.desk.library import Judged, Panel, aggregate
     from reviewdesk.domain.agreement import (
         band,
         closeness,
@@ -40,13 +41,14 @@ if TYPE_CHECKING:
         effective_sample_size,
         measure,
     )
+    from reviewdesk.domain.cases import Case, Check
     from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen, wald
     from reviewdesk.domain.figures import Fit, Part
     from reviewdesk.domain.fit import fit
     from reviewdesk.domain.labelrules import LabelRules, label_decision
     from reviewdesk.domain.labelvotes import LabelVote, label_vote
-    from reviewdesk.domain.library import Panel
     from reviewdesk.domain.panel import rule_for
+    from reviewdesk.domain.panelspec import Juror, PanelSpec, Price
     from reviewdesk.domain.remarks import remarks
     from reviewdesk.domain.standards import cohen_kappa, rate_difference, wilson
     from reviewdesk.domain.strategies import STRATEGIES
@@ -74,9 +76,10 @@ if TYPE_CHECKING:
         verdict_from_body,
     )
     from reviewdesk.domain.votes import Votes, quorum_met, quorum_met_strictly
-    from reviewdesk.errors import NoJurorsError, ReviewDeskError, UsageError
+    from reviewdesk.errors import NoJurorsError, PanelError, ReviewDeskError, UsageError
 
 _WHERE = {
+    "desk.library": "Judged Panel aggregate",
     "domain.agreement": "band closeness r_wg unit_alpha verdict_agreement votes_agreement",
     "domain.alpha": (
         "AlphaState alpha_interval alpha_nominal alpha_ordinal contributions interval_ci"
@@ -86,13 +89,14 @@ _WHERE = {
     "domain.ballots": "ballot",
     "domain.bias": "family same_family",
     "domain.calibration": "Rows accuracy brier ece effective_sample_size measure",
+    "domain.cases": "Case Check",
     "domain.correction": "lang_reiczigel rogan_gladen wald",
     "domain.figures": "Fit Part",
     "domain.fit": "fit",
     "domain.labelrules": "LabelRules label_decision",
     "domain.labelvotes": "LabelVote label_vote",
-    "domain.library": "Panel",
     "domain.panel": "rule_for",
+    "domain.panelspec": "Juror PanelSpec Price",
     "domain.remarks": "remarks",
     "domain.standards": "cohen_kappa rate_difference wilson",
     "domain.strategies": "STRATEGIES",
@@ -104,24 +108,24 @@ _WHERE = {
         "verdict_from_body"
     ),
     "domain.votes": "Votes quorum_met quorum_met_strictly",
-    "errors": "NoJurorsError ReviewDeskError UsageError",
+    "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
 """A name stands here, under ``TYPE_CHECKING`` and in ``__all__``; a test holds them equal."""
 
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
 
 __all__ = [
-    "STRATEGIES", "AlphaState", "Assessment", "Ballot", "Band", "Breakdown", "Decision", "Fit",
-    "Generator", "LabelRules", "LabelVote", "NoJurorsError", "Panel", "Part", "Policy", "Regime",
-    "ReviewDeskError", "Rounding", "Rows", "Status", "Strategy", "Supermajority", "Trim",
-    "UsageError", "Verdict", "Votes", "accuracy", "alpha_interval", "alpha_nominal",
-    "alpha_ordinal", "assess", "ballot", "band", "breakdown", "brier", "closeness", "cohen_kappa",
-    "contributions", "ece", "effective_sample_size", "family", "fit", "interval_ci",
-    "label_decision", "label_vote", "lang_reiczigel", "mean", "measure", "median", "quorum_met",
-    "quorum_met_strictly", "r_wg", "rate_difference", "remarks", "rogan_gladen", "rule_for",
-    "same_family", "stratified_rate", "supermajority", "trim", "trim_count", "trimmed_mean",
-    "unit_alpha", "verdict_agreement", "verdict_from_body", "votes_agreement", "wald",
-    "weighted_average", "wilson",
+    "STRATEGIES", "AlphaState", "Assessment", "Ballot", "Band", "Breakdown", "Case", "Check",
+    "Decision", "Fit", "Generator", "Judged", "Juror", "LabelRules", "LabelVote", "NoJurorsError",
+    "Panel", "PanelError", "PanelSpec", "Part", "Policy", "Price", "Regime", "ReviewDeskError",
+    "Rounding", "Rows", "Status", "Strategy", "Supermajority", "Trim", "UsageError", "Verdict",
+    "Votes", "accuracy", "aggregate", "alpha_interval", "alpha_nominal", "alpha_ordinal", "assess",
+    "ballot", "band", "breakdown", "brier", "closeness", "cohen_kappa", "contributions", "ece",
+    "effective_sample_size", "family", "fit", "interval_ci", "label_decision", "label_vote",
+    "lang_reiczigel", "mean", "measure", "median", "quorum_met", "quorum_met_strictly", "r_wg",
+    "rate_difference", "remarks", "rogan_gladen", "rule_for", "same_family", "stratified_rate",
+    "supermajority", "trim", "trim_count", "trimmed_mean", "unit_alpha", "verdict_agreement",
+    "verdict_from_body", "votes_agreement", "wald", "weighted_average", "wilson",
 ]  # fmt: skip
 
 
