@@ -125,9 +125,14 @@ def unmeasure(conn: sqlite3.Connection) -> None:
         conn.execute(f"DROP TABLE {name}")
     for name in ("range", "mass", "marks"):
         conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
+    for name in ("replies", "reruns"):
+        conn.execute(f"DROP TABLE {name}")
+    conn.execute("ALTER TABLE runs DROP COLUMN human_labels")
     # Five migrations came before.
     conn.execute("PRAGMA user_version=5")
-    conn.execute("DELETE FROM migrations WHERE name = 'add_measures'")
+    conn.execute(
+        "DELETE FROM migrations WHERE name IN ('add_measures', 'add_reruns', 'add_human_labels')"
+    )
 
 
 def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) -> LabelRow:

@@ -48,6 +48,7 @@ audit_share = 0.25
 repeat_guard = 300
 reviewer = "ben"
 desk = "desks/mine.db"
+panel = "panels/five.yaml"
 
 [keys]
 "label.pass" = ["p", "x"]
@@ -65,12 +66,14 @@ def test_a_file_sets_everything(file: Path) -> None:
         repeat_guard=300,
         reviewer="ben",
         desk=str(file.parent / "desks" / "mine.db"),
+        panel=str(file.parent / "panels" / "five.yaml"),
         keys={"label.pass": ("p", "x"), "defer": ("S",)},
         sources=found.sources,
     )
     # Its lines, counted from one.
     where = {"theme": 1, "blind": 2, "feedback": 3, "audit_share": 4, "repeat_guard": 5,
-             "reviewer": 6, "desk": 7, "keys.label.pass": 10, "keys.defer": 11}  # fmt: skip
+             "reviewer": 6, "desk": 7, "panel": 8, "keys.label.pass": 11,
+             "keys.defer": 12}  # fmt: skip
     assert found.sources == {name: f"{file}: line {line}" for name, line in where.items()}
 
 

@@ -123,6 +123,8 @@ def test_labels(call: Call, tmp_path: Path) -> None:
     call("labels", "export", "--format", "full", "-o", out)
     call("labels", "import", out)
     json.loads(call("labels", "import", out, "--json")[0])
+    for kind in ("report", "html", "markdown"):
+        assert call("export", kind)[0]
 
 
 EVIL = "e\x1b]0;x\x07\n\u202eFORGED LINE\x9b2J"
