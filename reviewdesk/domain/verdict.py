@@ -41,6 +41,8 @@ class Status(StrEnum):
     EMPTY = "empty"
     ABSTAINED = "abstained"
     MISSING_KEY = "missing_key"
+    UNKNOWN = "unknown"
+    NOT_ASKED = "not_asked"
 
 
 class Band(StrEnum):

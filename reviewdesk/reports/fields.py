@@ -92,11 +92,23 @@ StrategyName: TypeAlias = (
         "first_disagreement",
         "single",
         "external",
+        "supermajority",
     ]
     | None
 )
 StatusName: TypeAlias = (
-    Literal["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"] | None
+    Literal[
+        "ok",
+        "error",
+        "timeout",
+        "parse_fail",
+        "empty",
+        "abstained",
+        "missing_key",
+        "unknown",
+        "not_asked",
+    ]
+    | None
 )
 AgreementMetric: TypeAlias = Literal[
     "krippendorff_alpha", "r_wg", "pairwise", "consensus_share", "variance", "unknown"

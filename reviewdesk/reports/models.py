@@ -71,6 +71,8 @@ class CaseModel(Strict):
     target: Text = None
     epoch: Ordinal = None
     tags: list[str] = []
+    dimension: Text = None
+    subject: Text = None
 
 
 class AgreementModel(Strict):
@@ -172,6 +174,9 @@ class JurorModel(Strict):
     status: StatusName = None
     temperature: Finite | None = None
     prompt_sha256: Text = None
+    samples: list[Free] | None = None
+    round: Ordinal = None
+    not_applied: list[str] | None = None
 
     @model_validator(mode="after")
     def _failed_is_no_answer(self) -> JurorModel:

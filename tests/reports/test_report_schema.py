@@ -33,7 +33,14 @@ FULL: dict[str, Any] = {
     "verdicts": [
         {
             "id": "v",
-            "case": {"test": "t", "suite": "s", "epoch": 1, "tags": ["x"]},
+            "case": {
+                "test": "t",
+                "suite": "s",
+                "epoch": 1,
+                "tags": ["x"],
+                "dimension": "d",
+                "subject": "s",
+            },
             "input": "i",
             "reference": ["a", "b"],
             "threshold": 1,
@@ -71,7 +78,12 @@ FULL: dict[str, Any] = {
                     "cost_usd": 0,
                     "meta": {},
                     "status": "ok",
+                    "samples": [{"score": 0.5}],
+                    "round": 2,
+                    "not_applied": ["temperature"],
                 },
+                {"id": "c", "status": "not_asked"},
+                {"id": "d", "status": "unknown"},
                 {"id": "b", "error": {"type": None, "message": "m"}, "score": None, "pass": None},
             ],
             "human": {"label": "unsure", "by": "x"},
@@ -99,6 +111,9 @@ VALUES: list[Any] = [
     "pass",
     "low",
     "ok",
+    "unknown",
+    "not_asked",
+    "supermajority",
 ]
 VALUES += [
     [],
