@@ -29,8 +29,8 @@ def canonical_json(value: object) -> bytes:
 
 
 def content_hash(body: Body) -> str:
-    """sha256 of what was judged: input, output, alternative, reference and rubric."""
-    return hashlib.sha256(canonical_json([body.get(key) for key in _CONTENT])).hexdigest()
+    """Return the sha256 of what was judged: its texts, and the dimension where one is set."""
+    return hashlib.sha256(canonical_json(_content(body))).hexdigest()
 
 
 def item_hash(body: Body, run_hash: str) -> str:
@@ -39,10 +39,17 @@ def item_hash(body: Body, run_hash: str) -> str:
     Where there is no output to identify the content, run hash and verdict id are appended, and the
     label does not travel.
     """
-    content = [body.get(key) for key in _CONTENT]
+    content = _content(body)
     if not body.get("output"):
         content += [run_hash, body["id"]]
     return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+def _content(body: Body) -> list[object]:
+    """List the five texts that are judged. A response may be judged on several dimensions."""
+    content = [body.get(key) for key in _CONTENT]
+    dimension = body["case"].get("dimension")
+    return content if dimension is None else [*content, dimension]
 
 
 def mismatches(verdict: Verdict, votes: Votes, made: Decisions) -> tuple[Mismatch, ...]:

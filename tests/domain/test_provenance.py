@@ -43,6 +43,14 @@ def test_other_content_is_another_item(key: str) -> None:
     assert content_hash(changed) != content_hash(body(**CONTENT))
 
 
+def test_each_dimension_of_a_response_has_a_label_of_its_own() -> None:
+    value = body(**CONTENT)
+    value["case"] = {**value["case"], "dimension": "safety"}
+    text = '["in","out",null,["r1","r2"],"rü","safety"]'
+    assert item_hash(value, "run") == hashlib.sha256(text.encode()).hexdigest()
+    assert content_hash(value) != content_hash(body(**CONTENT))
+
+
 @pytest.mark.parametrize("output", [None, "", "absent"])
 def test_without_an_output_a_label_does_not_travel(output: str | None) -> None:
     value = body(**{key: text for key, text in CONTENT.items() if key != "output"})
