@@ -12,9 +12,10 @@ from textual.content import Content
 from reviewdesk.app.paint import Lines, Piece, block, cut, heading, inline, line, pad, paragraph
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.app.themes import Ink
+from reviewdesk.domain.rerun import contract_note
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.rerunning import Host, Plan, Prepared
+    from reviewdesk.desk.rerunning import Host, Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _text(content: object) -> str:
 def consent_lines(prepared: Prepared, who: str, sheet: list[Leaf], of: str, width: int) -> Lines:
     """Hosts, models, calls, cost and hash, then a sheet of what is sent; ``of`` says which one."""
     lines = [heading("WHAT LEAVES THIS MACHINE", width)]
-    for name, text, ink in _facts(prepared.plan, who):
+    for name, text, ink in _facts(prepared, who):
         lines += paragraph(text, width, ink, first=[(pad(name, 10), Ink.MUTED)], indent=10)
     lines += [Content(""), heading("PAYLOAD", width, of)]
     for leaf in sheet:
@@ -83,8 +84,11 @@ def consent_lines(prepared: Prepared, who: str, sheet: list[Leaf], of: str, widt
     return lines
 
 
-def _facts(plan: Plan, who: str) -> Iterator[tuple[str, str, Ink]]:
+def _facts(prepared: Prepared, who: str) -> Iterator[tuple[str, str, Ink]]:
+    plan = prepared.plan
     yield "asked", who, Ink.TEXT
+    if prepared.contract_before is not None:
+        yield "contract", contract_note(prepared.contract_before), Ink.WARN
     for host in plan.hosts:
         yield "host", _host(host), Ink.TEXT if host.is_encrypted else Ink.WARN
     for name in plan.missing_keys:

@@ -28,7 +28,16 @@ from reviewdesk.app.paint_table import number, table
 from reviewdesk.app.rerun_job import Running
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.rerun import Change, FlipRate, Rerun, Scope, changes, flipped, missing
+from reviewdesk.domain.rerun import (
+    Change,
+    FlipRate,
+    Rerun,
+    Scope,
+    changes,
+    contract_note,
+    flipped,
+    missing,
+)
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 
 _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
@@ -87,6 +96,8 @@ def _arrival(found: Arrival | None) -> Piece:
         return "waiting", Ink.MUTED
     if found.error:
         return f"{inline(found.status, 40)}: {inline(found.error, 200)}", Ink.WARN
+    if found.status == Status.ABSTAINED:
+        return found.status, Ink.TEXT
     score = "" if found.score is None else f" {found.score:.3f}"
     return f"{_VOTES[found.vote]}{score}", Ink.TEXT
 
@@ -141,6 +152,8 @@ def _remarks(made: Rerun) -> Iterator[tuple[str, str, Ink]]:
         asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
         used = rule.used.value.replace("_", " ")
         yield "fallback", f"{used} in the place of {asked}: {inline(rule.reason, 500)}", Ink.WARN
+    if made.contract_before is not None:
+        yield "contract", contract_note(made.contract_before), Ink.NOTE
     if made.panel_hash is None:
         return
     short = inline(made.panel_hash, 80)[:16]
@@ -177,7 +190,7 @@ def _changes(found: Iterable[Change], width: int) -> Lines:
 def _cast(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
-    if cast.status not in {Status.OK, Status.ABSTAINED}:
+    if cast.status is not Status.OK:
         return cast.status.value
     return f"{_VOTES[cast.vote]} {number(cast.score)}"
 

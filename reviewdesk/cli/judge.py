@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
+from reviewdesk.cli.plain_turnout import counted, turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reviewdesk.desk.judgeplan import Seated
+    from reviewdesk.desk.judgeplan import Seated, Survey
     from reviewdesk.desk.judgereport import Summary
     from reviewdesk.desk.judging import Now, Plan
+    from reviewdesk.domain.turnout import Allowance
 
 _EPILOG = """\b
 Examples:
@@ -41,13 +43,20 @@ Examples:
 @click.option("--max-cost", metavar="USD", help="Stop before more than this is spent.")
 @click.option("--concurrency", default="16", metavar="N", help="Calls open at once; 16 at first.")
 @click.option("--per-host", metavar="N", help="Calls open at once to one host; else no bound.")
+@click.option(
+    "--max-failed",
+    default="0",
+    metavar="N",
+    help="Ballots that may be lost: a count, or a share such as 5%; none at first.",
+)
 @click.option("--yes", is_flag=True, help="Send without asking.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent, and send nothing.")
 @json_option
 @shared_options
 def judge(
     *, cases: str, panel: str, report: str | None, resume: bool, max_cost: str | None,
-    concurrency: str, per_host: str | None, yes: bool, dry_run: bool, as_json: bool,
+    concurrency: str, per_host: str | None, max_failed: str, yes: bool, dry_run: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Ask a panel of jurors about every case of CASES, and write a report that `open` loads.
 
@@ -56,7 +65,11 @@ def judge(
     no juror. Nothing is sent before you agree, or give --yes.
 
     Every reply is on disk, in REPORT.replies.jsonl, before it is used. A run that was stopped, or
-    killed, goes on with --resume: what has a reply is not asked again, what had none is.
+    killed, goes on with --resume: what has an answer is not asked again, and what has none is,
+    replies that were cut short or that nobody could read among them.
+
+    A ballot is lost where its juror gave no answer; one that abstains has answered. Where more are
+    lost than --max-failed allows, the exit code is 1, and the report is written all the same.
 
     --max-cost needs a price for each juror of the panel. It counts all that was spent on the
     report, and the worst case of every call that is open; only calls that were open when a run was
@@ -72,7 +85,7 @@ def judge(
     order = Order(
         cases, panel, report, resume, _usd(max_cost), _places(concurrency, "--concurrency"),
         None if per_host is None else _places(per_host, "--per-host"),
-        yes=yes,
+        yes=yes, max_failed=_allowance(max_failed),
     )  # fmt: skip
     line = Line()
     if not yes:
@@ -167,14 +180,25 @@ def _agreed(plan: Plan, *, yes: bool) -> bool:
     found = plan.found
     _say_seats(plan.seats)
     worst = "unknown" if found.worst_usd is None else f"at most {_money(found.worst_usd)}"
-    stored = f", {found.stored:,} replies are stored" if found.stored else ""
+    stored = f", {found.stored:,} answers are stored" if found.stored else ""
     told = f"{found.calls:,} calls for {found.cases:,} cases{stored}; cost: {worst}"
     say(f"{told}; payload {found.payload_sha256[:16]}, see it all with --dry-run")
+    if found.again:
+        say(_asked_again(found))
     if yes:
         return True
     from reviewdesk.cli.consent import agreed
 
     return agreed("send?")
+
+
+def _asked_again(found: Survey) -> str:
+    """Say how many calls were made before without an answer, why, and what they may cost."""
+    kinds = counted(found.again)
+    cost = "" if found.again_usd is None else f", at most {_money(found.again_usd)}"
+    count = found.again.total()
+    calls = "1 call was" if count == 1 else f"{count:,} calls were"
+    return f"{calls} made before and brought no answer ({kinds}), and will be made again{cost}"
 
 
 def _put(found: Summary, *, as_json: bool) -> None:
@@ -188,12 +212,14 @@ def _put(found: Summary, *, as_json: bool) -> None:
 
 
 def _put_plain(found: Summary) -> None:
-    told: dict[str, Any] = found.body
+    told: dict[str, Any] = found.figures
     cost = told.pop("cost_usd")
     put(f"{told.pop('report')}")
     put(f"  cost: {'unknown' if cost is None else _money(cost)}")
     for name, value in told.items():
         put(f"  {name.replace('_', ' ')}: {value}")
+    for text in turnout_lines(found.turnouts):
+        put(f"  {text}")
 
 
 def _usd(text: str | None) -> float | None:
@@ -208,6 +234,24 @@ def _usd(text: str | None) -> float | None:
             f"--max-cost: {text!r} is not an amount", "Write US dollars, such as 2.50."
         )
     return usd
+
+
+def _allowance(text: str) -> Allowance:
+    """Read a count of ballots, or a share of them where there is a percent sign or a point."""
+    from reviewdesk.domain.turnout import Allowance
+
+    is_percent = text.endswith("%")
+    is_share = is_percent or "." in text
+    try:
+        value = float(text.removesuffix("%")) / (100 if is_percent else 1)
+    except ValueError:
+        value = math.nan
+    if not (0 <= value <= 1 if is_share else text.isdecimal() and text.isascii()):
+        raise UsageError(
+            f"--max-failed: {text!r} is neither a count nor a share of ballots",
+            "Write a whole number such as 3, or a share such as 5% or 0.05.",
+        )
+    return Allowance(value, is_share)
 
 
 def _places(text: str, option: str) -> int:

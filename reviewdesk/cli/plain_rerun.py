@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.cli.plain import number
+from reviewdesk.domain.rerun import contract_note
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def _remarks(shape: Mapping[str, Any]) -> list[str]:
     if shape["fallback_reason"]:
         used, asked = shape["strategy_used"], shape["strategy"]
         told.append(f"{used} in the place of {asked}: {shape['fallback_reason']}")
+    if shape["contract_before"] is not None:
+        told.append(contract_note(shape["contract_before"]))
     if shape["stopped"]:
         told.append("stopped before every juror had answered")
     hashes = shape["panel_hash"], shape["panel_hash_committed"]
@@ -82,7 +85,7 @@ def _juror(one: Mapping[str, Any]) -> str:
 def _cast(cast: Mapping[str, Any] | None) -> str:
     if cast is None:
         return "not on the panel"
-    if cast["status"] not in {"ok", "abstained"}:
+    if cast["status"] != "ok":
         return str(cast["status"])
     score = "" if cast["score"] is None else f" {number(cast['score'])}"
     return f"{_VOTES[cast['pass']]}{score}"

@@ -17,6 +17,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
+from reviewdesk.cli.plain_turnout import turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -77,9 +78,13 @@ def _agreed(prepared: list[Prepared], *, yes: bool) -> bool:
     from reviewdesk.cli import plain_rerun
     from reviewdesk.cli.consent import agreed
     from reviewdesk.desk.rerunning import plan_of
+    from reviewdesk.domain.rerun import contract_note
 
     for text in plain_rerun.plan(plan_of(prepared)):
         say(text)
+    before = {one.contract_before for one in prepared if one.contract_before is not None}
+    for version in sorted(before):
+        say(contract_note(version))
     return yes or agreed("send?")
 
 
@@ -112,20 +117,25 @@ def _report(desk: Desk, prepared: list[Prepared], *, as_json: bool) -> None:
     from reviewdesk.cli import plain_rerun
     from reviewdesk.desk import rerunshapes
     from reviewdesk.desk.rerunning import ask_now
+    from reviewdesk.domain.turnout import Turnouts
 
-    found = ask_now(desk, prepared, _arrived)
+    turnouts = Turnouts()
+
+    def arrived(ballot: Mapping[str, Any]) -> bool:
+        turnouts.add([ballot])
+        return _arrived(ballot)
+
+    found = ask_now(desk, prepared, arrived)
     shapes = [rerunshapes.rerun(one.item, told) for one, told in zip(prepared, found, strict=True)]
     if as_json:
         put_json(shapes)
     else:
         for shape in shapes:
             put(plain_rerun.rerun(shape))
-    if not any(told.rerun.verdict.ballots and _answered(told.body) for told in found):
+    for text in turnout_lines(turnouts):
+        say(text)
+    if turnouts.failed == turnouts.ballots:
         click.get_current_context().exit(ExitCode.FAILED)
-
-
-def _answered(body: Any) -> bool:
-    return any(not juror.get("error") for juror in body["jurors"])
 
 
 def _arrived(ballot: Mapping[str, Any]) -> bool:
@@ -137,6 +147,8 @@ def plain_ballot(ballot: Mapping[str, Any]) -> str:
     """A ballot on one line, as it arrives."""
     if error := ballot.get("error"):
         return f"{ballot['id']}: {ballot.get('status')}: {error['message']}"
+    if ballot.get("status") == "abstained":
+        return f"{ballot['id']}: abstained"
     vote = {True: "pass", False: "fail", None: "no vote"}[ballot.get("pass")]
     score = ballot.get("score")
     return f"{ballot['id']}: {vote}" + ("" if score is None else f" {score:.3f}")

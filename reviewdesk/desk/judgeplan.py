@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ from reviewdesk.domain.panelspec import Juror, PanelSpec
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
 from reviewdesk.live import proxies
+from reviewdesk.live.ballots import answer_of, ballot_of
 from reviewdesk.live.batch import Posed
 from reviewdesk.live.calls import calls_for
 from reviewdesk.live.journal import Journal
-from reviewdesk.live.keys import key_of
+from reviewdesk.live.keys import key_of, redactor
 from reviewdesk.live.metering import worst
 from reviewdesk.live.plan import hashed, payloads
 from reviewdesk.live.vendors import Endpoint, endpoint
@@ -43,10 +45,15 @@ class Survey:
     cases: int = 0
     calls: int = 0
     stored: int = 0
+    """Calls whose answer is on disk."""
+    again: Counter[str] = field(default_factory=Counter)
+    """Of ``calls``, those that were made before without an answer, by the kind of the fault."""
     worst_usd: float | None = 0.0
     """``None`` where a juror has no price."""
     payload_sha256: str = ""
     """Of all that no stored reply answers, nonces aside."""
+    again_usd: float | None = 0.0
+    """What the calls of ``again`` cost at most."""
     checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
     """What the checks found, for the cases that did not pass them all, by place in the file."""
 
@@ -69,7 +76,12 @@ def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[Seated, ...
     return tuple(found)
 
 
-def survey(source: Source, panel: PanelSpec, journal: Journal | None) -> Survey:
+def survey(
+    source: Source,
+    panel: PanelSpec,
+    journal: Journal | None,
+    environment: Mapping[str, str],
+) -> Survey:
     """Read every case, run its checks, and count the calls that no stored reply answers.
 
     Raises:
@@ -77,7 +89,8 @@ def survey(source: Source, panel: PanelSpec, journal: Journal | None) -> Survey:
     """
     found = Survey()
     priced = all(juror.price is not None for juror in panel.jurors)
-    most, told = 0.0, hashlib.sha256()
+    most, more, told = 0.0, 0.0, hashlib.sha256()
+    hidden = redactor(panel.jurors, environment)
     for place, case in enumerate(read_cases(source)):
         found.cases += 1
         if not (case.rubric or panel.rubric):
@@ -90,16 +103,20 @@ def survey(source: Source, panel: PanelSpec, journal: Journal | None) -> Survey:
         if any(result.failed for result in results):
             continue
         for call in calls_for(case, panel) if journal is not None or priced else ():
-            if journal is not None and call.key in journal:
+            before = None if journal is None else journal.reply(call.key)
+            if answer_of(call, before, hidden) is not None:
                 found.stored += 1
                 continue
             told.update(hashed(call))
-            most += worst(call) or 0.0
+            most += (cost := worst(call) or 0.0)
+            if before is not None:
+                found.again[ballot_of(call, before, hidden)["error"]["type"]] += 1
+                more += cost
         found.calls += len(panel.jurors)
     if not found.cases:
         raise PanelError(source.shown_name, "", "holds no cases", "Write one a line.")
     found.calls -= found.stored
-    found.worst_usd = most if priced else None
+    found.worst_usd, found.again_usd = (most, more) if priced else (None, None)
     found.payload_sha256 = told.hexdigest()
     return found
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reviewdesk import __version__
 from reviewdesk.domain.judged import judged, unasked
 from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
 from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.turnout import Allowance, Turnouts
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.batch import Answered, Counts
 from reviewdesk.live.journal import FORMAT, Committed
@@ -28,22 +29,41 @@ class Summary:
     passed: int
     failed: int
     inconclusive: int
+    no_decision: int
+    """Verdicts of panels in which nobody voted and somebody abstained."""
     errors: int
     failed_checks: int
     calls: int
     reused: int
+    abstained_ballots: int
     failed_ballots: int
     cost_usd: float | None
     seconds: float
     rate: float
     problem: str | None
+    turnouts: Turnouts = field(default_factory=Turnouts)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the run; problem and jurors are told apart."""
+        told = asdict(self)
+        del told["problem"], told["turnouts"]
+        return {**told, "seconds": round(self.seconds, 3), "rate": round(self.rate, 2)}
 
     @property
     def body(self) -> dict[str, Any]:
-        """The figures as JSON; the problem is told apart."""
-        told = asdict(self)
-        del told["problem"]
-        return {**told, "seconds": round(self.seconds, 3), "rate": round(self.rate, 2)}
+        """The figures as JSON, and what became of the calls to each juror."""
+        jurors = [
+            {
+                "id": one.juror,
+                "answered": one.answered,
+                "abstained": one.abstained,
+                "failed": one.failed,
+                "why": dict(one.why),
+            }
+            for one in self.turnouts.by_juror.values()
+        ]
+        return {**self.figures, "jurors": jurors}
 
 
 class Results:
@@ -53,9 +73,8 @@ class Results:
         """Begin with nothing."""
         self._panel, self._held, self._writer = panel, held, writer
         self._decisions: Counter[str] = Counter()
-        self._troubles: Counter[str] = Counter()
-        self._words: dict[str, str] = {}
-        self._ballots = self._unverified = 0
+        self._turnouts = Turnouts()
+        self._unverified = 0
         self.verdicts = self.failed_checks = 0
 
     def take(self, answered: Answered) -> None:
@@ -73,15 +92,14 @@ class Results:
             )  # fmt: skip
             self._unverified += not _holds(body)
         self.verdicts += 1
-        self._decisions[body.get("decision") or "inconclusive"] += 1
-        self._ballots += len(answered.ballots)
-        for error in (ballot["error"] for ballot in answered.ballots if "error" in ballot):
-            self._troubles[error["type"]] += 1
-            self._words.setdefault(error["type"], error["message"])
+        self._decisions[body.get("decision") or "none"] += 1
+        self._turnouts.add(answered.ballots)
         self._writer.put(answered.posed.place, body)
 
-    def summary(self, report: str, counts: Counts, cost: float | None) -> Summary:
-        """The figures of the whole run."""
+    def summary(
+        self, report: str, counts: Counts, cost: float | None, allowed: Allowance
+    ) -> Summary:
+        """The figures of the whole run; ``allowed`` is how many ballots it may lose."""
         decided = self._decisions
         return Summary(
             report=report,
@@ -90,27 +108,36 @@ class Results:
             passed=decided["pass"],
             failed=decided["fail"],
             inconclusive=decided["inconclusive"],
+            no_decision=decided["none"],
             errors=decided["error"],
             failed_checks=self.failed_checks,
             calls=counts.calls,
             reused=counts.reused,
-            failed_ballots=self._troubles.total(),
+            abstained_ballots=self._turnouts.abstained,
+            failed_ballots=self._turnouts.failed,
             cost_usd=cost,
             seconds=counts.seconds,
             rate=counts.rate,
-            problem=self._problem(),
+            problem=self._problem(allowed),
+            turnouts=self._turnouts,
         )
 
-    def _problem(self) -> str | None:
+    def _problem(self, allowed: Allowance) -> str | None:
         if self._unverified:
             return (
                 f"the panel hash of {self._unverified} verdicts is not the one that was committed"
             )
-        if not self._ballots or self._troubles.total() < self._ballots:
+        lost, ballots = self._turnouts.failed, self._turnouts.ballots
+        if not allowed.is_passed(lost, ballots):
             return None
-        kind, count = self._troubles.most_common(1)[0]
-        of = f"({count} of {self._ballots} ballots)"
-        return f"no juror of any case answered: {self._words[kind]} {of}"
+        if lost == ballots:
+            kind, count = self._turnouts.why.most_common(1)[0]
+            why = self._turnouts.messages[kind]
+            return f"no juror of any case answered: {why} ({count} of {ballots} ballots)"
+        return (
+            f"{lost:,} of {ballots:,} ballots are lost, and --max-failed allows {allowed.text}; "
+            "--resume asks for them again"
+        )
 
 
 def header(name: str, panel: PanelSpec, held: Committed, cases: str) -> dict[str, Any]:

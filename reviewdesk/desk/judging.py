@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.judgeplan import Seated, Survey, posed, seats, sent, survey
 from reviewdesk.desk.judgereport import Results, Summary, committed_panel, header
 from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.domain.turnout import NONE_LOST, Allowance
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
 from reviewdesk.live.batch import Batch, Counts
 from reviewdesk.live.budget import Budget
@@ -49,6 +50,8 @@ class Order:
     """The bound on the open calls of each host; without it only ``concurrency`` bounds them."""
     yes: bool = False
     """Whether consent was given beforehand, and nobody asked."""
+    max_failed: Allowance = NONE_LOST
+    """How many ballots may be lost before the run counts as failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def judge_cases(order: Order, ears: Ears, world: World) -> Summary:
     try:
         for note in journal.notes:
             ears.noted(note)
-        found = survey(source, panel, journal)
+        found = survey(source, panel, journal, world.environment)
         if found.calls and not ears.agreed(Plan(panel, seated, found, journal.spent)):
             raise Cancelled("cancelled: nothing was sent")
         run = _Run(order, panel, source, found, journal, path, ears, world)
@@ -139,7 +142,7 @@ def preview(
     """
     spec = read_panel(panel)
     source = open_cases(cases, world.stdin)
-    survey(source, spec, None)
+    survey(source, spec, None, world.environment)
     return seats(spec, world.environment), sent(source, spec)
 
 
@@ -197,7 +200,8 @@ class _Run:
             # A full disk lets this fail too, and what it holds is not wanted any more.
             with suppress(OSError):
                 writer.close()
-        return results.summary(str(self.path), counts, self._cost(budget))
+        cost, allowed = self._cost(budget), self.order.max_failed
+        return results.summary(str(self.path), counts, cost, allowed)
 
     def _committed(self) -> Committed:
         """Put panel, rule and cases down before the first request."""

@@ -15,13 +15,22 @@ from urllib.parse import urlsplit
 from reviewdesk.desk import items
 from reviewdesk.desk.reruns import Told, of_item
 from reviewdesk.domain import suspicious
+from reviewdesk.domain.bodyvalues import own_facts
 from reviewdesk.domain.cases import Case, case_of
 from reviewdesk.domain.judged import judged
 from reviewdesk.domain.panelspec import PanelSpec, seat_body
 from reviewdesk.domain.prompts import masked
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.reported import panel_of
-from reviewdesk.domain.rerun import Scope, Seating, Wish, missing, rerun_facts, seating
+from reviewdesk.domain.rerun import (
+    Scope,
+    Seating,
+    Wish,
+    contract_before,
+    missing,
+    rerun_facts,
+    seating,
+)
 from reviewdesk.errors import NoJurorsError, UsageError
 from reviewdesk.live.asking import Asking, ask_panel
 from reviewdesk.live.calls import calls_for
@@ -59,6 +68,8 @@ class Prepared:
     calls: tuple[Call, ...]
     plan: Plan
     committed: str
+    contract_before: int | None = None
+    """The version of the reply contract that the first panel was asked under, if another."""
 
 
 def own_panel(item: Item, wish: Wish | None = None) -> PanelSpec:
@@ -119,17 +130,24 @@ def prepare(
             "Set it, or choose another panel.",
         )
     committed = seats.committed(case.rubric, case.tags)
-    return Prepared(item, case, wish, seats, calls, told, committed)
+    before = contract_before(item.verdict, seats.asked.values())
+    return Prepared(item, case, wish, seats, calls, told, committed, before)
 
 
 def _case(item: Item, wish: Wish) -> Case:
     case = case_of(item.verdict.body, item.verdict.generator)
     if not wish.masked:
         return case
-    made = replace(case, output=_masked(case.output), alternative=_masked(case.alternative or ""))
-    if (made.output, made.alternative) == (case.output, case.alternative or ""):
+    made = replace(
+        case,
+        output=_masked(case.output),
+        alternative=None if case.alternative is None else _masked(case.alternative),
+        input=None if case.input is None else _masked(case.input),
+        context={name: _masked(text) for name, text in case.context.items()},
+    )
+    if made == case:
         raise UsageError(
-            f"{item.verdict.id}: nothing in the response speaks to the judge, so nothing is masked",
+            f"{item.verdict.id}: nothing in the case speaks to the judge, so nothing is masked",
             "Ask without masking.",
         )
     return made
@@ -275,11 +293,13 @@ def _body(prepared: Prepared, answers: _Answers, committed_at: str) -> dict[str,
     made = judged(prepared.case, seats.panel, in_order, committed_at=committed_at)
     # The same item under the same id, also where passages were masked for the jurors.
     first = prepared.item.verdict.body
-    shown = {name: first[name] for name in ("output", "alternative") if name in first}
-    if not prepared.wish.masked:
-        return {**made, **shown}
-    own = {**(made.get("meta") or {}).get("reviewdesk", {}), "masked": True}
-    return {**made, **shown, "meta": {"reviewdesk": own}}
+    shown = {name: first[name] for name in ("output", "alternative", "input") if name in first}
+    context = dict(case_of(first).context)
+    own = dict(own_facts(made)) | ({"context": context} if context else {})
+    own |= {"masked": True} if prepared.wish.masked else {}
+    if prepared.contract_before is not None:
+        own["contract_before"] = prepared.contract_before
+    return {**made, **shown, **({"meta": {"reviewdesk": own}} if own else {})}
 
 
 def _unanswered(call: Call) -> Ballot:

@@ -24,6 +24,7 @@ def rerun(item: Item, told: Told) -> dict[str, Any]:
         "panel": made.panel,
         "masked": made.masked,
         "stopped": made.stopped,
+        "contract_before": made.contract_before,
         "filed": made.filed,
         "decision": found.decision,
         "was": before.decision,

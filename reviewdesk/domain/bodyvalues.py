@@ -14,8 +14,13 @@ def number(value: object) -> float | None:
     return float(value)
 
 
-def own_word(body: Mapping[str, Any], key: str) -> str | None:
+def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a report of this program says of a verdict beyond the format, under its own name."""
     own = (body.get("meta") or {}).get("reviewdesk")
-    word = own.get(key) if isinstance(own, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
+
+
+def own_word(body: Mapping[str, Any], key: str) -> str | None:
+    """Return a word of ``own_facts``."""
+    word = own_facts(body).get(key)
     return word if isinstance(word, str) else None

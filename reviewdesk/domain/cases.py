@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reviewdesk.domain.bodyvalues import own_facts
 from reviewdesk.domain.verdict import Body, Generator
 
 
@@ -77,8 +78,32 @@ def case_of(body: Body, generator: Generator | None = None) -> Case:
             stated.get("model") or known.model, stated.get("vendor") or known.vendor
         ),
         tags=tuple(body["case"].get("tags") or ()),
+        context=_context(body),
         test=body["case"]["test"],
     )
+
+
+_OUTSIDE = (("response", "output"), ("alternative response", "alternative"), ("input", "input"))
+
+
+def outside_texts(body: Body) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a canonical verdict that come from outside, each with what it is called.
+
+    Any of them may speak to the jurors; rubric and reference are of whoever asks the panel.
+    """
+    for name, key in _OUTSIDE:
+        text = body.get(key)
+        if isinstance(text, str):
+            yield name, text
+    for key, text in _context(body).items():
+        yield f'context "{key}"', text
+
+
+def _context(body: Body) -> dict[str, str]:
+    """Return the texts that filled further slots, which a live panel keeps beside its verdict."""
+    context = own_facts(body).get("context")
+    told = context.items() if isinstance(context, Mapping) else ()
+    return {key: text for key, text in told if isinstance(key, str) and isinstance(text, str)}
 
 
 def case_key(case: Case) -> str:

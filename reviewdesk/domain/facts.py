@@ -11,7 +11,7 @@ FLAGS = {
     Flag.TRIMMED_DISSENT: "a dissent was trimmed",
     Flag.DISPUTE: "a dispute: the whole panel goes to a person",
     Flag.NO_VERDICT: "decided neither pass nor fail",
-    Flag.SUSPICIOUS_TEXT: "the response speaks to its judge",
+    Flag.SUSPICIOUS_TEXT: "a text of the item speaks to its judge",
     Flag.MISMATCH: "breaks the report's own rule",
     Flag.REGIME_SENSITIVE: "the rules decide differently",
     Flag.DEGRADED: "fewer jurors than planned, or a rule that fell back",

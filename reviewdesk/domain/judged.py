@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reviewdesk.domain.assess import Assessment, assess
+from reviewdesk.domain.bodyvalues import own_facts
 from reviewdesk.domain.cases import Case
 from reviewdesk.domain.panelhash import panel_hash
 from reviewdesk.domain.panelspec import PanelSpec
@@ -60,7 +61,7 @@ def unasked(
         "decision": Decision.FAIL.value,
         "escalate_for_review": False,
         "trim": None,
-        "meta": {"reviewdesk": {"not_asked": reason}},
+        "meta": {"reviewdesk": {**own_facts(body), "not_asked": reason}},
     }
     return _said({**body, **own})
 
@@ -73,7 +74,8 @@ def _stated(
     strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     generator = {"model": case.generator.model, "vendor": case.generator.vendor}
-    stands_in = {"reviewdesk": {"failed_jurors": str(rule.failed_jurors)}}
+    stands_in = None if rule.failed_jurors is None else str(rule.failed_jurors)
+    beyond = _said({"failed_jurors": stands_in, "context": dict(case.context) or None})
     return _said(
         {
             "id": case.id,
@@ -91,7 +93,7 @@ def _stated(
             "trim": {"method": "quantile", "fraction": rule.trim, "rounding": str(rule.rounding)},
             "checks": [dict(check) for check in checks] or None,
             "jurors": [dict(juror) for juror in jurors],
-            "meta": stands_in if rule.failed_jurors else None,
+            "meta": {"reviewdesk": beyond} if beyond else None,
         }
     )
 

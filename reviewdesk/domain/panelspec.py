@@ -8,7 +8,8 @@ from typing import Any
 
 from reviewdesk.domain.library import Panel
 from reviewdesk.domain.panelhash import panel_hash, text_hash
-from reviewdesk.domain.prompts import prompt_sha256
+from reviewdesk.domain.prompts import contract_of, prompt_sha256
+from reviewdesk.domain.strategies import STRATEGIES, Reads
 from reviewdesk.domain.verdict import Strategy
 
 DEFAULT_TIMEOUT = 120.0
@@ -52,6 +53,10 @@ class Juror:
         """The hash of what this juror is told, the case aside."""
         return prompt_sha256(self.system_prompt, self.prompt)
 
+    def contract_of(self, stated: str) -> int | None:
+        """Return the contract's version under which this juror's prompt has the stated hash."""
+        return contract_of(stated, self.system_prompt, self.prompt)
+
 
 @dataclass(frozen=True, slots=True)
 class PanelSpec:
@@ -68,6 +73,11 @@ class PanelSpec:
         if routed is not None or self.rule.regime is not None:
             return routed or _strategy(self.rule)
         return _strategy(self.rule) or Strategy.WEIGHTED_AVERAGE
+
+    def wants_labels(self, tags: Iterable[str]) -> bool:
+        """Return whether jurors answer a case with these tags by a word and not by a vote."""
+        strategy = self.strategy_for(tags)
+        return strategy is not None and STRATEGIES[strategy].reads is Reads.LABELS
 
     def seated(self, names: Iterable[str]) -> PanelSpec:
         """The same panel with only the named jurors, in seat order."""

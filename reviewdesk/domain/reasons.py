@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reviewdesk.domain.cases import outside_texts
 from reviewdesk.domain.flags import Flag, FlagNote
 from reviewdesk.domain.labelvotes import undecided_word
 from reviewdesk.domain.safetext import show_line
@@ -80,11 +81,11 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
 
 
 def _suspicious_text(verdict: Verdict) -> str | None:
-    """What the generator wrote to its judge, quoted in short; the panel may not have listened."""
+    """What a text speaks to the jurors, quoted in short; the panel may not have listened."""
     found = [
-        f'the {part} {passage.kind}: "{show_line(passage.text, 80)}"'
-        for name, part in (("output", "response"), ("alternative", "alternative response"))
-        for passage in passages(verdict.text(name) or "")
+        f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
+        for name, text in outside_texts(verdict.body)
+        for passage in passages(text)
     ]
     more = [f"{len(found) - 3} more such passages"] if len(found) > 3 else []
     return "; ".join(found[:3] + more) or None

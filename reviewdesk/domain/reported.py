@@ -74,7 +74,7 @@ def _juror(cast: Ballot, body: Body, told: Mapping[str, Any], vendors: Mapping[s
         prompt=_text(told.get("prompt")),
     )
     stated = body.get("prompt_sha256")
-    if stated is not None and stated != made.prompt_sha256:
+    if stated is not None and made.contract_of(stated) is None:
         raise UsageError(f"{cast.id!r} was asked with a prompt that the report lacks", _HINT)
     return made
 

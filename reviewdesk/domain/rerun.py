@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from reviewdesk.domain.assess import Assessment
+from reviewdesk.domain.bodyvalues import own_facts
+from reviewdesk.domain.contract import VERSION
 from reviewdesk.domain.library import Panel
 from reviewdesk.domain.panelhash import panel_hash
 from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
@@ -32,7 +34,7 @@ class Wish:
     scope: Scope = Scope.PANEL
     juror: str | None = None
     masked: bool = False
-    """Whether passages of the response that speak to the judge are masked."""
+    """Whether passages of the case that speak to the judge are masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,12 @@ class Rerun:
     """Whether it came with the report."""
 
     @property
+    def contract_before(self) -> int | None:
+        """The version of the reply contract that the first panel was asked under, if another."""
+        found = own_facts(self.verdict.body).get("contract_before")
+        return found if isinstance(found, int) else None
+
+    @property
     def panel_hash(self) -> str | None:
         """The hash that its ballots and its rule give."""
         found: str | None = (self.verdict.body.get("provenance") or {}).get("panel_hash")
@@ -178,6 +186,24 @@ def is_flip(before: Ballot | None, after: Ballot | None) -> bool:
     if before is None or after is None or before.vote is None or after.vote is None:
         return False
     return before.vote is not after.vote
+
+
+def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
+    """Return the version of the contract that jurors with these prompts answered before.
+
+    ``None`` where it is the present one, or where the report does not tell.
+    """
+    stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body.get("jurors") or ()}
+    found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
+    return min((one for one in found if one is not None and one != VERSION), default=None)
+
+
+def contract_note(before: int) -> str:
+    """Say that a re-run asks under another contract than the first panel was asked under."""
+    return (
+        f"the first panel answered under version {before} of the reply contract; "
+        f"a re-run asks under version {VERSION}"
+    )
 
 
 def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:

@@ -1,4 +1,4 @@
-"""Passages of a response that speak to its judge, and what they try.
+"""Passages of a text that speak to its judge, and what they try.
 
 Signs, not proof: an honest answer may quote such a passage, and a clever one avoids them all. Each
 pattern repeats within a bound, so that no text makes the search slow.
@@ -186,7 +186,8 @@ _SIGNS = (
     ),
     _sign(
         Kind.MARKS,
-        "<;inst];#;system & <|;<｜;inst];system;sys>>;_of_turn;</response;<response-",
+        "<;inst];#;system & <|;<｜;inst];system;sys>>;_of_turn;</response;response-;input-;"
+        "context-",
         r"<\|(?:im_(?:start|end|sep)|system|user|assistant|end(?:oftext|_of_turn)?|eot_id|"
         r"(?:start|end)_header_id|begin_of_text)\|>",
         r"<｜[^｜\n]{1,40}｜>",
@@ -194,7 +195,7 @@ _SIGNS = (
         r"^\s{0,8}<system>|</system>|</?system[_-]?(?:prompt|message)>",
         r"\bsystem\s?:\s?(?:the\s)?(?:new|updated|revised)\sinstructions?\b",
         r"^\s{0,3}#{2,4}\s?system(?:\s(?:prompt|message))?\s?:",
-        r"</response(?!\w)(?:-\w{1,64})?>?|<response-[0-9a-f]{3,64}\b",
+        r"</response(?!\w)(?:-\w{1,64})?>?|</?(?:response|input|context)-[0-9a-f]{3,64}\b>?",
     ),
     _sign(
         Kind.OVERRIDE,
@@ -230,7 +231,7 @@ _RUNNING_ON = frozenset({Kind.OVERRIDE, Kind.ADDRESS, Kind.DEMAND})
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """The suspicious passages of a response, from left to right, fifty at most.
+    """The suspicious passages of a text, from left to right, fifty at most.
 
     Of a very long text the first and the last 100,000 characters are searched.
     """

@@ -191,7 +191,8 @@ class Ballot:
     @property
     def unscaled(self) -> bool:
         """Whether the juror gave a number and nothing else, which waits for its scale."""
-        return self.status is Status.ABSTAINED and self.raw_score is not None
+        given = self.raw_score is not None and not self.withheld
+        return self.status is Status.ABSTAINED and given
 
 
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}

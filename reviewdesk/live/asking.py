@@ -10,7 +10,7 @@ from typing import Final
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.ballots import ballot_made, ballot_of, failed
+from reviewdesk.live.ballots import ballot_of, failed
 from reviewdesk.live.faults import LEFT_OUT, Fault
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Ballot, Call, Exchange, Response
@@ -18,7 +18,7 @@ from reviewdesk.live.redact import Redactor
 from reviewdesk.live.retry import again
 from reviewdesk.live.session import Asking
 from reviewdesk.live.vendors import Endpoint, endpoint
-from reviewdesk.live.wires import TEMPERATURE, optional, request
+from reviewdesk.live.wires import STRUCTURE, TEMPERATURE, optional, request
 
 __all__ = ["Asking", "ask", "ask_panel", "ballot_of"]
 
@@ -75,7 +75,7 @@ async def ask(call: Call, asking: Asking) -> Ballot:
         return failed(call, fault, asking.at())
     talk = _Talk(call, place, key.value, asking, asking.hiding(key.value))
     async with asking.place(place.host):
-        return ballot_made(call, await talk.last(), talk.redactor)
+        return ballot_of(call, await talk.last(), talk.redactor)
 
 
 @dataclass(slots=True)
@@ -107,6 +107,7 @@ class _Talk:
             step = again(
                 exchange,
                 retries,
+                wire=self.place.wire,
                 sent=optional(self.call, self.place) - dropped,
                 left=deadline - clock.monotonic(),
                 clock=clock,
@@ -128,8 +129,8 @@ class _Talk:
             )
         except TransportError as problem:
             return self._kept(started, None, f"{problem.kind}: {problem.message}")
-        unsent = TEMPERATURE in dropped and self.call.juror.temperature is not None
-        return self._kept(started, response, f"{LEFT_OUT}temperature" if unsent else None)
+        unsent = sorted(optional(self.call, self.place) & dropped & {STRUCTURE, TEMPERATURE})
+        return self._kept(started, response, f"{LEFT_OUT}{' '.join(unsent)}" if unsent else None)
 
     def _kept(self, started: float, response: Response | None, problem: str | None) -> Exchange:
         """The exchange, which is stored before anything is made of it."""

@@ -8,47 +8,49 @@ from reviewdesk.domain.cost import spent
 from reviewdesk.domain.panelspec import seat_body
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.envelope import Envelope, Unusable, opened
-from reviewdesk.live.faults import LEFT_OUT, Fault, fault_of
+from reviewdesk.live.envelope import Envelope
+from reviewdesk.live.faults import Fault, left_out, reply_or_fault
 from reviewdesk.live.records import Ballot, Call, Exchange
 from reviewdesk.live.redact import Redactor
 from reviewdesk.live.reply import Answer, Problem, Unreadable, parse
-from reviewdesk.live.retry import is_last, stated_wait
-from reviewdesk.live.vendors import endpoint
-from reviewdesk.live.wires import optional
+from reviewdesk.live.retry import stated_wait
+from reviewdesk.live.vendors import Endpoint, Shape, endpoint
+from reviewdesk.live.wires import STRUCTURE
 
 _STATUS_OF = {Problem.EMPTY: Status.EMPTY}
 """Other unreadable replies wait for a person."""
+
+_ANSWERED = {Status.OK.value, Status.ABSTAINED.value}
 
 _CUT = {Problem.EMPTY, Problem.TRUNCATED, Problem.NO_OBJECT, Problem.NOT_JSON}
 """What a bound on tokens may have made of a reply."""
 
 
-def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot | None:
-    """The ballot of a stored exchange; ``None`` where another attempt was to follow it."""
-    try:
-        sent = optional(call, endpoint(call.juror))
-    except TransportError:
-        sent = frozenset()
-    return ballot_made(call, exchange, redactor) if is_last(exchange, sent) else None
+def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ballot | None:
+    """Return the ballot of a stored exchange if the juror answered or abstained in it.
+
+    Whatever else was stored, an error, a cut reply or one that cannot be read, is no answer, so
+    that a run that goes on asks again.
+    """
+    if exchange is None:
+        return None
+    ballot = ballot_of(call, exchange, redactor)
+    return ballot if ballot["status"] in _ANSWERED else None
 
 
-def ballot_made(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:
+def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:
     """The ballot of an exchange that nothing follows."""
     try:
-        wire = endpoint(call.juror).wire
+        place = endpoint(call.juror)
     except TransportError as problem:
         return failed(call, Fault(Status.ERROR, problem.kind, problem.message), exchange.at)
-    fault = fault_of(exchange)
-    if fault is not None:
-        message = redactor.text(fault.message) + _asked_to_wait(exchange)
-        fault = Fault(fault.status, fault.kind, message)
+    found = reply_or_fault(exchange, place.wire)
+    if isinstance(found, Fault):
+        message = redactor.text(found.message) + _asked_to_wait(exchange)
+        fault = Fault(found.status, found.kind, message)
         return _timed(failed(call, fault, exchange.at, raw=exchange.body), exchange)
-    found = opened(exchange.body, exchange.headers.get("content-type"), wire)
-    if isinstance(found, Unusable):
-        fault = Fault(found.status, found.kind, redactor.text(found.message))
-        return _timed(failed(call, fault, exchange.at, raw=exchange.body), exchange)
-    return _timed(_spoken(call, exchange, found, redactor), exchange) | _spent(call, found)
+    said = _spoken(call, exchange, found, place, redactor)
+    return _timed(said, exchange) | _spent(call, found)
 
 
 def _asked_to_wait(exchange: Exchange) -> str:
@@ -66,14 +68,17 @@ def failed(call: Call, fault: Fault, at: str, raw: str = "") -> Ballot:
     return seat_body(call.juror) | said | ({"raw": raw} if raw else {})
 
 
-def _spoken(call: Call, exchange: Exchange, found: Envelope, redactor: Redactor) -> Ballot:
+def _spoken(
+    call: Call, exchange: Exchange, found: Envelope, place: Endpoint, redactor: Redactor
+) -> Ballot:
     """The ballot of a reply. Text is redacted again, as decoding it may have spelt out a key."""
     text = redactor.text(found.text)
     if found.refusal is not None:
         fault = Fault(Status.ABSTAINED, "refusal", "the juror refuses to judge")
         said = failed(call, fault, exchange.at, raw=text)
         return said | {"reason": redactor.text(found.refusal)}
-    answer = parse(text, exchange.nonce)
+    strict = place.shape is Shape.SCHEMA and STRUCTURE not in left_out(exchange)
+    answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
     if isinstance(answer, Answer):
         at = {"raw": text, "at": exchange.at}
         return (
@@ -89,9 +94,9 @@ def _spoken(call: Call, exchange: Exchange, found: Envelope, redactor: Redactor)
 def _unread(call: Call, answer: Unreadable, status: Status, *, cut: bool) -> Fault:
     if not cut or answer.kind not in _CUT:
         return Fault(status, answer.kind.value, answer.message)
-    kind = Problem.TRUNCATED if answer.kind is not Problem.EMPTY else Problem.EMPTY
     told = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
-    return Fault(status, kind.value, f"{told}; give the juror a larger max_tokens")
+    told += "; give the juror a larger max_tokens"
+    return Fault(Status.PARSE_FAIL, Problem.TRUNCATED.value, told)
 
 
 def _redacted(said: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
@@ -103,8 +108,7 @@ def _redacted(said: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
 
 def _noted(answer: Answer, exchange: Exchange) -> Ballot:
     """What a reader of the ballot has to know beside it."""
-    left_out = (exchange.problem or "").removeprefix(LEFT_OUT).split() if exchange.problem else []
-    meta = {"notes": list(answer.notes), "left_out": left_out}
+    meta = {"notes": list(answer.notes), "left_out": list(left_out(exchange))}
     known = {key: value for key, value in meta.items() if value}
     return {"meta": known} if known else {}
 

@@ -12,7 +12,8 @@ from reviewdesk.domain.cases import Case
 from reviewdesk.domain.checks import CheckResult
 from reviewdesk.domain.panelspec import PanelSpec
 from reviewdesk.errors import CeilingError
-from reviewdesk.live.asking import Asking, ask, ballot_of
+from reviewdesk.live.asking import Asking, ask
+from reviewdesk.live.ballots import answer_of
 from reviewdesk.live.calls import calls_for
 from reviewdesk.live.journal import Journal
 from reviewdesk.live.metering import Meter
@@ -43,7 +44,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Counts:
-    """How far a run is: ``reused`` replies were on disk, ``calls`` were made in ``seconds``."""
+    """How far a run is: ``reused`` answers were on disk, ``calls`` were made in ``seconds``."""
 
     cases: int = 0
     calls: int = 0
@@ -69,7 +70,7 @@ class _Open:
 
 
 class Batch:
-    """Asks a panel about cases as they are drawn, and about none that has its replies on disk."""
+    """Asks a panel about cases as they are drawn, and no juror whose answer is on disk."""
 
     def __init__(
         self, panel: PanelSpec, journal: Journal, meter: Meter, asking: Asking, done: Done
@@ -143,8 +144,7 @@ class Batch:
         calls = calls_for(posed.case, self._panel)
         missing = []
         for call in calls:
-            stored = self._journal.reply(call.key)
-            ballot = None if stored is None else ballot_of(call, stored, hidden)
+            ballot = answer_of(call, self._journal.reply(call.key), hidden)
             if ballot is None:
                 missing.append((opened, call))
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +18,7 @@ MAX_READ: Final = 10_000
 """Characters of an endpoint's own words in which a reason is looked for."""
 
 LENGTH: Final = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
+_NAMES_STATUS: Final = re.compile("[45][0-9]{2}")
 FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 
@@ -27,6 +29,8 @@ class StatedError:
     message: str = ""
     whole: str = ""
     param: str = ""
+    code: int | None = None
+    """The HTTP status that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,14 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A 200 that is no answer."""
+    """A 200 that is no answer; ``again`` is whether another attempt may bring one."""
 
     status: Status
     kind: str
     message: str
+    again: bool = False
+    error: StatedError | None = None
+    """The error that the 200 states, where it states one."""
 
 
 def decoded(body: str) -> Any:
@@ -74,7 +81,9 @@ def stated_error(body: str) -> StatedError:
     message = text_of(error.get("message") or error.get("detail"))[:MAX_READ]
     known = [text_of(error.get(key)) for key in ("code", "type", "status")]
     whole = " ".join([message, *known])[: 2 * MAX_READ]
-    return StatedError(message, whole, text_of(error.get("param"))[:MAX_READ])
+    codes = [code for code in known if _NAMES_STATUS.fullmatch(code)]
+    code = int(codes[0]) if codes else None
+    return StatedError(message, whole, text_of(error.get("param"))[:MAX_READ], code)
 
 
 def text_of(value: Any) -> str:
@@ -89,9 +98,9 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
     """Take the answer out of a 200."""
     if content_type is not None and "json" not in content_type.lower():
         told = f"the answer is {content_type.partition(';')[0].strip() or 'nothing'}, not JSON"
-        return Unusable(Status.ERROR, "content_type", told)
+        return Unusable(Status.ERROR, "content_type", told, again=True)
     if not body.strip():
-        return Unusable(Status.EMPTY, "empty", "the answer is empty")
+        return Unusable(Status.EMPTY, "empty", "the answer is empty", again=True)
     try:
         found = json.loads(body)
     except RecursionError:
@@ -99,11 +108,26 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
     except ValueError as error:
         return _unread(error, body)
     if not isinstance(found, Mapping):
-        return Unusable(Status.PARSE_FAIL, "not_an_answer", "the answer is not an object")
+        return _no_answer(found, "the answer is not an object")
     if found.get("error") or found.get("type") == "error":
-        told = stated_error(body).message[:MAX_TOLD] or "without a word"
-        return Unusable(Status.ERROR, "error_in_200", f"HTTP 200 that states an error: {told}")
+        return _error(found)
     return _message(found) if wire is Wire.MESSAGES else _choice(found)
+
+
+def _error(found: Any) -> Unusable:
+    """Read the error that a 200 states."""
+    stated = stated_error(json.dumps(found))
+    told = f"HTTP 200 that states an error: {stated.message[:MAX_TOLD] or 'without a word'}"
+    return Unusable(Status.ERROR, "error_in_200", told, again=True, error=stated)
+
+
+def _no_answer(found: Any, why: str) -> Unusable:
+    """Tell an error in a shape of its own from JSON that says nothing of an answer."""
+    if isinstance(found, Mapping) and any(
+        isinstance(found.get(key), str) and found[key] for key in ("message", "detail")
+    ):
+        return _error(found)
+    return Unusable(Status.PARSE_FAIL, "not_an_answer", why, again=True)
 
 
 def _unread(error: ValueError, body: str) -> Unusable:
@@ -112,19 +136,21 @@ def _unread(error: ValueError, body: str) -> Unusable:
         if error.msg == "Extra data":
             return Unusable(Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON")
         if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
-            return Unusable(Status.PARSE_FAIL, "truncated_body", "the answer's JSON breaks off")
-    return Unusable(Status.PARSE_FAIL, "not_json", "the answer is not JSON")
+            told = "the answer's JSON breaks off"
+            return Unusable(Status.PARSE_FAIL, "truncated_body", told, again=True)
+    return Unusable(Status.PARSE_FAIL, "not_json", "the answer is not JSON", again=True)
 
 
 def _choice(found: Mapping[str, Any]) -> Envelope | Unusable:
     """The answer of chat completions."""
     choices = found.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choices, list):
+        return _no_answer(found, "the answer holds no choices")
+    first = choices[0] if choices else None
     if not isinstance(first, Mapping):
         return Unusable(Status.EMPTY, "empty", "the answer holds no choice")
-    if first.get("error"):
-        told = stated_error(json.dumps(first)).message[:MAX_TOLD] or "without a word"
-        return Unusable(Status.ERROR, "error_in_200", f"HTTP 200 that states an error: {told}")
+    if first.get("error") or first.get("finish_reason") == "error":
+        return _error({"error": first.get("error")})
     message = first.get("message")
     message = message if isinstance(message, Mapping) else {}
     text = _spoken(message.get("content")) or _called(message.get("tool_calls"))
@@ -138,6 +164,8 @@ def _choice(found: Mapping[str, Any]) -> Envelope | Unusable:
 
 def _message(found: Mapping[str, Any]) -> Envelope | Unusable:
     """The answer of Anthropic's messages."""
+    if "content" not in found:
+        return _no_answer(found, "the answer holds no content")
     return _envelope(
         _spoken(found.get("content")),
         str(found.get("stop_reason")),

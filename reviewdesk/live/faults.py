@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.envelope import MAX_TOLD, stated_error
+from reviewdesk.live.envelope import MAX_TOLD, Envelope, StatedError, Unusable, opened, stated_error
 from reviewdesk.live.records import Exchange
+from reviewdesk.live.vendors import Wire
 
 AGAIN_STATUSES: Final = frozenset({408, 409, 425, 429})
 """Beside those from 500; what else an endpoint refuses it would refuse again."""
@@ -56,24 +57,47 @@ class Fault:
     again: bool = False
 
 
-def fault_of(exchange: Exchange) -> Fault | None:
-    """The fault of an exchange; ``None`` where an answer came, whatever it says."""
+def left_out(exchange: Exchange) -> tuple[str, ...]:
+    """Return what was left out of the request of an answer, as its endpoint does not take it."""
+    said = exchange.problem or ""
+    return tuple(said.removeprefix(LEFT_OUT).split()) if said.startswith(LEFT_OUT) else ()
+
+
+def fault_of(exchange: Exchange, wire: Wire) -> Fault | None:
+    """The fault of an exchange; ``None`` where a juror's reply came, whatever it says."""
+    found = reply_or_fault(exchange, wire)
+    return found if isinstance(found, Fault) else None
+
+
+def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
+    """Read an exchange: a 200 counts as a reply only if it holds one."""
     if exchange.status is None:
         kind, _, message = (exchange.problem or "connection: no answer came").partition(": ")
         status = Status.TIMEOUT if kind == "timeout" else Status.ERROR
         return Fault(status, kind, message or kind, again=kind not in LASTING)
     if 200 <= exchange.status < 300:
-        return None
+        found = opened(exchange.body, exchange.headers.get("content-type"), wire)
+        return _unusable(exchange, found) if isinstance(found, Unusable) else found
     if 300 <= exchange.status < 400:
         told = f"the endpoint answers HTTP {exchange.status}: it is elsewhere, and no redirect is"
         return Fault(Status.ERROR, "redirect", f"{told} followed; set the base_url")
-    return _refused(exchange, exchange.status)
-
-
-def _refused(exchange: Exchange, status: int) -> Fault:
     said = stated_error(exchange.body)
-    told = f"HTTP {status}" + (f", {said.message[:MAX_TOLD]}" if said.message else "")
-    if _is_spent(exchange, status):
+    told = f"HTTP {exchange.status}" + (f", {said.message[:MAX_TOLD]}" if said.message else "")
+    return _refused(exchange, said, exchange.status, told)
+
+
+def _unusable(exchange: Exchange, found: Unusable) -> Fault:
+    """A 200 without a reply: an error inside one is judged by the status that it names."""
+    if found.error is not None:
+        named = _refused(exchange, found.error, found.error.code or 429, found.message)
+        if not named.again:
+            return named
+    return Fault(found.status, found.kind, found.message, found.again)
+
+
+def _refused(exchange: Exchange, said: StatedError, status: int, told: str) -> Fault:
+    """Return the fault of an error that stands under, or names, an HTTP status."""
+    if _is_spent(exchange, said, status):
         return Fault(Status.ERROR, "spent_credit", f"{_KINDS[402][1]} ({told})")
     known = _KINDS.get(status)
     general = _KINDS[500] if status >= 500 else _KINDS[400]
@@ -82,10 +106,10 @@ def _refused(exchange: Exchange, status: int) -> Fault:
     return Fault(Status.ERROR, kind, f"{sentence} ({told})", again)
 
 
-def _is_spent(exchange: Exchange, status: int) -> bool:
+def _is_spent(exchange: Exchange, said: StatedError, status: int) -> bool:
     """Whether money is lacking; some endpoints say billing where a minute's quota is used up."""
     if status == 402:
         return True
     if status not in {400, 403, 429} or "retryDelay" in exchange.body:
         return False
-    return bool(_SPENT.search(stated_error(exchange.body).whole))
+    return bool(_SPENT.search(said.whole))

@@ -15,15 +15,10 @@ from typing import Any, BinaryIO
 
 from reviewdesk.errors import JournalError
 from reviewdesk.live.appending import Appender
-from reviewdesk.live.faults import fault_of
 from reviewdesk.live.records import Call, Exchange
 
 FORMAT = "reviewdesk.replies/1"
 _BEGINS = f'{{"journal":"{FORMAT}"'.encode()
-
-_MENDED = frozenset({"unauthorized", "spent_credit", "forbidden", "not_found"})
-"""Refused for the key, the credit or the model's name, not for the case: worth asking again once
-that is mended."""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "call": (str,), "attempt": (int,), "nonce": (str,), "at": (str,), "ms": (int, float),
@@ -57,20 +52,11 @@ class _Found:
     """What a file of replies holds."""
 
     starts: list[dict[str, Any]] = field(default_factory=list)
-    replies: dict[bytes, int] = field(default_factory=dict)
-    """Where the newest reply of a call begins, by a part of the call's key."""
+    exchanges: dict[bytes, int] = field(default_factory=dict)
+    """Where the newest exchange of a call begins, by a part of the call's key."""
     spent: float = 0.0
     whole: int = 0
     torn: bytes = b""
-
-
-def is_reply(exchange: Exchange) -> bool:
-    """Whether a call that ended so is answered, so that asking it again would pay twice."""
-    fault = fault_of(exchange)
-    if fault is None:
-        return True
-    status = exchange.status or 0
-    return 400 <= status < 500 and not fault.again and fault.kind not in _MENDED
 
 
 class Journal:
@@ -120,21 +106,13 @@ class Journal:
         return Committed(first["run_id"], first["at"], start["at"])
 
     def reply(self, key: str) -> Exchange | None:
-        """The stored reply to a call, if there is one."""
-        at = self._found.replies.get(_short(key))
+        """Return the newest exchange of a call that was on disk when the file was opened."""
+        at = self._found.exchanges.get(_short(key))
         if at is None:
             return None
         self._stream.seek(at)
         line = json.loads(self._stream.readline())
         return _exchange(line) if line["call"] == key else None
-
-    def __contains__(self, key: str) -> bool:
-        """Whether a call has a stored reply."""
-        return _short(key) in self._found.replies
-
-    def __len__(self) -> int:
-        """How many calls had a reply when the file was opened."""
-        return len(self._found.replies)
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
         """Take an exchange; it is on disk once ``settled`` has returned."""
@@ -229,8 +207,7 @@ def _take(found: _Found, record: dict[str, Any]) -> None:
         return
     cost = record.get("usd")
     found.spent += cost if isinstance(cost, int | float) else 0.0
-    if is_reply(_exchange(record)):
-        found.replies[_short(record["call"])] = found.whole
+    found.exchanges[_short(record["call"])] = found.whole
 
 
 def _fsync_folder(path: Path) -> None:

@@ -7,8 +7,7 @@ from typing import Final
 from reviewdesk.domain.cost import spent, worst_case
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.budget import Budget
-from reviewdesk.live.envelope import Envelope, opened
-from reviewdesk.live.faults import fault_of
+from reviewdesk.live.faults import Fault, fault_of, reply_or_fault
 from reviewdesk.live.journal import Journal
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.vendors import endpoint
@@ -40,8 +39,8 @@ def booked(call: Call, exchange: Exchange) -> float | None:
         return 0.0 if kind in _UNSENT else worst(call)
     if not 200 <= exchange.status < 300:
         return 0.0
-    found = opened(exchange.body, exchange.headers.get("content-type"), endpoint(call.juror).wire)
-    if not isinstance(found, Envelope):
+    found = reply_or_fault(exchange, endpoint(call.juror).wire)
+    if isinstance(found, Fault):
         return worst(call)
     if found.cost is not None:
         return found.cost
@@ -76,7 +75,7 @@ class Meter:
         usd = booked(call, exchange)
         self._journal.keep(call, exchange, usd)
         self._budget.settle(self._held.pop(call.key, 0.0), usd or 0.0)
-        fault = fault_of(exchange)
+        fault = fault_of(exchange, endpoint(call.juror).wire)
         if fault is None or not (fault.again or exchange.status in _REWORDED):
             return
         most = worst(call) or 0.0

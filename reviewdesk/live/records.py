@@ -25,6 +25,8 @@ class Call:
     seat: int
     juror: Juror
     prompt: Prompt
+    labels: bool = False
+    """Whether the juror answers by a word and not by a vote."""
 
     @property
     def key(self) -> str:
@@ -33,6 +35,7 @@ class Call:
         told = [
             self.about, self.seat, juror.name, juror.model, juror.vendor, juror.base_url,
             juror.temperature, juror.max_tokens, juror.prompt_sha256,
+            *(["labels"] if self.labels else []),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from reviewdesk.domain.contract import breach
 from reviewdesk.domain.labelrules import label_decision
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
@@ -60,7 +61,7 @@ class Problem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A juror's verdict as it was given; ``withheld`` says outright that no vote is cast.
+    """A juror's verdict as it was given; ``withheld`` says outright that the juror abstains.
 
     Without a vote that is not withheld, the score votes by the panel's threshold.
     """
@@ -75,17 +76,21 @@ class Answer:
 
     @property
     def ballot(self) -> dict[str, Any]:
-        """The answer as a juror of a canonical verdict states it."""
-        abstains = self.withheld and self.score is None and folded(self.label) in DECLINING | {""}
+        """The answer as a juror of a canonical verdict states it.
+
+        The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
+        """
         said = {
-            "status": (Status.ABSTAINED if abstains else Status.OK).value,
-            "score": self.score,
+            "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
+            "raw_score" if self.withheld else "score": self.score,
             "label": self.label,
             "confidence": self.confidence,
             "reason": self.reason,
         }
         known = {key: value for key, value in said.items() if value is not None}
-        return known | ({"pass": self.passed} if self.withheld or self.passed is not None else {})
+        if self.withheld:
+            return known | {"pass": None, "score": None}
+        return known | ({} if self.passed is None else {"pass": self.passed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +109,17 @@ class _UnfitError(ValueError):
         self.found = Unreadable(kind, message)
 
 
-def parse(text: str, nonce: str) -> Answer | Unreadable:
+def parse(
+    text: str, nonce: str, *, strict: bool = False, labels: bool = False
+) -> Answer | Unreadable:
     """Read a reply that has to repeat ``nonce``; whatever the text, nothing is raised.
 
     Text around the verdict, code fences among it, and objects that hold no answer are passed over.
+    ``strict`` is for endpoints that were given the schema: the verdict must keep to it. Others may
+    say it in other words and leave out what they need not say. ``labels`` asks for a word.
     """
     try:
-        return _answer(_verdict(_spoken(text)), nonce)
+        return _answer(_verdict(_spoken(text)), nonce, strict=strict, labels=labels)
     except _UnfitError as problem:
         return problem.found
 
@@ -216,12 +225,15 @@ def _decode(written: str) -> Any:
         raise _UnfitError(Problem.NOT_JSON, "the reply's object is not JSON") from None
 
 
-def _answer(said: dict[str, Any], nonce: str) -> Answer:
+def _answer(said: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> Answer:
     if said.get("nonce") != nonce:
         how = "repeats another nonce" if "nonce" in said else "does not repeat the nonce"
         raise _UnfitError(Problem.NONCE, f"the verdict {how}: it may not be the juror's own")
+    broken = breach(said, labels=labels) if strict else None
+    if broken is not None:
+        raise _UnfitError(Problem.NOT_A_VERDICT, f"the verdict {broken}")
     score, label = _score(said), _label(said)
-    passed, withheld = _vote(said, label)
+    passed, withheld = _vote(said, label, labels=labels)
     if score is None and label is None and passed is None and not withheld:
         raise _UnfitError(Problem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
     notes: list[str] = []
@@ -268,16 +280,20 @@ def _label(said: dict[str, Any]) -> str | None:
     return _SURROGATE.sub("�", words[0]) if words else None
 
 
-def _vote(said: dict[str, Any], label: str | None) -> tuple[bool | None, bool]:
-    """The vote, and whether it is withheld; the word and ``pass`` must not differ."""
+def _vote(said: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
+    """Return the vote, and whether it is withheld; the word and ``pass`` must not differ.
+
+    A panel of ``labels`` is answered by the word alone, so that a ``pass`` of null withholds
+    nothing beside one.
+    """
     stated = said.get("pass")
     if stated is not None and not isinstance(stated, bool):
         raise _UnfitError(Problem.NOT_A_VERDICT, "pass is neither true, false nor null")
     decision = label_decision(label)
     worded = None if decision is None else decision is Decision.PASS
     declines = folded(label) in DECLINING
-    if "pass" not in said:
-        return worded, declines
+    if "pass" not in said or (labels and stated is None and label is not None):
+        return worded, declines or (label is None and any(key in said for key in WORD_KEYS))
     if (worded is not None or declines) and stated is not worded:
         raise _UnfitError(
             Problem.CONTRADICTION,

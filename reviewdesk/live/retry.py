@@ -12,6 +12,7 @@ from typing import Final
 from reviewdesk.live.envelope import stated_error
 from reviewdesk.live.faults import fault_of
 from reviewdesk.live.records import Clock, Exchange
+from reviewdesk.live.vendors import Wire
 from reviewdesk.live.wires import STRUCTURE, TEMPERATURE, TOKENS
 
 RETRIES: Final = 3
@@ -46,25 +47,20 @@ class Again:
     refused: str | None = None
 
 
-def is_last(exchange: Exchange, sent: frozenset[str]) -> bool:
-    """Whether nothing would follow this exchange, as far as it shows by itself."""
-    fault = fault_of(exchange)
-    if fault is None:
-        return True
-    if not fault.again:
-        return refused_parameter(exchange, sent) is None
-    asked = stated_wait(exchange)
-    return exchange.attempt >= RETRIES or (asked is not None and asked > LONGEST_ASKED)
-
-
 def again(
-    exchange: Exchange, retries: int, *, sent: frozenset[str], left: float, clock: Clock
+    exchange: Exchange,
+    retries: int,
+    *,
+    wire: Wire,
+    sent: frozenset[str],
+    left: float,
+    clock: Clock,
 ) -> Again | None:
     """What follows an exchange after so many retries, with ``left`` seconds to the deadline.
 
     ``sent`` are the optional parts of the request, which an endpoint may not understand.
     """
-    fault = fault_of(exchange)
+    fault = fault_of(exchange, wire)
     if fault is None:
         return None
     refused = refused_parameter(exchange, sent)

@@ -6,6 +6,7 @@ import json
 from typing import Any, Final
 
 from reviewdesk import __version__
+from reviewdesk.domain.contract import schema
 from reviewdesk.live.records import Call, Request
 from reviewdesk.live.vendors import Endpoint, Shape, Wire
 
@@ -20,20 +21,6 @@ OTHER_NAME: Final = {
 }
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
-
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "nonce": {"type": "string"},
-        "pass": {"type": "boolean"},
-        "score": {"type": "number"},
-        "confidence": {"type": "number"},
-        "reason": {"type": "string"},
-    },
-    "required": ["nonce", "pass", "score", "confidence", "reason"],
-    "additionalProperties": False,
-}
-"""The reply's contract. Ranges are left to the reader: not every endpoint takes bounds."""
 
 
 def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -92,7 +79,7 @@ def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any
         tokens: call.juror.max_tokens,
     }
     if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
-        asked = {"name": "ballot", "strict": True, "schema": SCHEMA}
+        asked = {"name": "ballot", "strict": True, "schema": schema(labels=call.labels)}
         made["response_format"] = {"type": "json_schema", "json_schema": asked}
     elif place.shape is Shape.OBJECT and STRUCTURE not in dropped:
         made["response_format"] = {"type": "json_object"}
@@ -107,5 +94,6 @@ def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str,
         "messages": [{"role": "user", "content": call.prompt.user}],
     }
     if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
-        made["output_config"] = {"format": {"type": "json_schema", "schema": SCHEMA}}
+        asked = {"type": "json_schema", "schema": schema(labels=call.labels)}
+        made["output_config"] = {"format": asked}
     return made

@@ -27,6 +27,7 @@ from reviewdesk.app.screens.prompt import Answer, Prompt
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import rerunning
+from reviewdesk.domain.cases import outside_texts
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.rerun import Scope, Wish, missing
 from reviewdesk.domain.suspicious import passages
@@ -121,9 +122,7 @@ class RerunDialog(ListDialog["Prepared | None"]):
         self._panel: PanelSpec | None = None
         self._problem = ""
         self._masked = wish is not None and wish.masked
-        self._passages = sum(
-            len(passages(item.verdict.text(name) or "")) for name in ("output", "alternative")
-        )
+        self._passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
         self._wishes: list[Wish] = []
         self._consent: Consent | None = None
 
