@@ -51,9 +51,8 @@ def of_whom(body: dict[str, Any]) -> tuple[str, str]:
 
 def reply(body: dict[str, Any], *, tokens: tuple[int, int] = (100, 10), **said: Any) -> bytes:
     """An answer that follows the contract."""
-    found = _NONCE.search(body["messages"][0]["content"])
-    assert found
-    told = {"nonce": found[1], "pass": True, "score": 0.8, "confidence": 0.9, "reason": "fits"}
+    nonce = _NONCE.findall(body["messages"][-1]["content"])[-1]
+    told = {"reason": "fits", "pass": True, "score": 0.8, "confidence": 0.9, "nonce": nonce}
     content = json.dumps(told | said)
     choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}

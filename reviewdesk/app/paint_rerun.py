@@ -190,7 +190,7 @@ def _changes(found: Iterable[Change], width: int) -> Lines:
 def _cast(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
-    if cast.status is not Status.OK:
+    if not cast.usable:
         return cast.status.value
     return f"{_VOTES[cast.vote]} {number(cast.score)}"
 

@@ -191,8 +191,7 @@ class Ballot:
     @property
     def unscaled(self) -> bool:
         """Whether the juror gave a number and nothing else, which waits for its scale."""
-        given = self.raw_score is not None and not self.withheld
-        return self.status is Status.ABSTAINED and given
+        return self.status is Status.ABSTAINED and self.raw_score is not None
 
 
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}

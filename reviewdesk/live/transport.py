@@ -11,6 +11,7 @@ import logging
 import socket
 import ssl
 import sys
+import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -131,9 +132,11 @@ async def _exchanged(pool: httpx.AsyncHTTPTransport, request: Request) -> Respon
     try:
         headers = answer.headers
         coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in {"", "identity"}:
-            raise TransportError("encoding", "the answer is compressed, which was not asked for")
+        if coding not in {"", "identity", "gzip", "x-gzip"}:
+            told = "the answer is compressed in a way that was not asked for"
+            raise TransportError("encoding", told)
         body = await _read(answer)
+        body = _unzipped(body) if coding.endswith("gzip") else body
         kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
         return Response(answer.status_code, kept, body)
     finally:
@@ -166,6 +169,20 @@ async def _read(answer: httpx.Response) -> bytes:
         if len(body) > MAX_BODY:
             raise _too_large()
     return bytes(body)
+
+
+def _unzipped(body: bytes) -> bytes:
+    """Decode gzip, which some proxies send unasked, as far as the bound."""
+    unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        text = unzip.decompress(body, MAX_BODY + 1)
+    except zlib.error:
+        raise TransportError("encoding", "the answer is not the gzip that it says") from None
+    if len(text) > MAX_BODY:
+        raise _too_large()
+    if not unzip.eof:
+        raise TransportError("reset", "the compressed answer breaks off")
+    return text
 
 
 def _too_large() -> TransportError:

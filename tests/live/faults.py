@@ -96,6 +96,11 @@ def _bomb(_: Seen) -> bytes:
     return answer(200, gzip.compress(b" " * 50_000_000), {"content-encoding": "gzip"})
 
 
+def _zipped(seen: Seen, cut: int = 0) -> bytes:
+    body = gzip.compress(json.dumps(envelope(seen, verdict(seen))).encode())
+    return answer(200, body[: len(body) - cut], {"content-encoding": "gzip"})
+
+
 def _endless(_: Seen) -> bytes:
     head = (
         b"HTTP/1.1 200 Told\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -111,6 +116,7 @@ CREDIT = {"message": "Your credit balance is too low", "type": "invalid_request_
 UNKNOWN = {"message": "the field 'frequency' is unsupported", "code": "unsupported_parameter"}
 OVERLOADED = {"message": "Overloaded", "type": "overloaded_error"}
 SOON = format_datetime(START, usegmt=True)
+HTML = {"content-type": "text/html"}
 ELSEWHERE = {"location": "http://127.0.0.1:1/v1"}
 
 FAULTS = {
@@ -134,11 +140,24 @@ FAULTS = {
     "500": Ending(ERROR, "server_error", _sends(lambda _: answer(500, "<h1>oops</h1>")), calls=4),
     "503": Ending(ERROR, "unavailable", _status(503, {"message": "later"}), calls=4),
     "529": Ending(ERROR, "overloaded", _status(529, OVERLOADED), calls=4),
-    "200 error": Ending(ERROR, "error_in_200", _raw('{"error": {"message": "sorry"}}')),
-    "empty body": Ending(Status.EMPTY, "empty", _raw("")),
+    "200 error": Ending(ERROR, "error_in_200", _raw('{"error": {"message": "sorry"}}'), calls=4),
+    "200 error 503": Ending(
+        ERROR, "error_in_200", _raw('{"error": {"message": "later", "code": 503}}'), calls=4
+    ),
+    "200 error 401": Ending(
+        ERROR, "unauthorized", _raw('{"error": {"message": "wrong key", "code": 401}}')
+    ),
+    "200 error spent": Ending(
+        ERROR, "spent_credit", _raw('{"error": {"message": "Insufficient credits"}}')
+    ),
+    "200 error in other words": Ending(
+        ERROR, "error_in_200", _raw('{"object": "error", "message": "overloaded"}'), calls=4
+    ),
+    "200 without a choice": Ending(UNREAD, "not_an_answer", _raw('{"ok": true}'), calls=4),
+    "empty body": Ending(Status.EMPTY, "empty", _raw(""), calls=4),
     "empty content": Ending(Status.EMPTY, "empty", _says(lambda _: "")),
     "no content": Ending(Status.EMPTY, "empty", _says(lambda _: None)),
-    "truncated body": Ending(UNREAD, "truncated_body", _raw('{"choices": [{"mess')),
+    "truncated body": Ending(UNREAD, "truncated_body", _raw('{"choices": [{"mess'), calls=4),
     "two bodies": Ending(UNREAD, "two_bodies", _raw('{"choices": []}{"choices": []}')),
     "deep body": Ending(UNREAD, "not_json", _raw("[" * 200_000)),
     "truncated reply": Ending(UNREAD, "truncated", _says(lambda seen: verdict(seen)[:-20])),
@@ -154,9 +173,15 @@ FAULTS = {
     "score 85": Ending(UNREAD, "out_of_range", _says(lambda seen: verdict(seen, score=85))),
     "huge body": Ending(ERROR, "too_large", _raw(" " * HUGE)),
     "endless body": Ending(ERROR, "too_large", _sends(_endless)),
-    "gzip bomb": Ending(ERROR, "encoding", _sends(_bomb)),
+    "gzip bomb": Ending(ERROR, "too_large", _sends(_bomb)),
+    "gzip": Ending(OK, "", _sends(_zipped)),
+    "gzip cut": Ending(ERROR, "reset", _sends(lambda seen: _zipped(seen, cut=9)), calls=4),
+    "not gzip": Ending(ERROR, "encoding", _raw("{}", {"content-encoding": "gzip"})),
+    "brotli": Ending(ERROR, "encoding", _raw("{}", {"content-encoding": "br"})),
     "redirect": Ending(ERROR, "redirect", _status(307, {"message": "there"}, ELSEWHERE)),
-    "content type": Ending(ERROR, "content_type", _raw("<p>Hello", {"content-type": "text/html"})),
+    "content type": Ending(ERROR, "content_type", _raw("<p>Hello", HTML), calls=4),
+    "portal": Ending(UNREAD, "not_json", _raw("<!doctype html><p>Log in"), calls=4),
+    "cut off before a word": Ending(UNREAD, "truncated", _says(lambda _: "", "max_tokens")),
     "refusal": Ending(
         Status.ABSTAINED, "refusal", _sends(lambda seen: answer(200, refused(seen)))
     ),

@@ -52,9 +52,7 @@ class Seen:
 
     @property
     def nonce(self) -> str:
-        found = _NONCE.search(self.system)
-        assert found
-        return found[1]
+        return str(_NONCE.findall(self.user)[-1])
 
     @property
     def key(self) -> str:
@@ -68,7 +66,7 @@ Fault: TypeAlias = Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]
 def verdict(seen: Seen, **changed: Any) -> str:
     """A verdict that follows the contract."""
     said = {
-        "nonce": seen.nonce, "pass": True, "score": 0.8, "confidence": 0.9, "reason": "It fits.",
+        "reason": "It fits.", "pass": True, "score": 0.8, "confidence": 0.9, "nonce": seen.nonce,
     }  # fmt: skip
     return json.dumps(said | changed)
 

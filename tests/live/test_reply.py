@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.ballots import as_juror
 from reviewdesk.domain.verdict import Policy, Status, read_ballot
 from reviewdesk.live.reply import (
     ANSWER_KEYS,
@@ -216,11 +217,12 @@ def test_the_last_thing_within_the_bounds_is_read() -> None:
     [
         (GOOD, Status.OK, True),
         (f'{{{N}, "score": 0.6}}', Status.OK, False),  # 0.6 is under the threshold of 0.7
-        (f'{{{N}, "score": 0.8, "pass": null}}', Status.OK, None),
+        (f'{{{N}, "score": 0.8, "pass": null}}', Status.ABSTAINED, None),
         (f'{{{N}, "pass": null}}', Status.ABSTAINED, None),
         (f'{{{N}, "verdict": "ABSTAIN"}}', Status.ABSTAINED, None),
         (f'{{{N}, "label": "UNCLEAR"}}', Status.OK, None),
-        (f'{{{N}, "label": "UNCLEAR", "pass": null}}', Status.OK, None),
+        (f'{{{N}, "label": "UNCLEAR", "pass": null}}', Status.ABSTAINED, None),
+        (f'{{{N}, "verdict": "Unsure", "score": 0.9}}', Status.ABSTAINED, None),
     ],
 )
 def test_a_ballot_is_made_of_an_answer(text: str, status: Status, vote: bool | None) -> None:
@@ -228,7 +230,65 @@ def test_a_ballot_is_made_of_an_answer(text: str, status: Status, vote: bool | N
     assert isinstance(found, Answer)
     cast = read_ballot(0, {"id": "j", **found.ballot}, Policy(threshold=0.7))
     assert (cast.status, cast.vote) == (status, vote)
-    assert (cast.score, cast.label, cast.reason) == (found.score, found.label, found.reason)
+    counts = cast.status is Status.OK
+    assert (cast.score, cast.raw_score) == ((found.score, None) if counts else (None, found.score))
+    assert (cast.label, cast.reason) == (found.label, found.reason)
+
+
+def test_null_for_the_vote_is_an_abstention_that_reads_back_the_same() -> None:
+    found = parse(f'{{"reason": "Cannot say.", "pass": null, "score": 0.9, {N}}}', NONCE)
+    assert isinstance(found, Answer)
+    assert found.ballot == {
+        "status": "abstained", "pass": None, "score": None, "raw_score": 0.9,
+        "reason": "Cannot say.",
+    }  # fmt: skip
+    cast = read_ballot(0, {"id": "j", **found.ballot}, Policy(threshold=0.7))
+    assert as_juror(cast) | {"raw_score": 0.9, "score": None} == {"id": "j", **found.ballot}
+
+
+STRICT = {
+    # What keeps to the schema, with the vote that it casts.
+    f'{{"reason": "r", "pass": true, "score": 0.8, "confidence": 1, {N}}}': True,
+    f'{{"reason": "r", "pass": null, "score": null, "confidence": 0.1, {N}}}': None,
+    f'{{"reason": "r", "pass": false, "score": null, "confidence": 0, {N}}}': False,
+    f'{{"pass": false, {N}}}': False,
+}
+LOOSE = (
+    # Read where no schema was sent, and refused where one was.
+    f'{{"verdict": "PASS", "score": 0.8, "confidence": 1, "reason": "r", {N}}}',
+    f'{{"rationale": "r", "pass": true, "score": 0.8, "confidence": 1, {N}}}',
+    f'{{"reason": "r", "score": 0.8, "confidence": 1, {N}}}',
+    f'{{"reason": "r", "pass": true, "score": 0.8, "confidence": 1, "more": 1, {N}}}',
+    f'{{"reason": null, "pass": true, "score": 0.8, "confidence": 1, {N}}}',
+)
+
+
+@pytest.mark.parametrize(("text", "vote"), STRICT.items())
+def test_a_reply_that_keeps_to_the_schema_is_read_strictly(text: str, vote: bool | None) -> None:
+    found = parse(text, NONCE, strict=True)
+    assert isinstance(found, Answer)
+    assert (found.passed, found.withheld) == (vote, vote is None)
+
+
+@pytest.mark.parametrize("text", LOOSE)
+def test_other_words_are_read_only_where_no_schema_was_sent(text: str) -> None:
+    assert isinstance(parse(text, NONCE), Answer)
+    found = parse(text, NONCE, strict=True)
+    assert isinstance(found, Unreadable)
+    assert found.kind is Problem.NOT_A_VERDICT
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    ("label", "status"),
+    [('"SPLIT"', Status.OK), ('"PASS"', Status.OK), ("null", Status.ABSTAINED)],
+)
+def test_a_panel_of_labels_is_answered_by_a_word(label: str, status: Status, strict: bool) -> None:
+    text = f'{{"reason": "r", "label": {label}, "score": null, "confidence": 1, {N}}}'
+    found = parse(text, NONCE, strict=strict, labels=True)
+    assert isinstance(found, Answer)
+    assert found.ballot["status"] == status
+    assert found.label == json.loads(label)
 
 
 UNIT = st.none() | st.floats(0, 1) | st.integers(0, 1)

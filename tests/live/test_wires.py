@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.cases import Case
+from reviewdesk.domain.contract import schema
 from reviewdesk.domain.library import Panel
 from reviewdesk.domain.panelspec import Juror, PanelSpec
 from reviewdesk.domain.verdict import Status
@@ -16,7 +17,7 @@ from reviewdesk.errors import TransportError
 from reviewdesk.live.calls import calls_for
 from reviewdesk.live.envelope import Envelope, Unusable, opened, stated_error
 from reviewdesk.live.vendors import VENDORS, Wire, endpoint
-from reviewdesk.live.wires import SCHEMA, payload, request
+from reviewdesk.live.wires import payload, request
 from tests.live.builders import KEY, NONCE, call, juror
 
 NO = frozenset[str]()
@@ -109,7 +110,7 @@ def test_the_native_wire() -> None:
     made = sent("anthropic", max_tokens=99)
     assert made.keys() == {"model", "max_tokens", "system", "messages", "output_config"}
     assert made["max_tokens"] == 99
-    assert made["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    assert made["output_config"] == {"format": {"type": "json_schema", "schema": schema()}}
     assert [turn["role"] for turn in made["messages"]] == ["user"]
     assert sent("anthropic", frozenset({"structure"})).keys() == made.keys() - {"output_config"}
 
@@ -217,8 +218,10 @@ def test_a_refusal_is_told_from_an_answer() -> None:
         ({"type": "error", "error": {"message": "no"}}, Status.ERROR, "error_in_200"),
         ({"choices": [{"error": {"message": "no"}}]}, Status.ERROR, "error_in_200"),
         ({"choices": []}, Status.EMPTY, "empty"),
-        ({"choices": {}}, Status.EMPTY, "empty"),
-        ({}, Status.EMPTY, "empty"),
+        ({"choices": {}}, Status.PARSE_FAIL, "not_an_answer"),
+        ({}, Status.PARSE_FAIL, "not_an_answer"),
+        ({"choices": [{"finish_reason": "error"}]}, Status.ERROR, "error_in_200"),
+        ({"detail": "no"}, Status.ERROR, "error_in_200"),
         ([], Status.PARSE_FAIL, "not_an_answer"),
         ("x", Status.PARSE_FAIL, "not_an_answer"),
     ],
@@ -265,3 +268,20 @@ def test_a_panel_makes_a_call_for_each_juror_with_a_nonce_of_its_own() -> None:
     assert [one.key for one in again] == [one.key for one in made]
     own = calls_for(Case("c1", "42", input="6 x 7?", rubric="Is it short?"), panel)
     assert own[0].key != made[0].key
+
+
+def test_a_nonce_that_stands_in_a_text_of_the_case_is_not_used() -> None:
+    panel = PanelSpec("p", (juror("http://a.test"),), Panel(), rubric="Is it right?")
+    drawn = iter(["aaaa", "bbbb"])
+    made = calls_for(Case("c1", "42 aaaa", input="6 x 7?"), panel, drawn.__next__)
+    assert made[0].prompt.nonce == "aaaabbbb"
+
+
+@pytest.mark.parametrize(("strategy", "answer"), [("weighted_vote", "label"), ("median", "pass")])
+def test_a_panel_that_counts_labels_asks_for_a_word(strategy: str, answer: str) -> None:
+    panel = PanelSpec("p", (juror("http://a.test", "openai"),), Panel(strategy), rubric="Right?")
+    (made,) = calls_for(Case("c1", "42"), panel)
+    body = payload(made, endpoint(made.juror))
+    keys = ["reason", answer, "score", "confidence", "nonce"]
+    assert body["response_format"]["json_schema"]["schema"]["required"] == keys
+    assert f'"{answer}": ' in made.prompt.user
