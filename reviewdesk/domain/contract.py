@@ -66,13 +66,10 @@ def shape(nonce: str, *, labels: bool = False) -> str:
 def breach(said: Mapping[str, Any], *, labels: bool = False) -> str | None:
     """Say what of a decoded reply breaks the schema; ``None`` where it keeps to it.
 
-    The answer and the nonce must be there. A reason, score or confidence that is missing is no
-    ground to throw a vote away.
+    A key that is missing is no breach here: a vote without a reason, and a score without a vote,
+    are answers, and what holds neither is found by the reader.
     """
     asked = {part.key: part for part in parts(labels=labels)}
-    for part in (_LABEL if labels else _PASS, _NONCE):
-        if part.key not in said:
-            return f"has no {part.key}"
     for key, value in said.items():
         if key not in asked:
             return "has a key that was not asked for"

@@ -53,8 +53,12 @@ async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
     assert told.pop("seconds") > 0
     assert told == {
         "report": str(room.report), "cases": 3, "verdicts": 3, "passed": 3, "failed": 0,
-        "inconclusive": 0, "errors": 0, "failed_checks": 0, "calls": 15, "reused": 0,
-        "failed_ballots": 0,
+        "inconclusive": 0, "no_decision": 0, "errors": 0, "failed_checks": 0, "calls": 15,
+        "reused": 0, "abstained_ballots": 0, "failed_ballots": 0,
+        "jurors": [
+            {"id": f"j{seat}", "answered": 3, "abstained": 0, "failed": 0, "why": {}}
+            for seat in range(5)
+        ],
     }  # fmt: skip
     assert url.removeprefix("http://").removesuffix("/v1") in done.lines[0]
     assert "15 calls for 3 cases" in done.lines[1]
@@ -144,6 +148,11 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
         (("--concurrency", "0"), "--concurrency"),
         (("--concurrency", "1001"), "--concurrency"),
         (("--per-host", "0"), "--per-host"),
+        (("--max-failed", "-1"), "--max-failed"),
+        (("--max-failed", "101%"), "--max-failed"),
+        (("--max-failed", "1.5"), "--max-failed"),
+        (("--max-failed", "1e3"), "--max-failed"),
+        (("--max-failed", "few"), "--max-failed"),
         (("--panel", "missing.yaml"), "missing.yaml"),
         (("-o", "missing/report.json"), "is no folder"),
         (("-o", "-"), "-o is missing"),
@@ -179,6 +188,28 @@ async def test_a_run_without_one_answer_is_1_and_says_why(cli: Cli, room: Room) 
         done = await judged(cli, room, "--yes")
     assert done.code == 1
     assert done.lines[-1].startswith("no juror of any case answered: ")
+    assert len(room.verdicts()) == 3
+
+
+@pytest.mark.parametrize(
+    ("allowed", "code"), [("0", 1), ("2", 1), ("3", 0), ("19%", 1), ("20%", 0), ("0.2", 0)]
+)
+async def test_lost_ballots_show_in_the_exit_code(
+    cli: Cli, room: Room, allowed: str, code: int
+) -> None:
+    """Three of fifteen are lost, a fifth; the report is written all the same."""
+
+    def reply(seen: Seen) -> str:
+        return "I pass it." if seen.payload["model"] == "m1" else verdict(seen)
+
+    async with Server(reply=reply) as server:
+        room.put(url=server.url)
+        done = await judged(cli, room, "--yes", "--max-failed", allowed)
+    assert done.code == code
+    assert "  juror j0: 3 answered" in done.out.splitlines()
+    assert "  juror j1: 0 answered, 3 failed (3 no object)" in done.out.splitlines()
+    assert "  no object: the reply holds no JSON object" in done.out.splitlines()
+    assert ("3 of 15 ballots are lost" in done.lines[-1]) is (code == 1)
     assert len(room.verdicts()) == 3
 
 

@@ -52,10 +52,9 @@ class Wire:
         body = json.loads(request.body)
         self.sent.append(body)
         self.headers.append(request.headers)
-        told = body["messages"][0]["content"]
-        nonce = re.search(r"[0-9a-f]{16,}", told)
-        assert nonce
-        answer = {"nonce": nonce[0], "score": self.scores[body["model"]], "reason": "So it is."}
+        told = body["messages"][-1]["content"]
+        nonce = re.findall(r"[0-9a-f]{16,}", told)
+        answer = {"nonce": nonce[-1], "score": self.scores[body["model"]], "reason": "So it is."}
         choice = {"message": {"content": json.dumps(answer)}, "finish_reason": "stop"}
         return Response(
             200, {"content-type": "application/json"}, json.dumps({"choices": [choice]}).encode()

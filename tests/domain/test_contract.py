@@ -32,10 +32,10 @@ def test_prompt_and_schema_name_the_same_keys_in_the_same_order(labels: bool, an
 
 @given(st.dictionaries(st.sampled_from([*REPLY, "label", "verdict"]), VALUES))
 def test_the_reader_and_the_schema_agree_on_every_whole_reply(said: dict[str, Any]) -> None:
-    """Held against jsonschema; the reader alone takes a reply without its lesser keys."""
+    """Held against jsonschema; the reader alone takes a reply that lacks a key."""
     for labels in (False, True):
         made = schema(labels=labels)
-        made["required"] = [key for key in ("pass", "label", "nonce") if key in made["required"]]
+        made["required"] = []
         assert (breach(said, labels=labels) is None) is Draft202012Validator(made).is_valid(said)
 
 
