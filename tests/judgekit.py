@@ -49,15 +49,24 @@ def of_whom(body: dict[str, Any]) -> tuple[str, str]:
     return found[1], body["model"]
 
 
-def reply(body: dict[str, Any], *, tokens: tuple[int, int] = (100, 10), **said: Any) -> bytes:
+def reply(
+    body: dict[str, Any],
+    *,
+    tokens: tuple[int, int] = (100, 10),
+    vote: bool | None = True,
+    **said: Any,
+) -> bytes:
     """An answer that follows the contract."""
     nonce = _NONCE.findall(body["messages"][-1]["content"])[-1]
-    told = {"reason": "fits", "pass": True, "score": 0.8, "confidence": 0.9, "nonce": nonce}
+    told = {"reason": "fits", "pass": vote, "score": 0.8, "confidence": 0.9, "nonce": nonce}
     content = json.dumps(told | said)
     choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
     usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
     return json.dumps({"choices": [choice], "usage": usage}).encode()
 
+
+CUT = b'{"choices": [{"finish_reason": "length", "message": {"content": "{\\"reason\\": \\"So"}}]}'
+"""A whole body whose reply hit its bound on tokens."""
 
 Answer = Callable[[dict[str, Any]], Response]
 

@@ -64,12 +64,9 @@ def judge(
     - for stdin. Checks (exact, contains, regex, schema) come first: a case that fails one asks
     no juror. Nothing is sent before you agree, or give --yes.
 
-    Every reply is on disk, in REPORT.replies.jsonl, before it is used. A run that was stopped, or
-    killed, goes on with --resume: what has an answer is not asked again, and what has none is,
-    replies that were cut short or that nobody could read among them.
-
-    A ballot is lost where its juror gave no answer; one that abstains has answered. Where more are
-    lost than --max-failed allows, the exit code is 1, and the report is written all the same.
+    Every reply is on disk, in REPORT.replies.jsonl, before it is used. A run that was stopped goes
+    on with --resume, which asks for whatever has no answer yet. Where more ballots are lost than
+    --max-failed allows, the exit code is 1; who abstains has answered.
 
     --max-cost needs a price for each juror of the panel. It counts all that was spent on the
     report, and the worst case of every call that is open; only calls that were open when a run was

@@ -94,9 +94,7 @@ def survey(
     for place, case in enumerate(read_cases(source)):
         found.cases += 1
         if not (case.rubric or panel.rubric):
-            where = f'case "{show_line(case.id, 60)}"'
-            hint = "Give it a rubric, or the panel one for all."
-            raise PanelError(source.shown_name, where, "has no rubric, nor has the panel", hint)
+            raise _without_rubric(source, case)
         results = _checked(case)
         if not all(result.passed for result in results):
             found.checked[place] = results
@@ -119,6 +117,12 @@ def survey(
     found.worst_usd, found.again_usd = (most, more) if priced else (None, None)
     found.payload_sha256 = told.hexdigest()
     return found
+
+
+def _without_rubric(source: Source, case: Case) -> PanelError:
+    where = f'case "{show_line(case.id, 60)}"'
+    hint = "Give it a rubric, or the panel one for all."
+    return PanelError(source.shown_name, where, "has no rubric, nor has the panel", hint)
 
 
 def posed(source: Source, found: Survey) -> Iterator[Posed]:
