@@ -85,9 +85,10 @@ class AlphaState:
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What each pairable unit adds to the run's alpha: ``contribution`` and ``weight`` are ``[p]``.
+    """What each unit adds to the run's alpha: ``contribution`` and ``weight`` are ``[units]``.
 
-    ``contribution = 1 - s² / S²`` and ``weight = m / N``; their products sum to ``alpha``.
+    ``contribution = 1 - s² / S²`` and ``weight = m / N``; their products sum to ``alpha``. A unit
+    that is not pairable has a NaN contribution and weight 0.
     """
 
     contribution: Floats
@@ -136,15 +137,16 @@ def alpha_nominal(units: Units) -> float | None:
 
 
 def contributions(units: Units) -> Contributions | None:
-    """Each pairable unit's part in the interval alpha; ``None`` where alpha is undefined."""
+    """Each given unit's part in the interval alpha; ``None`` where alpha is undefined."""
     found = _Pairable.of(units)
     state = found.state()
     if state.alpha is None:
         return None
     pooled = state.M2 / (state.N - 1)
-    return Contributions(
-        1 - found.squares() / (found.ballots - 1) / pooled, found.ballots / state.N, state.alpha
-    )
+    contribution, weight = np.full(len(found.kept), np.nan), np.zeros(len(found.kept))
+    contribution[found.kept] = 1 - found.squares() / (found.ballots - 1) / pooled
+    weight[found.kept] = found.ballots / state.N
+    return Contributions(contribution, weight, state.alpha)
 
 
 def shares(units: Units) -> Floats:

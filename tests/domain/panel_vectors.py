@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -49,7 +50,7 @@ def _merged(given: Input) -> float | None:
 def _contributions(given: Input) -> object:
     found = contributions(_units(given["units"]))
     return found and {
-        "contribution": found.contribution.tolist(),
+        "contribution": [None if math.isnan(one) else one for one in found.contribution.tolist()],
         "weight": found.weight.tolist(),
         "run_alpha": found.alpha,
     }

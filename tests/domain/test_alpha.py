@@ -174,8 +174,24 @@ def test_contributions_sum_to_alpha(units: Floats) -> None:
     assert (found is None) == (alpha is None)
     if found is not None and alpha is not None:
         assert found.alpha == alpha
-        assert float((found.contribution * found.weight).sum()) == pytest.approx(alpha, abs=1e-9)
+        parts = float(np.nansum(found.contribution * found.weight))
+        assert parts == pytest.approx(alpha, abs=1e-9)
         assert float(found.weight.sum()) == pytest.approx(1)
+        # One entry for each row that was given, so that callers can zip the two.
+        alone = (~np.isnan(units)).sum(axis=1) < 2
+        assert len(found.contribution) == len(found.weight) == len(units)
+        assert (np.isnan(found.contribution) == alone).all()
+        assert ((found.weight == 0) == alone).all()
+
+
+def test_a_unit_without_a_pair_keeps_its_place_among_the_contributions() -> None:
+    # Pairable ballots 1, 3 | 2, 2, 5: pooled variance 9.2 / 4 = 2.3; within, 2 and 3.
+    found = contributions([[NAN, 9, NAN], [1, 3, NAN], [NAN, NAN, NAN], [2, 2, 5], [7, NAN, NAN]])
+    assert found is not None
+    assert found.contribution == pytest.approx(
+        [NAN, 1 - 2 / 2.3, NAN, 1 - 3 / 2.3, NAN], nan_ok=True
+    )
+    assert found.weight.tolist() == [0, 2 / 5, 0, 3 / 5, 0]
 
 
 def test_shares_say_who_disagrees() -> None:
