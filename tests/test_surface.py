@@ -82,7 +82,7 @@ def test_every_documented_filter_is_understood() -> None:
 
 def test_every_word_of_the_filter_language_is_documented() -> None:
     parsed = [parse_filter(text) for text in documented_filters()]
-    known = {term.name for found in parsed for group in found.groups for term in group}
+    known = {term.name for found in parsed for term in found.terms()}
     for words in (facts.STATES, facts.CHOICES, facts.NAMED, facts.NUMBERS, facts.TEXTS):
         assert words.keys() <= known
     assert all(f"`{sign}`" in README for sign in facts.OPERATORS)

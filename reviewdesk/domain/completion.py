@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from reviewdesk.domain import facts
+from reviewdesk.domain.filtertext import Piece, tokens
 from reviewdesk.domain.flags import SHORT
-from reviewdesk.domain.queue import spans
 
 _MOST = 100
 """Options offered at once."""
@@ -48,8 +48,9 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
     start, end, first = _place(text, cursor)
     start = min(cursor, start + text[start:end].startswith("!"))
     typed = text[start:cursor]
-    saved = first and (not start or text[start - 1] != "!")
-    found = _options(typed, vocabulary, saved=saved)
+    before = text[:start][-1:]
+    # Behind a closed group a space must come first.
+    found = _options(typed, vocabulary, saved=first and before != "!") if before != ")" else ()
     return Completion(start, end, tuple(islice(found, _MOST)))
 
 
@@ -65,14 +66,17 @@ def complete_order(text: str, cursor: int) -> Completion:
 
 
 def _place(text: str, cursor: int) -> tuple[int, int, bool]:
-    """Start and end of the alternative under the cursor, and whether it is a word by itself."""
-    for word in spans(text):
-        for start, end in word:
-            if start <= cursor <= end:
-                # An open quote has swallowed the words behind the cursor, which are to stay.
-                closed = text.count('"', start, end) % 2 == 0
-                return start, end if closed else cursor, len(word) == 1
-    return cursor, cursor, True
+    """Start and end of the word under the cursor, and whether it is no alternative of another."""
+    start = end = cursor
+    pieces = tokens(text)
+    for token in pieces:
+        if token.piece is Piece.WORD and token.start <= cursor <= token.end:
+            start, end = token.start, token.end
+    bars = [token for token in pieces if token.piece is Piece.BAR]
+    alone = not any(bar.end == start or bar.start == end for bar in bars)
+    # An open quote has swallowed the words behind the cursor, which are to stay.
+    closed = text.count('"', start, end) % 2 == 0
+    return start, end if closed else cursor, alone
 
 
 def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Option]:
@@ -130,7 +134,7 @@ def condition(name: str, value: str) -> str | None:
     """The condition that a fact has this value, quoted if needed; ``None`` if none can say it."""
     if not value or '"' in value or not value.isprintable():
         return None
-    plain = not set(value) & set(" |") and (name, value) != ("tag", facts.UNTAGGED)
+    plain = not set(value) & set(" |()") and (name, value) != ("tag", facts.UNTAGGED)
     return f"{name}:{value}" if plain else f'{name}:"{value}"'
 
 

@@ -1,18 +1,21 @@
 """The language in which a reviewer filters and orders the queue.
 
 A filter is words with a space for *and*: a flag (``esc``), a fact (``label:none``, ``tag:x``), a
-comparison (``score<.6``) or a match (``test~deploy``). ``!`` negates, ``|`` separates alternatives,
-and double quotes keep spaces together.
+comparison (``score<.6``) or a match (``test~deploy``). ``|`` separates alternatives and binds
+tighter than the space, ``!`` negates a word or a group in parentheses, and double quotes keep
+spaces, bars and parentheses in a word. Parentheses that a word opens and closes itself are text.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from reviewdesk.domain import facts
+from reviewdesk.domain.filtertext import Piece, Token, tokens, unclosed
 from reviewdesk.domain.flags import SHORT, Flag
 from reviewdesk.domain.search import parse_search
 from reviewdesk.errors import UsageError
@@ -58,30 +61,49 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
-    """All of the groups must hold, and any one term of a group."""
+class Nested:
+    """A filter in parentheses, as one alternative of another."""
 
-    groups: tuple[tuple[Term, ...], ...]
+    filter: Filter
+    negated: bool
+
+
+Part: TypeAlias = Term | Nested
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """All of the groups must hold, and any one part of a group."""
+
+    groups: tuple[tuple[Part, ...], ...]
+
+    def terms(self) -> Iterator[Term]:
+        """Yield every condition, those in parentheses included, in the order of the text."""
+        for part in (part for group in self.groups for part in group):
+            if isinstance(part, Term):
+                yield part
+            else:
+                yield from part.filter.terms()
 
     @property
     def hidden(self) -> bool:
         """Whether it uses a fact that a blind session hides."""
-        return any(term.hidden for group in self.groups for term in group)
+        return any(term.hidden for term in self.terms())
 
     @property
     def searches(self) -> bool:
         """Whether it needs the full-text index."""
-        return any(term.kind == "words" for group in self.groups for term in group)
+        return any(term.kind == "words" for term in self.terms())
 
     @property
     def measured(self) -> bool:
         """Whether it needs the run to be measured."""
-        return any(term.name in facts.MEASURED for group in self.groups for term in group)
+        return any(term.name in facts.MEASURED for term in self.terms())
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter; an error points at the column of the word that is wrong."""
-    return Filter(tuple(_group(text, word) for word in _closed(text)))
+    """Read a filter; an error points at the column of the word or sign that is wrong."""
+    return _Reader(text).read()
 
 
 def expand_filter(text: str, saved: Mapping[str, str]) -> str:
@@ -89,19 +111,17 @@ def expand_filter(text: str, saved: Mapping[str, str]) -> str:
 
     What is wrong is pointed at in ``text`` as it was typed.
     """
+    reader = _Reader(text, saved)
+    reader.read()
     expanded = []
-    for word in _closed(text):
-        start, end = word[0][0], word[-1][1]
-        whole = text[start:end]
-        if not whole.startswith("@"):
-            _group(text, word)
-            expanded.append(whole)
-        elif whole[1:] in saved:
-            expanded.append(saved[whole[1:]])
-        else:
-            known = ", ".join(sorted(saved)) or "none"
-            raise FilterError(f"no saved filter {whole[1:]!r}", start, f"Saved filters: {known}.")
-    return " ".join(expanded)
+    for token in reader.tokens:
+        piece = text[token.start : token.end]
+        if token.piece is Piece.SPACE:
+            piece = " "
+        elif token.piece is Piece.WORD and piece.startswith("@"):
+            piece = saved[piece[1:]]
+        expanded.append(piece)
+    return "".join(expanded).strip(" ")
 
 
 def parse_order(order: str) -> tuple[str, bool]:
@@ -124,39 +144,126 @@ def measured_order(order: str) -> bool:
     return parse_order(order)[0] in facts.MEASURED
 
 
-Span = tuple[int, int]
+DEEPEST = 12
+"""Parentheses within each other; the parser of SQLite, which reads what becomes of them, holds a
+hundred open pieces."""
+MOST = 500
+"""Conditions of one filter; SQLite puts up with a thousand in a row."""
 
 
-def spans(text: str) -> list[list[Span]]:
-    """Where the words of a filter stand, each as its alternatives; an open quote runs to the end.
+class _Reader:
+    """Reads a filter from left to right; with ``saved``, the word ``@name`` stands for a filter."""
 
-    Spaces part words and ``|`` parts alternatives, both outside quotes.
-    """
-    words: list[list[Span]] = []
-    between, quoted = True, False
-    for place, char in enumerate(text):
-        quoted ^= char == '"'
-        if char == " " and not quoted:
-            between = True
-            continue
-        if between:
-            words.append([(place, place)])
-            between = False
-        if char == "|" and not quoted:
-            words[-1].append((place + 1, place + 1))
-        else:
-            words[-1][-1] = (words[-1][-1][0], place + 1)
-    return words
+    def __init__(
+        self, text: str, saved: Mapping[str, str] | None = None, *, count: int = 0
+    ) -> None:
+        """Split the text into its pieces; ``count`` conditions have been read before it."""
+        if text.count('"') % 2:
+            raise FilterError(
+                "a quote is not closed", text.rindex('"'), 'Close it with a second ".'
+            )
+        self.text, self.saved, self.tokens = text, saved, tokens(text)
+        self.count, self._place = count, 0
+
+    def read(self, depth: int = 0) -> Filter:
+        """Read it all, from ``depth`` parentheses down."""
+        found = self._all(depth)
+        if (token := self._next) is not None:
+            hint = "Take it away, open one before it, or put a text that holds it in quotes."
+            raise FilterError("no parenthesis is open here", token.start, hint)
+        return found
+
+    @property
+    def _next(self) -> Token | None:
+        return self.tokens[self._place] if self._place < len(self.tokens) else None
+
+    def _at(self, piece: Piece) -> bool:
+        return self._next is not None and self._next.piece is piece
+
+    def _take(self, piece: Piece) -> Token | None:
+        token = self._next
+        if token is None or token.piece is not piece:
+            return None
+        self._place += 1
+        return token
+
+    def _all(self, depth: int) -> Filter:
+        groups = []
+        self._take(Piece.SPACE)
+        while self._next is not None and not self._at(Piece.CLOSE):
+            groups.append(self._any(depth))
+            token = self._next
+            if not self._take(Piece.SPACE) and token and token.piece is not Piece.CLOSE:
+                raise FilterError("a space or | is missing here", token.start)
+        return Filter(tuple(groups))
+
+    def _any(self, depth: int) -> tuple[Part, ...]:
+        saved, parts = self._saved_here(), [self._part(depth)]
+        while self._take(Piece.BAR):
+            saved = saved or self._saved_here()
+            parts.append(self._part(depth))
+        if saved is not None and len(parts) > 1:
+            raise FilterError(_ALONE, saved.start, _ALONE_HINT)
+        return tuple(parts)
+
+    def _saved_here(self) -> Token | None:
+        at = self._next
+        return at if at and self.text[at.start] == "@" else None
+
+    def _part(self, depth: int) -> Part:
+        if (word := self._take(Piece.WORD)) is not None:
+            return self._word(word, depth)
+        if (opened := self._take(Piece.OPEN)) is not None:
+            return self._group(opened, depth + 1)
+        column = self._next.start if self._next else len(self.text)
+        no_spaces = f"No spaces around |: esc|bias. {_hint()}"
+        bar = self._at(Piece.BAR) or self.text[:column].endswith("|")
+        raise FilterError("a condition is missing here", column, no_spaces if bar else _hint())
+
+    def _group(self, opened: Token, depth: int) -> Nested:
+        column = opened.end - 1
+        if depth > DEEPEST:
+            raise FilterError(
+                f"parentheses stand more than {DEEPEST} deep", column, "Use fewer of them."
+            )
+        found = self._all(depth)
+        if (closed := self._take(Piece.CLOSE)) is None:
+            raise FilterError("a parenthesis is not closed", column, "Close it with ).")
+        if not found.groups:
+            raise FilterError("a condition is missing here", closed.start, _hint())
+        return Nested(found, negated=opened.end - opened.start > 1)
+
+    def _word(self, token: Token, depth: int) -> Part:
+        word = self.text[token.start : token.end]
+        if (place := unclosed(word)) is not None:
+            hint = 'Close it with ), or put a text that holds it in quotes: test~"f(".'
+            raise FilterError("a parenthesis is not closed", token.start + place, hint)
+        if self.saved is not None and word.startswith("@"):
+            return self._kept(token, word[1:], self.saved, depth)
+        self.count += 1
+        if self.count > MOST:
+            raise FilterError(
+                f"more than {MOST} conditions", token.start, "Tag verdicts, then filter by tag:."
+            )
+        return _term(word, token.start)
+
+    def _kept(self, token: Token, name: str, saved: Mapping[str, str], depth: int) -> Nested:
+        if name not in saved:
+            known = ", ".join(sorted(saved)) or "none"
+            raise FilterError(f"no saved filter {name!r}", token.start, f"Saved filters: {known}.")
+        try:
+            reader = _Reader(saved[name], count=self.count)
+            found = reader.read(depth)
+        except FilterError as error:
+            raise FilterError(
+                f"@{name} cannot be used here: {error.message}", token.start, error.hint
+            ) from None
+        self.count = reader.count
+        return Nested(found, negated=False)
 
 
-def _closed(text: str) -> list[list[Span]]:
-    if text.count('"') % 2:
-        raise FilterError("a quote is not closed", text.rindex('"'), 'Close it with a second ".')
-    return spans(text)
-
-
-def _group(text: str, word: list[Span]) -> tuple[Term, ...]:
-    return tuple(_term(text[start:end], start) for start, end in word)
+_ALONE = "a saved filter stands alone"
+_ALONE_HINT = "Put spaces around @name, or parentheses: !(@name)."
 
 
 def _term(part: str, column: int) -> Term:
@@ -166,7 +273,7 @@ def _term(part: str, column: int) -> Term:
     if not body:
         raise FilterError("a condition is missing here", column, _hint())
     if body.startswith("@"):
-        raise FilterError("a saved filter stands alone", column, "Put spaces around @name.")
+        raise FilterError(_ALONE, column, _ALONE_HINT)
     parted = _PARTED.fullmatch(body)
     if parted is None:
         return _word(body, column, negated=negated)

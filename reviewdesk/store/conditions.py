@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.facts import BREACHES, MEASURED
 from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.queue import Filter, FilterError, Term
+from reviewdesk.domain.queue import Filter, FilterError, Nested, Part, Term
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import UsageError
 from reviewdesk.store import measures, runs, search
@@ -58,19 +58,49 @@ Sql: TypeAlias = tuple[str, list[Any]]
 Condition: TypeAlias = Callable[[Asked, Term], Sql]
 
 
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A part of what follows ``WHERE``; ``depth`` counts what stands in parentheses within it."""
+
+    text: str
+    values: list[Any]
+    depth: int = 0
+
+
 def where(asked: Asked, kept: Filter) -> Sql:
     """A filter as what follows ``WHERE v.run = ?``, and the values it binds."""
-    clause, values = "", []
-    for group in kept.groups:
-        parts = []
-        for term in group:
-            if term.name in MEASURED:
-                require_measured(asked.conn, asked.run, term.name)
-            text, bound = _CONDITIONS[_named(term)](asked, term)
-            parts.append(f"NOT ifnull({text}, 0)" if term.negated else text)
-            values += bound
-        clause += f" AND ({' OR '.join(parts)})"
-    return clause, values
+    if not kept.groups:
+        return "", []
+    clause = _all(asked, kept)
+    return f" AND {clause.text}", clause.values
+
+
+def _all(asked: Asked, kept: Filter) -> _Clause:
+    groups = [_joined(" OR ", [_part(asked, part) for part in group]) for group in kept.groups]
+    return _joined(" AND ", groups)
+
+
+def _part(asked: Asked, part: Part) -> _Clause:
+    if isinstance(part, Nested):
+        found = _all(asked, part.filter)
+    else:
+        if part.name in MEASURED:
+            require_measured(asked.conn, asked.run, part.name)
+        found = _Clause(*_CONDITIONS[_named(part)](asked, part))
+    # Of an unknown value neither a condition nor its opposite holds in SQL; here one of them must.
+    return replace(found, text=f"({found.text}) IS NOT TRUE") if part.negated else found
+
+
+def _joined(word: str, clauses: list[_Clause]) -> _Clause:
+    """Clauses side by side, the deepest first: SQLite's parser keeps open what stands before."""
+    if len(clauses) == 1:
+        return clauses[0]
+    ordered = sorted(clauses, key=lambda clause: -clause.depth)
+    return _Clause(
+        f"({word.join(clause.text for clause in ordered)})",
+        [value for clause in ordered for value in clause.values],
+        ordered[0].depth + 1,
+    )
 
 
 def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:

@@ -75,6 +75,14 @@ def test_an_empty_field_offers_every_beginning() -> None:
         ("esc !la", ["label:"]),
         ('test~"a b" ki', ["kin"]),
         ('test~"a es', []),
+        # In parentheses as outside of them; behind a closed group a space must come first.
+        ("(es", ["esc"]),
+        ("!(esc|la", ["label:"]),
+        ("(mark (@t", ["@todo"]),
+        ("(@t|esc", ["esc"]),
+        ("(esc)", []),
+        ("(esc) ki", ["kin"]),
+        ("test~f(es", []),
     ],
 )  # fmt: skip
 def test_what_may_come_next(text: str, options: list[str]) -> None:
@@ -94,6 +102,10 @@ def test_what_may_come_next(text: str, options: list[str]) -> None:
         ("esc|!la|bias", 7, (5, 7)),
         ("esc|", 4, (4, 4)),
         ('tag:"late fee"|esc', 14, (0, 14)),
+        ("(es)", 3, (1, 3)),
+        ("(esc !(la) bias)", 9, (7, 9)),
+        ("!(", 2, (2, 2)),
+        ("test~f(x)", 9, (0, 9)),
         # An open quote has swallowed what follows, which is kept.
         ('tag:"la esc label:none', 7, (0, 7)),
         ("esc", 99, (0, 3)),
@@ -138,7 +150,7 @@ def test_every_option_can_be_typed(text: str, cursor: int, names: list[str]) -> 
         typed = option.text + _value(option.text)
         assert expand_filter(typed, KNOWN.filters)
         if "@" not in typed[:1]:
-            ((term,),) = parse_filter(typed).groups
+            (term,) = parse_filter(typed).terms()
             assert not term.negated
             if term.kind in {"tag", "juror", "run", "flip"} and option.text[-1] != ":":
                 assert term.value in names
@@ -219,5 +231,5 @@ def test_a_condition_says_what_it_was_made_from(name: str, value: str) -> None:
     if made is None:
         assert '"' in value or not value.isprintable() or not value
     else:
-        ((term,),) = parse_filter(made).groups
+        (term,) = parse_filter(made).terms()
         assert (term.kind, term.value) == (name, value)

@@ -22,7 +22,7 @@ from reviewdesk.errors import UsageError
 
 
 def _term(text: str) -> Term:
-    ((term,),) = parse_filter(text).groups
+    (term,) = parse_filter(text).terms()
     return term
 
 
@@ -126,12 +126,15 @@ def test_a_search_keeps_its_quotes(value: str) -> None:
 def test_a_term_knows_where_its_value_stands() -> None:
     found = parse_filter('esc !run:a|flip:"b c" tag:d')
     # Places counted by hand: a behind "esc !run:", the quote behind "flip:", d at the end.
-    assert [term.column for group in found.groups for term in group] == [0, 9, 16, 26]
+    assert [term.column for term in found.terms()] == [0, 9, 16, 26]
 
 
 def test_space_is_and_bar_is_or_bang_is_not() -> None:
     found = parse_filter('  esc  !label:none|score<.6   test~"a b"|!id~x ')
-    shape = [[(term.name, term.negated) for term in group] for group in found.groups]
+    shape = [
+        [(part.name, part.negated) for part in group if isinstance(part, Term)]
+        for group in found.groups
+    ]
     assert shape == [
         [("escalated", False)],
         [("label", True), ("score", False)],
@@ -290,7 +293,8 @@ def test_saved_filters(text: str, expanded: str) -> None:
     [
         ("esc @nope", 4, "no saved filter 'nope'. Saved filters: todo."),
         ("@", 0, "no saved filter ''"),
-        ("@todo|esc", 0, "no saved filter 'todo|esc'"),
+        ("@todo|esc", 0, "a saved filter stands alone"),
+        ("@nope|esc", 0, "no saved filter 'nope'"),
         ("!@todo", 1, "a saved filter stands alone"),
         # The column is that of the text as it was typed.
         ("@todo nope", 6, "no flag 'nope'"),

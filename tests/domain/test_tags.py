@@ -104,5 +104,5 @@ def test_a_tag_is_its_own_spelling(text: str) -> None:
 def test_a_filter_reads_a_tag_as_one_word(text: str) -> None:
     # Any text may stand behind ~, so what the words of a filter are is all that is asked.
     for tag in usable_tags([text]):
-        ((term,),) = parse_filter(f"id~{tag}").groups
+        (term,) = parse_filter(f"id~{tag}").terms()
         assert term.value == tag

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.marking import mark, tag
 from reviewdesk.desk.searching import index
-from reviewdesk.domain.queue import FilterError
+from reviewdesk.domain.queue import DEEPEST, MOST, FilterError
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from tests.helpers import jurors, load, open_desk, report, verdict
@@ -114,6 +116,70 @@ def kept(desk: Desk, text: str, run: str = "week 37") -> str:
 )  # fmt: skip
 def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
     assert kept(desk, text) == ids
+
+
+KNOWN = {"none": "e", "split": "d", "label:none": "de", "label:disputed": "b", "decision:pass": "ac",
+         "score<.6": "bd", "score>=.85": "a", "test~o": "abd", "tag:refund": "ab", "tag:none": "e",
+         "juror:gpt-4.1": "b", "mark": "a", "note": "cd", "text~wheel": "acd", "deferred": "d",
+         'run:"week 36"': "abd", 'flip:"week 36"': "b", "confidence>.1": "abcd"}  # fmt: skip
+"""Words and what they keep, as above; e has neither score nor confidence."""
+
+Tree = tuple[str, frozenset[str]]
+"""A part of a filter as text, and what it must keep."""
+EVERY = frozenset("abcde")
+
+
+def negated(part: Tree) -> Tree:
+    return f"!{part[0]}", EVERY - part[1]
+
+
+def grouped(groups: list[list[Tree]]) -> Tree:
+    """All of the groups, any part of each, by sets: what a filter means without any SQL."""
+    text = " ".join("|".join(part[0] for part in group) for group in groups)
+    kept = [frozenset[str]().union(*(part[1] for part in group)) for group in groups]
+    return f"({text})", EVERY.intersection(*kept)
+
+
+LEAVES = st.sampled_from([(word, frozenset(ids)) for word, ids in KNOWN.items()])
+TREES = st.recursive(
+    LEAVES | LEAVES.map(negated),
+    lambda inner: st.lists(
+        st.lists(inner, min_size=1, max_size=3), min_size=1, max_size=3
+    ).map(grouped).flatmap(lambda tree: st.sampled_from([tree, negated(tree)])),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(TREES)
+@settings(max_examples=200, deadline=None)
+def test_groups_keep_what_sets_say(desk: Desk, tree: Tree) -> None:
+    text, ids = tree
+    assert kept(desk, text) == "".join(sorted(ids))
+    assert kept(desk, f"!({text})") == "".join(sorted(EVERY - ids))
+    if text.startswith("("):
+        assert kept(desk, text[1:-1]) == kept(desk, text)
+
+
+def branching(levels: int, leaf: str) -> str:
+    """A filter that parts in two at every level, each of its halves the negation of a group."""
+    if not levels:
+        return leaf
+    half = branching(levels - 1, leaf)
+    return f"!({half} {half}|mark)"
+
+
+@pytest.mark.parametrize("leaf", ["confidence>.1", "!swing>.1", 'flip:"week 36"', "tag:refund"])
+def test_sqlite_reads_the_deepest_and_the_longest_filter(desk: Desk, leaf: str) -> None:
+    # Seven levels of two halves and a mark are 3 * 127 + 1 conditions at the most, and the rest of
+    # the depth has one condition more for each level, before and behind.
+    bushy = branching(7, leaf)
+    for shape in ("!({}|note mark)", "!(mark note|{})"):
+        deep, levels = (bushy, 7) if "{}|" in shape else (leaf, 0)
+        for _ in range(DEEPEST - levels):
+            deep = shape.format(deep)
+        assert isinstance(kept(desk, deep), str)
+    assert isinstance(kept(desk, f"!{leaf.removeprefix('!')} " * MOST), str)
+    assert isinstance(kept(desk, "|".join([leaf] * MOST)), str)
 
 
 def test_marks_and_deferrals_are_the_reviewers_own(desk: Desk) -> None:

@@ -1,0 +1,78 @@
+"""Where the pieces of a filter stand in its text: words, bars, parentheses and spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+RULE = "a space is and, ! is not, | is or and binds tighter than the space, ( ) group"
+"""How the words of a filter are put together, for people."""
+EXAMPLE = "esc|bias !(label:pass score>.9)"
+"""A filter that needs the whole of the rule: one of two flags, and not both of two facts."""
+
+
+class Piece(Enum):
+    """What stands at one place of a filter."""
+
+    WORD = auto()
+    SPACE = auto()
+    BAR = auto()
+    OPEN = auto()
+    CLOSE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One piece and its place; the ``OPEN`` of a negated group begins at its ``!``."""
+
+    piece: Piece
+    start: int
+    end: int
+
+
+_SIGNS = {" ": Piece.SPACE, "|": Piece.BAR, "(": Piece.OPEN, ")": Piece.CLOSE}
+
+
+def tokens(text: str) -> list[Token]:
+    """Split a filter into its pieces; each begins where the one before it ends."""
+    found, place = [], 0
+    while place < len(text):
+        sign, end = _SIGNS.get(text[place]), place + 1
+        if text.startswith("!(", place):
+            sign, end = Piece.OPEN, place + 2
+        elif sign is Piece.SPACE:
+            while text.startswith(" ", end):
+                end += 1
+        elif sign is None:
+            sign, end = Piece.WORD, _word_end(text, place)
+        found.append(Token(sign, place, end))
+        place = end
+    return found
+
+
+def _word_end(text: str, start: int) -> int:
+    """Find the end of a word; quotes hide all signs, and ``f(x)`` keeps its own parentheses."""
+    quoted, inner = False, 0
+    for place in range(start, len(text)):
+        char = text[place]
+        if char == '"':
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif char in " |" or (char == ")" and not inner):
+            return place
+        else:
+            inner += (char == "(") - (char == ")")
+    return len(text)
+
+
+def unclosed(word: str) -> int | None:
+    """Return the place of a parenthesis that a word opens and does not close, if there is one."""
+    quoted, opened = False, []
+    for place, char in enumerate(word):
+        quoted ^= char == '"'
+        if not quoted and char == "(":
+            opened.append(place)
+        elif not quoted and char == ")":
+            opened.pop()
+    return opened[-1] if opened else None

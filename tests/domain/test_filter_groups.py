@@ -1,0 +1,202 @@
+"""Parentheses in filters: what they group, what is refused where, and what sees through them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.completion import condition
+from reviewdesk.domain.filtertext import EXAMPLE, Piece, tokens
+from reviewdesk.domain.queue import (
+    DEEPEST,
+    MOST,
+    Filter,
+    FilterError,
+    Nested,
+    Part,
+    Term,
+    expand_filter,
+    parse_filter,
+)
+
+WORDS = {
+    text: next(parse_filter(text).terms())
+    for text in ("esc", "!split", "label:none", "score<.6", 'test~"a) b"', "test~f(x)", "!mark",
+                 'tag:"a|b"', "juror:m(1)")
+}  # fmt: skip
+TEXTS = {term: text for text, term in WORDS.items()}
+
+
+def filters(parts: st.SearchStrategy[Part]) -> st.SearchStrategy[Filter]:
+    groups = st.lists(parts, min_size=1, max_size=3).map(tuple)
+    return st.lists(groups, min_size=1, max_size=3).map(lambda found: Filter(tuple(found)))
+
+
+LEAF: st.SearchStrategy[Part] = st.sampled_from(list(WORDS.values()))
+PARTS = st.recursive(
+    LEAF, lambda inner: LEAF | st.builds(Nested, filters(inner), st.booleans()), max_leaves=12
+)
+FILTERS = filters(PARTS)
+
+
+def written(found: Filter, space: str = " ") -> str:
+    """A filter as a person would type it."""
+    return space.join("|".join(map(_part, group)) for group in found.groups)
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, Term):
+        return TEXTS[part]
+    return f"{'!' if part.negated else ''}({written(part.filter)})"
+
+
+@given(FILTERS, st.sampled_from([" ", "   "]))
+def test_a_written_filter_reads_as_what_was_written(found: Filter, space: str) -> None:
+    text = written(found, space)
+    assert parse_filter(text) == found
+    assert parse_filter(expand_filter(text, {})) == found
+
+
+@given(FILTERS)
+def test_flags_and_searches_are_seen_within_parentheses(found: Filter) -> None:
+    # Of the words above, blind review hides these three.
+    hidden = {WORDS["esc"], WORDS["!split"], WORDS["score<.6"]}
+    assert found.hidden == bool(hidden & set(found.terms()))
+
+
+def test_what_only_a_group_asks_for_is_asked_for() -> None:
+    assert parse_filter("mark|!(note !(range>.5))").measured
+    assert parse_filter("mark (note|(text~fee tag:x))").searches
+    assert not parse_filter('mark (tag:"text~fee")').searches
+
+
+@given(FILTERS, st.data())
+def test_a_parenthesis_too_few_is_pointed_at(found: Filter, data: st.DataObject) -> None:
+    text = written(found)
+    marks = [t for t in tokens(text) if t.piece in {Piece.OPEN, Piece.CLOSE}]
+    if not marks:
+        text, marks = f"({text})", tokens(f"({text})")[:1]
+    lost = data.draw(st.sampled_from(marks))
+    broken = text[: lost.end - 1] + text[lost.end :]
+    with pytest.raises(FilterError) as caught:
+        parse_filter(broken)
+    assert 0 <= caught.value.column <= len(broken)
+
+
+def test_the_bar_binds_tighter_than_the_space() -> None:
+    esc, bias, mark = (next(parse_filter(word).terms()) for word in ("esc", "bias", "mark"))
+    assert parse_filter("esc|bias mark") == Filter(((esc, bias), (mark,)))
+    both = Nested(Filter(((bias,), (mark,))), negated=False)
+    assert parse_filter("esc|(bias mark)") == Filter(((esc, both),))
+    assert parse_filter("esc|!( bias  mark )") == Filter(
+        ((esc, Nested(both.filter, negated=True)),)
+    )
+
+
+def test_the_example_of_the_help_is_a_filter() -> None:
+    groups = parse_filter(EXAMPLE).groups
+    assert [len(group) for group in groups] == [2, 1]
+    assert isinstance(groups[1][0], Nested)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        # Columns count from 0, by hand: under each, the sign or the word that is wrong.
+        ("(esc", 0, "a parenthesis is not closed"),
+        ("esc !(bias|mark", 5, "a parenthesis is not closed"),
+        ("(esc (bias)", 0, "a parenthesis is not closed"),
+        ("((esc", 1, "a parenthesis is not closed"),
+        ("esc)", 3, "no parenthesis is open here"),
+        ("(esc) bias) mark", 10, "no parenthesis is open here"),
+        (")", 0, "no parenthesis is open here"),
+        ("()", 1, "a condition is missing"),
+        ("esc|!( )", 7, "a condition is missing"),
+        ("(|esc)", 1, "a condition is missing"),
+        ("(esc|)", 5, "a condition is missing"),
+        ("esc | bias", 4, "No spaces around |"),
+        ("esc| bias", 4, "No spaces around |"),
+        ("(esc)bias", 5, "a space or | is missing"),
+        ("(esc)(bias)", 5, "a space or | is missing"),
+        ("(esc)!(bias)", 5, "a space or | is missing"),
+        ("(esc nope)", 5, "no flag 'nope'"),
+        ("!(esc|(label:maybe))", 13, "no label 'maybe'"),
+        ("!!(esc)", 1, "no flag '!(esc)'"),
+        ("esc(bias)", 0, "no flag 'esc(bias)'"),
+        # A word that opens a parenthesis has to close it, or to stand in quotes.
+        ("test~f(", 6, "a parenthesis is not closed"),
+        ("(esc test~f(x)", 0, "a parenthesis is not closed"),
+        ("tag:a(b c)", 5, "a parenthesis is not closed"),
+        ("score<(.6", 6, "a parenthesis is not closed"),
+        ("test~x)", 6, "put a text that holds it in quotes"),
+    ],
+)  # fmt: skip
+def test_errors_point_at_their_column(text: str, column: int, words: str) -> None:
+    for read in (parse_filter, lambda text: expand_filter(text, {})):
+        with pytest.raises(FilterError) as caught:
+            read(text)
+        assert caught.value.column == column
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("opened", ["(", "!(", "esc|(", "(esc "])
+@pytest.mark.parametrize("count", [DEEPEST + 1, 10_000])
+def test_parentheses_have_a_depth(opened: str, count: int) -> None:
+    with pytest.raises(FilterError, match=f"more than {DEEPEST} deep") as caught:
+        parse_filter(opened * count)
+    # The parenthesis that is one too many.
+    assert caught.value.column == DEEPEST * len(opened) + opened.index("(")
+    assert parse_filter("!(" * DEEPEST + "esc" + ")" * DEEPEST).hidden
+
+
+def test_conditions_have_a_number() -> None:
+    assert len(list(parse_filter("esc|bias " * (MOST // 2)).terms())) == MOST
+    with pytest.raises(FilterError, match=f"more than {MOST} conditions") as caught:
+        parse_filter("(esc) " * 10_000)
+    # Each takes six columns, and the word stands behind its parenthesis.
+    assert caught.value.column == 6 * MOST + 1
+
+
+@pytest.mark.parametrize("value", ["f(x)", "f(", ")", "a (b)", "(a|b)"])
+def test_a_name_with_parentheses_is_written_in_quotes(value: str) -> None:
+    made = condition("tag", value)
+    assert made == f'tag:"{value}"'
+    _, term = parse_filter(f"(esc|{made})").terms()
+    assert term.value == value
+
+
+SAVED = {"todo": "esc|bias label:none", "deep": "(" * DEEPEST + "esc" + ")" * DEEPEST, "old": "a)"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("!(@todo)", "!(esc|bias label:none)"),
+        ("mark|(@todo) kin", "mark|(esc|bias label:none) kin"),
+        ("(mark  @todo)", "(mark esc|bias label:none)"),
+        ('(tag:"@todo")', '(tag:"@todo")'),
+    ],
+)
+def test_a_saved_filter_stands_in_parentheses_too(text: str, expanded: str) -> None:
+    assert expand_filter(text, SAVED) == expanded
+    assert parse_filter(expanded)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("(esc @nope)", 5, "no saved filter 'nope'"),
+        ("(esc|@todo)", 5, "a saved filter stands alone"),
+        ("esc|(mark) @todo|kin", 11, "a saved filter stands alone"),
+        # What is wrong with what was saved is told where it is named.
+        ("esc (@deep)", 5, f"@deep cannot be used here: filter, column {DEEPEST}: parentheses"),
+        ("esc @old", 4, "@old cannot be used here: filter, column 1: no flag 'a'"),
+        ("(@todo) " * 200, 8 * (MOST // 3) + 1, f"more than {MOST} conditions"),
+    ],
+)
+def test_saved_filters_that_cannot_stand_there(text: str, column: int, words: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        expand_filter(text, SAVED)
+    assert caught.value.column == column
+    assert words in str(caught.value)
