@@ -73,7 +73,8 @@ def parse_command(text: str) -> Typed:
         return Typed("go", text)
     name, _, argument = text.partition(" ")
     argument = argument.strip()
-    known = [*COMMANDS, *ACTIONS]
+    # Some actions are commands too, and are one word.
+    known = list(dict.fromkeys((*COMMANDS, *ACTIONS)))
     if name not in known:
         near = difflib.get_close_matches(name, known, 3, 0.5)
         hint = f"Did you mean {', '.join(near)}?" if near else "tab lists the commands."

@@ -14,6 +14,7 @@ from reviewdesk.app.screens.prompt import Answer, Prompt
 from reviewdesk.app.session import Found, uses_hidden
 from reviewdesk.app.themes import Ink
 from reviewdesk.desk import filters, searching
+from reviewdesk.domain.filtertext import EXAMPLE, RULE
 from reviewdesk.domain.queue import parse_filter, parse_order
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 
@@ -56,6 +57,7 @@ class QueueHands:
             view.filter,
             check=lambda text: parse_filter(filters.expand(desk, text)),
             complete=argument_completers(screen.sitting)["filter"],
+            rule=f"{RULE}: {EXAMPLE}",
             past=self._past["filter"],
             replaces=True,
         )

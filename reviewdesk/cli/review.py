@@ -135,7 +135,9 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 
 @click.command("open", epilog="Example: reviewdesk open sample_runs/support-bot.jsonl")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--filter", "filter_", help="Which verdicts: esc label:none text~word @saved.")
+@click.option(
+    "--filter", "filter_", help="Which verdicts: esc label:none text~word @saved; see `queue -h`."
+)
 @click.option("--order", help="draw, score, range, share, pivotal, ...; - in front descends.")
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @run_option
@@ -288,7 +290,12 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 @json_option
 @shared_options
 def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> None:
-    """List a run's verdicts in the order of the queue."""
+    """List a run's verdicts in the order of the queue.
+
+    A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
+    and, ! not, | or (binds tighter), ( ) group. esc|bias !(mark note) keeps what is escalated or
+    carries a bias warning, without what has both your mark and a note.
+    """
     from reviewdesk.cli.filters import ready
     from reviewdesk.desk import shapes
     from reviewdesk.domain.records import View

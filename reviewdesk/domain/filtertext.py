@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-RULE = "a space is and, ! is not, | is or and binds tighter than the space, ( ) group"
+RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 """How the words of a filter are put together, for people."""
-EXAMPLE = "esc|bias !(label:pass score>.9)"
+EXAMPLE = "esc|bias !(mark note)"
 """A filter that needs the whole of the rule: one of two flags, and not both of two facts."""
 
 

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TypeAlias
 
 from reviewdesk.domain import facts
@@ -290,7 +291,7 @@ def _word(body: str, column: int, *, negated: bool) -> Term:
     if name in facts.STATES:
         return Term("state", name, ":", "", negated, column)
     if (flag := _FLAGS.get(name)) is None:
-        raise FilterError(f"no flag {body!r}", column, _hint())
+        raise FilterError(f"no flag {body!r}", column, _hint(name))
     return Term("flag", flag.label, ":", str(flag.value), negated, column)
 
 
@@ -301,7 +302,8 @@ Read = tuple[str, str, str]
 def _comparison(name: str, value: str, column: int, place: int) -> Read:
     if name not in facts.NUMBERS:
         known = ", ".join(facts.NUMBERS)
-        raise FilterError(f"{name!r} is not a number to compare", column, f"Numbers: {known}.")
+        hint = _meant(name) or f"Numbers: {known}."
+        raise FilterError(f"{name!r} is not a number to compare", column, hint)
     try:
         number = float(value)
     except ValueError:
@@ -314,7 +316,8 @@ def _comparison(name: str, value: str, column: int, place: int) -> Read:
 def _match(name: str, value: str, column: int, place: int) -> Read:
     if name not in facts.TEXTS:
         known = ", ".join(facts.TEXTS)
-        raise FilterError(f"{name!r} is not a text to look in", column, f"Texts: {known}.")
+        hint = _meant(name) or f"Texts: {known}."
+        raise FilterError(f"{name!r} is not a text to look in", column, hint)
     if name != "text":
         return "text", name, value.replace('"', "")
     try:
@@ -335,7 +338,7 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
         return name, name, plain
     if name not in facts.CHOICES:
         known = ", ".join((*facts.CHOICES, *facts.NAMED))
-        raise FilterError(f"no fact {name!r}", column, f"Facts: {known}.")
+        raise FilterError(f"no fact {name!r}", column, _meant(name) or f"Facts: {known}.")
     plain = plain.lower()
     if plain not in facts.CHOICES[name]:
         raise FilterError(
@@ -344,6 +347,25 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
     return "choice", name, plain
 
 
-def _hint() -> str:
-    flags = ", ".join(sorted(facts.short(flag) for flag in SHORT))
-    return f"Flags: {flags}; or label:none, band:low, tag:x, score<.6, test~word."
+def _meant(name: str) -> str:
+    """Name the fact that was meant where its sign is wrong, or its spelling."""
+    written = {
+        **{one: f"{one}:{next(iter(facts.CHOICES[one]))}" for one in facts.CHOICES},
+        **{one: f"{one}:NAME" for one in facts.NAMED},
+        **{one: f"{one}<.6" for one in facts.NUMBERS},
+        **{one: f"{one}~word" for one in facts.TEXTS},
+    }
+    near = get_close_matches(name[:40].lower(), written, 1, 0.7)
+    return f"Write {written[near[0]]}." if near else ""
+
+
+def _hint(word: str = "") -> str:
+    """List what a condition may be, the word that may have been meant in front."""
+    flags = sorted(facts.short(flag) for flag in SHORT)
+    near = get_close_matches(word[:40], [*flags, *facts.STATES, *_FLAGS], 1, 0.7)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    states = ", ".join(facts.STATES)
+    return (
+        f"{meant}Flags: {', '.join(flags)}; {states}; "
+        "or label:none, band:low, tag:x, score<.6, test~word."
+    )

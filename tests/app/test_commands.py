@@ -54,6 +54,14 @@ def test_what_cannot_be_read_is_explained(text: str, said: str) -> None:
         parse_command(text)
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() & ACTIONS.keys()))
+def test_a_command_that_is_an_action_too_is_offered_once(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_command(name[0] + name)
+    offered = caught.value.hint.removeprefix("Did you mean ").removesuffix("?").split(", ")
+    assert offered.count(name) == 1
+
+
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(UsageError):

@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from reviewdesk.app.screens.prompt import Prompt
 from reviewdesk.desk import Desk, filters
+from reviewdesk.domain.filtertext import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, View
 from tests.app.appkit import SMALL, WIDE, Stage, juror, open_run, report, staged, verdict
 
@@ -156,8 +157,10 @@ async def test_what_was_left_with_esc_is_brought_back_by_the_arrow(opened: Opene
 
 async def test_a_filter_is_completed_saved_recalled_and_forgotten(opened: Opened) -> None:
     desk, _ = opened
-    async with staged(*opened) as stage:
+    async with staged(*opened, size=SMALL) as stage:
         await stage.press("backslash", *"label:n", "tab")
+        # How words are put together, with an example, is on screen whatever is typed.
+        assert f"{RULE}: {EXAMPLE}" in stage.drawn()
         assert stage.app.screen.query_one(Input).value == "label:none"
         await stage.press("enter")
         await typed(stage, "colon", "save todo")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reviewdesk.domain.filtertext import EXAMPLE, RULE
 from tests.cli.conftest import Cli
 from tests.helpers import report, verdict
 
@@ -104,3 +105,20 @@ def test_a_kept_search_holds(loaded: Cli, desk_path: Path) -> None:
     done = loaded("open")
     assert (done.code, done.err) == (0, "")
     assert len(done.out.splitlines()) == 2
+
+
+def test_the_help_of_the_queue_says_how_words_are_put_together(cli: Cli) -> None:
+    said = " ".join(cli("queue", "--help").out.split())
+    assert f"{RULE}. {EXAMPLE} keeps" in said
+
+
+def test_groups_are_asked_for_and_pointed_at(loaded: Cli) -> None:
+    # a and b are escalated, and b alone is a fail; c alone has a tag.
+    assert ids(loaded, "!(esc decision:pass)") == ["b", "c"]
+    assert ids(loaded, "esc decision:pass|tag:none") == ["a", "b"]
+    assert ids(loaded, "(esc decision:fail)|!(tag:none)") == ["b", "c"]
+    loaded("filters", "save", "some", "esc|!(tag:none)")
+    assert ids(loaded, "!(@some decision:pass)") == ["b"]
+    wrong = loaded("queue", "--filter", "esc (tag:none")
+    assert wrong.code == 2
+    assert wrong.lines[-1] == "filter, column 5: a parenthesis is not closed. Close it with )."

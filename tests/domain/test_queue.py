@@ -229,9 +229,34 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
     assert caught.value.message.startswith(f"filter, column {column + 1}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        # Every kind of word that could stand there is named.
+        ("wrongly", "Flags: bias, degr, disp, esc, "),
+        ("wrongly", "trim; mark, note, tentative, deferred; or label:none, band:low, tag:x, "),
+        ("marked", "Did you mean mark? Flags: "),
+        ("escalate", "Did you mean escalated? "),
+        ("esc SPILT", "Did you mean split? "),
+        # A fact that is known, with the sign of another kind or misspelt.
+        ("score:.6", "Write score<.6."),
+        ("label=none", "Write label:none."),
+        ("tag~x", "Write tag:NAME."),
+        ("test:deploy", "Write test~word."),
+        ("agrement<.5", "Write agreement<.6."),
+        ("Label:none", "Write label:none."),
+        ("colour:red", "Facts: label, band, decision, warn, breach, tag, juror, run, flip."),
+    ],
+)
+def test_what_could_have_been_meant_is_named(text: str, hint: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        parse_filter(text)
+    assert hint in caught.value.hint
+
+
 PIECES = st.sampled_from(
-    [*'!|"~:<=>@- \t\x00é٣', "esc", "split", "label", "none", "band", "score", ".6", "nan", "test",
-     "text", "tag", "run", "flip", "juror", "mark", "saved"]
+    [*'!|"~:<=>@-() \t\x00é٣', "esc", "split", "label", "none", "band", "score", ".6", "nan",
+     "test", "text", "tag", "run", "flip", "juror", "mark", "saved"]
 )  # fmt: skip
 LANGUAGE = st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join))
 

@@ -118,8 +118,8 @@ def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
     assert kept(desk, text) == ids
 
 
-KNOWN = {"none": "e", "split": "d", "label:none": "de", "label:disputed": "b", "decision:pass": "ac",
-         "score<.6": "bd", "score>=.85": "a", "test~o": "abd", "tag:refund": "ab", "tag:none": "e",
+KNOWN = {"none": "e", "split": "d", "label:none": "de", "label:disputed": "b",
+         "decision:pass": "ac", "score<.6": "bd", "score>=.85": "a", "test~o": "abd", "tag:refund": "ab", "tag:none": "e",
          "juror:gpt-4.1": "b", "mark": "a", "note": "cd", "text~wheel": "acd", "deferred": "d",
          'run:"week 36"': "abd", 'flip:"week 36"': "b", "confidence>.1": "abcd"}  # fmt: skip
 """Words and what they keep, as above; e has neither score nor confidence."""
@@ -170,8 +170,8 @@ def branching(levels: int, leaf: str) -> str:
 
 @pytest.mark.parametrize("leaf", ["confidence>.1", "!swing>.1", 'flip:"week 36"', "tag:refund"])
 def test_sqlite_reads_the_deepest_and_the_longest_filter(desk: Desk, leaf: str) -> None:
-    # Seven levels of two halves and a mark are 3 * 127 + 1 conditions at the most, and the rest of
-    # the depth has one condition more for each level, before and behind.
+    # Seven levels of two halves and a mark are 128 + 127 conditions, and the rest of the depth has
+    # two more for each level; every part of the second shape stands behind two that are open.
     bushy = branching(7, leaf)
     for shape in ("!({}|note mark)", "!(mark note|{})"):
         deep, levels = (bushy, 7) if "{}|" in shape else (leaf, 0)

@@ -71,16 +71,19 @@ class Prompt(Dialog[Answer]):
         check: Callable[[str], object] = lambda _text: None,
         complete: Completer | None = None,
         hint: str = "",
+        rule: str = "",
         past: Sequence[str] = (),
         replaces: bool = False,
     ) -> None:
         """Open with ``value`` in the field; ``past`` is what was typed before, oldest first.
 
-        Where it ``replaces``, the value is selected, and typing begins anew.
+        The ``rule`` of a language stands above the field whatever is typed. Where the prompt
+        ``replaces``, the value is selected, and typing begins anew.
         """
         super().__init__()
         self._title, self._value, self._check = title, value, check
         self._complete, self._hint_text, self._replaces = complete, hint, replaces
+        self._rule = rule
         self._past = [*past, value]
         self._place = len(self._past) - 1
         self._cycle: tuple[str, Completion, int] | None = None
@@ -90,6 +93,8 @@ class Prompt(Dialog[Answer]):
         """Show title, field and help."""
         with Vertical():
             yield Bar(self._head)
+            if self._rule:
+                yield Bar(lambda width: [cut(line((f" {self._rule}", Ink.MUTED)), width)])
             yield _Field(self._value, select_on_focus=self._replaces)
             yield Bar(self._help, id="help")
 
