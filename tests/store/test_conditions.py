@@ -119,7 +119,8 @@ def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
 
 
 KNOWN = {"none": "e", "split": "d", "label:none": "de", "label:disputed": "b",
-         "decision:pass": "ac", "score<.6": "bd", "score>=.85": "a", "test~o": "abd", "tag:refund": "ab", "tag:none": "e",
+         "decision:pass": "ac", "score<.6": "bd", "score>=.85": "a", "test~o": "abd",
+         "tag:refund": "ab", "tag:none": "e",
          "juror:gpt-4.1": "b", "mark": "a", "note": "cd", "text~wheel": "acd", "deferred": "d",
          'run:"week 36"': "abd", 'flip:"week 36"': "b", "confidence>.1": "abcd"}  # fmt: skip
 """Words and what they keep, as above; e has neither score nor confidence."""
