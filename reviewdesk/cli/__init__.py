@@ -14,6 +14,7 @@ import click
 
 from reviewdesk import __version__
 from reviewdesk.cli import (
+    completion,
     config,
     deskfile,
     export,
@@ -75,13 +76,16 @@ for command in (
 
 
 def main() -> None:
-    """Run a command and end the process with its exit code."""
+    """Run a command, or answer a shell that completes one, and end with the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets its number instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = run(sys.argv[1:])
+        if instruction := os.environ.get(completion.VARIABLE):
+            code = completion.answer(cli, instruction)
+        else:
+            code = run(sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - the boundary: a fault is one line too
         if "--debug" in sys.argv:
             traceback.print_exc()

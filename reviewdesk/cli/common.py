@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.errors import AmbiguousError, NotFoundError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def shared_options(command: F) -> F:
         option = click.option(
             name, metavar="NAME" if name == "--reviewer" else "PATH",
             expose_value=False, callback=_remember, help=text,
+            shell_complete=completion.files if name == "--desk" else None,
         )  # fmt: skip
         command = option(command)
     return command
@@ -42,7 +44,11 @@ def shared_options(command: F) -> F:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 run_option = click.option(
-    "--run", "run_name", metavar="RUN", help="A run's name or a prefix of its hash."
+    "--run",
+    "run_name",
+    metavar="RUN",
+    help="A run's name or a prefix of its hash.",
+    shell_complete=completion.runs,
 )
 
 

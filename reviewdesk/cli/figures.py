@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     json_option,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: reviewdesk calibrate sample_runs/labels-example.jsonl")
-@click.argument("labels", required=False)
+@click.argument("labels", required=False, shell_complete=completion.files)
 @click.option(
     "--confidence",
     type=click.Choice(["support", "score", "reported", "vote_share"]),

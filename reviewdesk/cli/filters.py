@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import Bar, json_option, open_desk, put, put_json, say, shared_options
 from reviewdesk.cli.runs import measure_run
 
@@ -54,8 +55,8 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 
 
 @filters.command(epilog="Example: reviewdesk filters save todo 'esc label:none'")
-@click.argument("name")
-@click.argument("filter_", metavar="FILTER")
+@click.argument("name", shell_complete=completion.saved_filters)
+@click.argument("filter_", metavar="FILTER", shell_complete=completion.filter_words)
 @shared_options
 def save(*, name: str, filter_: str) -> None:
     """Keep FILTER under NAME, in the place of an older one of that name."""
@@ -67,7 +68,7 @@ def save(*, name: str, filter_: str) -> None:
 
 
 @filters.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.saved_filters)
 @shared_options
 def remove(*, name: str) -> None:
     """Drop the saved filter NAME."""

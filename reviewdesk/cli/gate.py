@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     current_settings,
     json_option,
@@ -30,8 +31,13 @@ _KEPT = 100
 
 
 @click.command(epilog="Example: reviewdesk gate sample_runs/jury-gates.yml")
-@click.argument("suite", metavar="SUITE.yml")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML to FILE as well.")
+@click.argument("suite", metavar="SUITE.yml", shell_complete=completion.files)
+@click.option(
+    "--junit",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write JUnit XML to FILE as well.",
+)
 @click.option(
     "--require-representative",
     "strict",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
 from reviewdesk.cli.plain_turnout import counted, turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
@@ -30,8 +31,14 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("cases")
-@click.option("--panel", required=True, metavar="FILE", help="The panel's YAML or TOML file.")
+@click.argument("cases", shell_complete=completion.files)
+@click.option(
+    "--panel",
+    required=True,
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="The panel's YAML or TOML file.",
+)
 @click.option(
     "-o",
     "--output",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     json_option,
@@ -30,10 +31,16 @@ _SOURCES = ("support", "score", "reported", "vote_share")
 
 
 @click.command(epilog="Example: reviewdesk label refund-after-30-days fail --note 'day 31'")
-@click.argument("verdict")
+@click.argument("verdict", shell_complete=completion.verdicts)
 @click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
 @click.option("--note", help="Keep a note with the label.")
-@click.option("--tag", "tags", multiple=True, help="Add a tag to the item; may be repeated.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    shell_complete=completion.tags,
+    help="Add a tag to the item; may be repeated.",
+)
 @click.option("--tentative", is_flag=True, help="Mark the label as one to come back to.")
 @run_option
 @json_option
@@ -52,7 +59,7 @@ def label(
 
 
 @click.command()
-@click.argument("verdict")
+@click.argument("verdict", shell_complete=completion.verdicts)
 @run_option
 @json_option
 @shared_options
@@ -167,7 +174,7 @@ def _drawn(
 
 
 @labels.command("import", epilog="One import is one undo.")
-@click.argument("file")
+@click.argument("file", shell_complete=completion.files)
 @run_option
 @json_option
 @shared_options

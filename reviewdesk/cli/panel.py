@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import json_option, put, put_json, shared_options
 
 
@@ -13,7 +14,7 @@ def panel() -> None:
 
 
 @panel.command(epilog="Example: reviewdesk panel check sample_runs/panel-hosted.yaml")
-@click.argument("path", metavar="PANEL")
+@click.argument("path", metavar="PANEL", shell_complete=completion.files)
 @click.option(
     "--generator",
     metavar="MODEL",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     dump,
     json_option,
@@ -35,9 +36,23 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("verdicts", nargs=-1, required=True, metavar="VERDICT...")
-@click.option("--panel", metavar="FILE", help="Panel to ask; else the one the report names.")
-@click.option("--juror", "jurors", multiple=True, metavar="NAME", help="Ask this juror alone.")
+@click.argument(
+    "verdicts", nargs=-1, required=True, metavar="VERDICT...", shell_complete=completion.verdicts
+)
+@click.option(
+    "--panel",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Panel to ask; else the one the report names.",
+)
+@click.option(
+    "--juror",
+    "jurors",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.jurors,
+    help="Ask this juror alone.",
+)
 @click.option("--missing", is_flag=True, help="Ask only the jurors that gave no answer.")
 @click.option("--masked", is_flag=True, help="Mask passages that speak to the judge.")
 @click.option("--yes", is_flag=True, help="Send without asking.")

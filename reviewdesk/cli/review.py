@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     Bar,
     chosen_run,
@@ -41,7 +42,13 @@ _STRATEGIES = (
 def loading_options(command: F) -> F:
     """The options that say how a file is read."""
     options = (
-        click.option("--format", "format_", metavar="NAME", help="Read as this format."),
+        click.option(
+            "--format",
+            "format_",
+            metavar="NAME",
+            shell_complete=completion.formats,
+            help="Read as this format.",
+        ),
         click.option("--skip-bad", is_flag=True, help="Leave out verdicts that are wrong."),
         click.option("--seed", help="Seed of the draw, for a new run."),
         click.option("--threshold", type=click.FloatRange(0, 1), help="Where the file has none."),
@@ -134,11 +141,18 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
 
 
 @click.command("open", epilog="Example: reviewdesk open sample_runs/support-bot.jsonl")
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=completion.files)
 @click.option(
-    "--filter", "filter_", help="Which verdicts: esc label:none text~word @saved; see `queue -h`."
+    "--filter",
+    "filter_",
+    shell_complete=completion.filter_words,
+    help="Which verdicts: esc label:none text~word @saved; see `queue -h`.",
 )
-@click.option("--order", help="draw, score, range, share, pivotal, ...; - in front descends.")
+@click.option(
+    "--order",
+    shell_complete=completion.orders,
+    help="draw, score, range, share, pivotal, ...; - in front descends.",
+)
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
 @run_option
 @loading_options
@@ -253,7 +267,9 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 
 
 @click.command(epilog="Example: reviewdesk ingest runs/*.json --json")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completion.files
+)
 @loading_options
 @json_option
 @shared_options
@@ -284,8 +300,20 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
 
 
 @click.command(epilog="Example: reviewdesk queue --filter 'esc label:none' --order -score")
-@click.option("--filter", "filter_", default="", help="Which verdicts: esc text~word @saved.")
-@click.option("--order", default="draw", show_default=True, help="- in front descends.")
+@click.option(
+    "--filter",
+    "filter_",
+    default="",
+    shell_complete=completion.filter_words,
+    help="Which verdicts: esc text~word @saved.",
+)
+@click.option(
+    "--order",
+    shell_complete=completion.orders,
+    default="draw",
+    show_default=True,
+    help="- in front descends.",
+)
 @run_option
 @json_option
 @shared_options
@@ -322,7 +350,7 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 
 
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
-@click.argument("verdict")
+@click.argument("verdict", shell_complete=completion.verdicts)
 @run_option
 @json_option
 @shared_options

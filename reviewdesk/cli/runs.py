@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     Bar,
     json_option,
@@ -62,7 +63,7 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @shared_options
 def remove(*, run: str) -> None:
     """Hide RUN; its labels stay, and opening its file shows it again."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     json_option,
@@ -56,7 +57,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("verdict", required=False)
+@click.argument("verdict", required=False, shell_complete=completion.verdicts)
 @run_option
 @click.option(
     "--strategy", "strategies", multiple=True, type=Word(_STRATEGIES), help="Another rule."
@@ -71,7 +72,14 @@ Examples:
 )
 @click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum: 0.67 or 2/3.")
 @click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass line, 0 to 1.")
-@click.option("--drop", "dropped", multiple=True, metavar="JUROR", help="Without this juror.")
+@click.option(
+    "--drop",
+    "dropped",
+    multiple=True,
+    metavar="JUROR",
+    shell_complete=completion.jurors,
+    help="Without this juror.",
+)
 @json_option
 @shared_options
 def whatif(

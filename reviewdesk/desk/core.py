@@ -28,7 +28,7 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store import audit, events, queue, runs
 from reviewdesk.store.connect import back_up, connect, explained, still_there, writing
 from reviewdesk.store.events import Entry
-from reviewdesk.store.schema import migrate
+from reviewdesk.store.schema import is_current, migrate
 from reviewdesk.store.standing import Standing, standing
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ class Desk:
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
         """Open a desk, by default the user's own."""
         return Desk(path or default_path(), reviewer or default_reviewer(), clock)
+
+    @staticmethod
+    def glance(path: Path | None = None, *, reviewer: str | None = None) -> Desk | None:
+        """Open a desk to read from it, and ``None`` if that would create or migrate the file."""
+        path = path or default_path()
+        if not is_current(path):
+            return None
+        return Desk(path, reviewer or default_reviewer(), now, folds=False)
 
     def reader(self) -> Desk:
         """An independent connection to the same desk, for a worker thread."""

@@ -19,6 +19,9 @@ from reviewdesk.store.events import Entry
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
+_OFFERED = 200
+"""Ids that are worth offering at once."""
+
 
 def _row(desk: Desk, key: int) -> dict[str, Any]:
     row = desk.conn.execute(
@@ -97,6 +100,18 @@ def find(desk: Desk, run: Run, verdict_id: str) -> int:
             f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
         )
     return int(row["key"])
+
+
+def ids_from(desk: Desk, run: Run | None, start: str) -> list[str]:
+    """List the first ids that begin like this, of one run or of all."""
+    found: set[str] = set()
+    for one in [run] if run else desk.runs():
+        rows = desk.conn.execute(
+            "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+            (one.key, start, f"{start}\U0010ffff", _OFFERED),
+        )
+        found.update(str(row["id"]) for row in rows)
+    return sorted(found)[:_OFFERED]
 
 
 def about(desk: Desk, key: int, entry: Entry, more_tags: Sequence[str] = ()) -> tuple[int, Entry]:

@@ -274,6 +274,17 @@ def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:
                 conn.execute(f"PRAGMA user_version={number}")
 
 
+def is_current(path: Path) -> bool:
+    """Return True if the header of a file is that of a desk with every migration."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    made = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
+    return made == (APPLICATION_ID, len(MIGRATIONS))
+
+
 def objects(conn: sqlite3.Connection | None = None) -> dict[str, str]:
     """Triggers and views with their SQL: those of a desk, or those this version makes."""
     if conn is None:

@@ -1,0 +1,189 @@
+"""What a shell completes: files, and the names of the desk, its orders and the words of a filter.
+
+Nothing is created, migrated or said: where there is no desk to look into, nothing is offered.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    shell_complete,
+    split_arg_string,
+)
+
+from reviewdesk.errors import ReviewDeskError
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+    from reviewdesk.domain.completion import Option, Vocabulary
+    from reviewdesk.domain.records import Run
+
+T = TypeVar("T")
+Items = list[CompletionItem[str]]
+Completer = Callable[[click.Context, click.Parameter, str], Items]
+
+VARIABLE = "_REVIEWDESK_COMPLETE"
+"""Set by the script of a shell, as click names it after the program."""
+_PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
+"""Names from outside that mean nothing to any shell: bash puts them on the line as they are."""
+
+
+class _Bash(BashComplete):
+    """Bash also parts words at colons, and replaces only what stands behind the last one."""
+
+    _kept = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Put the words together again that bash parted at a colon."""
+        given, at = split_arg_string(os.environ["COMP_WORDS"]), int(os.environ["COMP_CWORD"])
+        words: list[str] = []
+        colon = False
+        for word in given[: at + 1]:
+            if words and (colon or word == ":"):
+                words[-1] += word
+                self._kept = words[-1][: words[-1].rindex(":") + 1]
+            else:
+                words.append(word)
+                self._kept = ""
+            colon = word == ":"
+        if at >= len(given):
+            words.append("")
+            self._kept = ""
+        return words[1:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """Leave out what stands on the line already."""
+        return f"{item.type},{item.value.removeprefix(self._kept)}"
+
+
+def answer(cli: click.Command, instruction: str) -> int:
+    """Print what the script of a shell asks for, or the script itself; 1 if there is no such."""
+    add_completion_class(_Bash)
+    return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
+
+
+def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Leave files to the shell."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the loaded runs."""
+    return _names(_asked(ctx, lambda desk: [run.name for run in desk.runs()]), incomplete)
+
+
+def verdicts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the ids of the run that ``--run`` names, else of all runs."""
+
+    def ids(desk: Desk) -> list[str]:
+        from reviewdesk.desk.items import ids_from
+
+        name = ctx.params.get("run_name")
+        return ids_from(desk, desk.run(name) if name else None, incomplete)
+
+    return _names(_asked(ctx, ids), incomplete)
+
+
+def jurors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the jurors of the run that is asked about."""
+    return _names(_known(ctx).jurors, incomplete)
+
+
+def tags(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the tags of the run that is asked about, and those of the desk."""
+    return _names(_known(ctx).tags, incomplete)
+
+
+def saved_filters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the names of the reviewer's saved filters."""
+    kept = _known(ctx).filters
+    return [CompletionItem(name, help=kept[name]) for name in kept if name.startswith(incomplete)]
+
+
+def filter_words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer what the last word of a filter may become, and the values of a fact with its name."""
+    from reviewdesk.domain.completion import complete
+
+    known = _known(ctx)
+    found = complete(incomplete, len(incomplete), known)
+    options = list(found.options)
+    if len(options) == 1 and options[0].text.endswith(":"):
+        # A single option would be taken for the whole word.
+        options += complete(options[0].text, len(options[0].text), known).options
+    head, tail = incomplete[: found.start], incomplete[found.end :]
+    return _items(options, head, tail)
+
+
+def orders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the orders of the queue."""
+    from reviewdesk.domain.completion import complete_order
+
+    return _items(complete_order(incomplete, len(incomplete)).options)
+
+
+def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+    """Offer the formats that a report can be read as."""
+    from reviewdesk.reports import FORMATS
+
+    return _names(FORMATS, incomplete)
+
+
+def _items(options: Iterable[Option], head: str = "", tail: str = "") -> Items:
+    return [CompletionItem(f"{head}{one.text}{tail}", help=one.note or None) for one in options]
+
+
+def _names(names: Iterable[str], incomplete: str) -> Items:
+    return [
+        CompletionItem(name)
+        for name in names
+        if name.startswith(incomplete) and _PLAIN.fullmatch(name)
+    ]
+
+
+def _known(ctx: click.Context) -> Vocabulary:
+    """The names that a filter over the run of the line may use."""
+    from reviewdesk.desk.filters import saved, vocabulary
+    from reviewdesk.domain.completion import Vocabulary
+
+    def known(desk: Desk) -> list[Vocabulary]:
+        run = _run(desk, ctx.params.get("run_name"))
+        return [vocabulary(desk, run) if run else Vocabulary(filters=saved(desk))]
+
+    def plain(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if _PLAIN.fullmatch(name.replace(" ", "_")))
+
+    found = next(iter(_asked(ctx, known)), Vocabulary())
+    return Vocabulary(plain(found.tags), plain(found.jurors), plain(found.runs), found.filters)
+
+
+def _run(desk: Desk, name: str | None) -> Run | None:
+    return desk.run(name) if name or desk.runs() else None
+
+
+def _asked(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
+    """Ask the desk of the line; nothing where it is not there, or anything is wrong with it."""
+    from reviewdesk.cli.common import current_settings
+    from reviewdesk.desk import Desk
+
+    try:
+        with ctx.scope(cleanup=False):
+            settings = current_settings()
+        path = Path(settings.desk) if settings.desk else None
+        desk = Desk.glance(path, reviewer=settings.reviewer or None)
+        if desk is None:
+            return []
+        try:
+            return ask(desk)
+        finally:
+            desk.close()
+    except ReviewDeskError:
+        return []
