@@ -1,0 +1,280 @@
+"""Shell completion, through the shells themselves, and below them where no shell is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.shell_completion import BashComplete, ShellComplete, get_completion_class
+
+from reviewdesk.cli import cli as group
+from reviewdesk.cli.completion import VARIABLE, answer
+from reviewdesk.desk import Desk
+from tests.cli.conftest import Cli
+from tests.helpers import ROOT, report, verdict
+
+Write = Callable[[str, bytes], Path]
+Offered = Callable[..., list[str]]
+
+RUNS = {
+    "week-36": report(
+        verdict("fee/late", 0.9, case={"test": "one", "tags": ["late fee", "$(touch x)"]}),
+        verdict("fee/lost", 0.1),
+        verdict("$(touch x)", 0.1),
+        verdict("two words", 0.4),
+        report_id="week-36",
+    ),
+    "week-37": report(verdict("fee/new", 0.9), verdict("fee/late", 0.2), report_id="week-37"),
+}
+
+
+@pytest.fixture
+def filled(cli: Cli, write: Write) -> Cli:
+    for name, data in RUNS.items():
+        assert cli("ingest", write(f"{name}.json", data)).code == 0
+    assert cli("filters", "save", "todo", "esc label:none").code == 0
+    return cli
+
+
+# Below the shells
+
+
+@pytest.fixture
+def offered() -> Offered:
+    """What is offered for the last of some words, before any shell has formatted it."""
+
+    def call(*words: str) -> list[str]:
+        found = ShellComplete(group, {}, "reviewdesk", VARIABLE)
+        return [item.value for item in found.get_completions(list(words[:-1]), words[-1])]
+
+    return call
+
+
+def test_commands_and_options_are_offered(offered: Offered) -> None:
+    assert offered("ca") == ["calibrate"]
+    assert offered("filters", "re") == ["remove"]
+    assert offered("queue", "--fi") == ["--filter"]
+    assert offered("open", "--strategy", "me") == ["mean", "median"]
+
+
+@pytest.mark.usefixtures("filled")
+def test_names_of_the_desk_are_offered(offered: Offered) -> None:
+    assert sorted(offered("queue", "--run", "we")) == ["week-36", "week-37"]
+    assert offered("runs", "remove", "week-37") == ["week-37"]
+    # Of all runs, or of the one that is named; what a shell would run or part is not offered.
+    assert offered("show", "") == ["fee/late", "fee/lost", "fee/new"]
+    assert offered("show", "--run", "week-36", "fee/l") == ["fee/late", "fee/lost"]
+    assert offered("show", "--run", "nope", "") == []
+    assert offered("label", "fee/late", "p") == ["pass"]
+    assert offered("filters", "remove", "") == ["todo"]
+    assert offered("rerun", "fee/late", "--juror", "j") == ["j1"]
+
+
+@pytest.mark.usefixtures("filled")
+def test_formats_orders_and_filter_words_are_offered(offered: Offered) -> None:
+    assert offered("ingest", "--format", "promp") == ["promptfoo"]
+    assert offered("queue", "--order", "s") == ["score", "share"]
+    # A fact comes with its values, so that a shell does not take it for a whole word.
+    labels = [f"label:{word}" for word in ("none", "pass", "fail", "unsure", "disputed")]
+    assert offered("queue", "--filter", "la") == ["label:", *labels]
+    assert offered("open", "--filter", "label:n") == ["label:none"]
+    assert offered("queue", "--filter", "kin !(mark|spl") == ["kin !(mark|split"]
+    assert offered("queue", "--filter", "@t") == ["@todo"]
+    assert offered("filters", "save", "todo", "es") == ["esc"]
+    # Tags of the run that is named; what a shell would run is not offered.
+    assert offered("queue", "--run", "week-36", "--filter", "tag:") == [
+        "tag:none",
+        'tag:"late fee"',
+    ]
+
+
+def test_files_are_left_to_the_shell() -> None:
+    found = ShellComplete(group, {}, "reviewdesk", VARIABLE)
+    for words in (["open"], ["judge"], ["judge", "--panel"], ["gate"], ["--desk"], ["calibrate"]):
+        (item,) = found.get_completions(words, "sam")
+        assert (item.type, item.value) == ("file", "sam")
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_desk_that_the_line_names_is_asked(
+    offered: Offered, desk_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVIEWDESK_DESK", str(tmp_path / "none.db"))
+    assert offered("show", "fee") == []
+    assert offered("--desk", str(desk_path), "show", "fee/n") == ["fee/new"]
+    assert offered("show", "--desk", str(desk_path), "fee/n") == ["fee/new"]
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"", b"no desk", b"SQLite format 3\0" + bytes(200)], ids=repr
+)
+@pytest.mark.usefixtures("cli")
+def test_no_desk_is_made_opened_or_complained_of(
+    offered: Offered, desk_path: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        desk_path.parent.mkdir()
+        desk_path.write_bytes(content)
+    assert offered("show", "") == offered("queue", "--run", "") == []
+    assert offered("queue", "--filter", "es") == ["esc"]
+    assert (desk_path.read_bytes() if desk_path.exists() else None) == content
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_older_desk_is_not_migrated(offered: Offered, desk_path: Path) -> None:
+    desk = Desk.open(desk_path)
+    desk.conn.execute("PRAGMA user_version=1")
+    desk.close()
+    before = desk_path.read_bytes()
+    assert offered("show", "") == []
+    assert desk_path.read_bytes() == before
+
+
+@pytest.mark.usefixtures("cli")
+def test_broken_settings_are_no_words_on_the_prompt(
+    offered: Offered, write: Write, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("REVIEWDESK_CONFIG", str(write("config.toml", b"desk = ")))
+    assert offered("show", "") == []
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        # Bash parts words at colons, and replaces only what stands behind the last one.
+        (["reviewdesk", "queue", "--filter", "label", ":", "n"], "none"),
+        (["reviewdesk", "queue", "--filter", "label:n"], "label:none"),
+        (["reviewdesk", "queue", "--filter", "'kin label:n"], "kin label:none"),
+        (["reviewdesk", "queue", "--filter", "warn", ":"], "any\nplain,bias\nplain,same-family"),
+        (["reviewdesk", "queue", "--run", "a", ":", "b", "--js"], "--json"),
+    ],
+)
+def test_words_that_bash_parted_are_put_together(
+    words: list[str], kept: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    known = get_completion_class("bash")
+    assert issubclass(known, BashComplete)
+    assert answer(group, "bash_complete") == 0
+    assert capsys.readouterr().out == f"plain,{kept}\n"
+
+
+def test_what_no_shell_asks_is_refused() -> None:
+    assert answer(group, "csh_source") == 1
+    assert answer(group, "bash_dance") == 1
+
+
+# Through the shells
+
+
+@pytest.fixture
+def shell(filled: Cli, tmp_path: Path) -> Callable[..., str]:
+    """Run a script in a shell that finds ``reviewdesk`` on its path."""
+    del filled
+    program = tmp_path / "bin" / "reviewdesk"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m reviewdesk "$@"\n')
+    program.chmod(0o755)
+
+    def call(*command: str) -> str:
+        if (found := shutil.which(command[0])) is None:
+            pytest.skip(f"{command[0]} is not installed")
+        paths = os.pathsep.join((str(program.parent), os.environ["PATH"]))
+        done = subprocess.run(
+            [found, *command[1:]], env={**os.environ, "PATH": paths, "HOME": str(tmp_path)},
+            cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.stderr == ""
+        return done.stdout
+
+    return call
+
+
+BASH = r"""
+eval "$(_REVIEWDESK_COMPLETE=bash_source reviewdesk)"
+complete -p reviewdesk
+asked() {
+    COMPREPLY=() COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    _reviewdesk_completion reviewdesk "${@: -1}" "${@: -2:1}" 2> >(grep -v compopt)
+    (IFS=+; echo "${COMPREPLY[*]}")
+}
+asked reviewdesk ca
+asked reviewdesk show --ru
+asked reviewdesk show fee/l
+asked reviewdesk queue --run week-3
+asked reviewdesk queue --filter "'mark !(label:n"
+asked reviewdesk queue --filter label : n
+"""
+
+
+def test_bash_completes(shell: Callable[..., str]) -> None:
+    assert shell("bash", "--norc", "-c", BASH).splitlines() == [
+        "complete -o nosort -F _reviewdesk_completion reviewdesk",
+        "calibrate",
+        "--run",
+        "fee/late+fee/lost",
+        "week-36+week-37",
+        "mark !(label:none",
+        "none",
+    ]
+
+
+ZSH = r"""
+autoload -Uz compinit && compinit -D -u
+eval "$(_REVIEWDESK_COMPLETE=zsh_source reviewdesk)"
+print -r -- $_comps[reviewdesk]
+# What would be listed: compadd takes names of arrays behind -a, and _describe the name of one.
+compadd() { print -r -- ${(j:+:)${(P)@[-1]}} }
+_describe() { print -r -- ${(j:+:)${(P)${@[3]}}} }
+asked() { words=("$@") CURRENT=$#; _reviewdesk_completion }
+asked reviewdesk ca
+asked reviewdesk show fee/l
+asked reviewdesk queue --filter "'mark !(label:n"
+"""
+
+
+def test_zsh_completes(shell: Callable[..., str]) -> None:
+    lines = shell("zsh", "-f", "-c", ZSH).splitlines()
+    assert lines[0] == "_reviewdesk_completion"
+    assert lines[1].startswith("calibrate:Show how far")
+    # With a meaning behind it, so that its own colon is escaped.
+    assert lines[2:] == ["fee/late+fee/lost", r"mark !(label\:none:no label"]
+
+
+FISH = r"""
+_REVIEWDESK_COMPLETE=fish_source reviewdesk | source
+complete -C "reviewdesk ca"
+complete -C "reviewdesk show fee/l"
+complete -C "reviewdesk queue --filter 'mark !(label:n"
+complete -C "reviewdesk open sample_run"
+"""
+
+
+def test_fish_completes(shell: Callable[..., str]) -> None:
+    lines = shell("fish", "--no-config", "-c", FISH).splitlines()
+    assert lines[0].startswith("calibrate\tShow how far")
+    assert lines[1:] == ["fee/late", "fee/lost", "mark !(label:none\tno label", "sample_runs/"]
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_no_help_page(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from reviewdesk.cli import main
+
+    monkeypatch.setenv(VARIABLE, f"{name}_source")
+    monkeypatch.setattr(sys, "argv", ["reviewdesk"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    out, err = capsys.readouterr()
+    assert (left.value.code, err) == (0, "")
+    assert f"{VARIABLE}={name}_complete" in out
+    assert "Usage:" not in out
