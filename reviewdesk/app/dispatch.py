@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.actions import ACTIONS, GIVES_LABEL
+from reviewdesk.app.themes import Ink
 from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Dispatch:
         """Carry out an action on the screen that was brought into view for it."""
         app = self._app
         if name in GIVES_LABEL:
-            app.top.say("read the item first: a label is given where it can be read")
+            app.top.say_here("read the item first: a label is given where it can be read", Ink.TEXT)
         elif app.top.where in ACTIONS[name].where:
             self.do(name)
 

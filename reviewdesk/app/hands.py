@@ -66,18 +66,19 @@ class Hands:
         if not self._labelable():
             return
         if not screen.guard.press(f"{truth}{tentative}", screen.lateness()):
-            screen.say(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
+            screen.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
             return
         self._give(truth, tentative=tentative)
 
     def _labelable(self) -> bool:
         screen = self._screen
         if screen.session.item is None:
-            screen.say("No item to label here.", Ink.MUTED)
+            screen.say_here("No item to label here.")
             return False
         if not screen.panes.readable:
             keys = screen.desk_app.keymap.first("deeper")
-            screen.say(f"{keys} opens the item: a label is given where it can be read", Ink.WARN)
+            said = f"{keys} opens the item: a label is given where it can be read"
+            screen.say_here(said, Ink.WARN)
             return False
         return True
 
@@ -132,7 +133,7 @@ class Hands:
         screen = self._screen
         item = screen.session.item
         if item is None or not screen.pen.defer():
-            screen.say("No item to defer here.", Ink.MUTED)
+            screen.say_here("No item to defer here.")
             return
         screen.say(f"deferred {inline(item.verdict.id)}: it comes back last")
         screen.sitting.next_undecided()
@@ -172,7 +173,7 @@ class Hands:
         if self._screen.sitting.back():
             self._screen.show()
         else:
-            self._screen.say("No item was seen before this one.", Ink.MUTED)
+            self._screen.say_here("No item was seen before this one.")
 
     def step(self, by: int) -> None:
         """Move through the queue whatever the state."""

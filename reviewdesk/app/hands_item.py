@@ -59,12 +59,12 @@ class ItemHands:
     def _item(self, what: str) -> Item | None:
         item = self._screen.session.item
         if item is None:
-            self._screen.say(f"No item to {what} here.", Ink.MUTED)
+            self._screen.say_here(f"No item to {what} here.")
         return item
 
     def _saved(self, mark: str, text: str = "") -> None:
         self._screen.gauge.saved = f"saved ✓ {mark}"
-        self._screen.say(text, Ink.NOTE)
+        self._screen.say_here(text, Ink.NOTE)
         self._screen.show(keep=True, rows=True)
 
     # notes
@@ -97,7 +97,7 @@ class ItemHands:
             if not save:
                 again = screen.desk_app.keymap.first("note")
                 kept = drafts.draft(screen.sitting.desk, key)
-                screen.say(f"draft kept: {again} goes on with it" if kept else "", Ink.MUTED)
+                screen.say_here(f"draft kept: {again} goes on with it" if kept else "")
                 return
             screen.pen.note(key, text)
         except ReviewDeskError as error:
@@ -145,7 +145,7 @@ class ItemHands:
         if self._screen.pen.tag(key, tags):
             self._saved("tags", f"tags: {inline(', '.join(tags)) or 'none'}")
         else:
-            self._screen.say("the tags are as they were", Ink.MUTED)
+            self._screen.say_here("the tags are as they were")
 
     def _tag_now(self, text: str) -> None:
         if (item := self._item("tag")) is not None:
@@ -154,7 +154,7 @@ class ItemHands:
     def _mark(self) -> None:
         on = self._screen.pen.mark()
         if on is None:
-            self._screen.say("No item to mark here.", Ink.MUTED)
+            self._screen.say_here("No item to mark here.")
             return
         where = self._screen.desk_app.keymap.first("filter")
         said = f"marked: {where} then mark shows the marked ones" if on else "mark taken away"
@@ -163,10 +163,10 @@ class ItemHands:
     def _reveal(self) -> None:
         screen = self._screen
         if not screen.session.hidden:
-            screen.say("Nothing is hidden here.", Ink.MUTED)
+            screen.say_here("Nothing is hidden here.")
             return
         screen.pen.reveal()
-        screen.say("revealed: a label on this item is not blind", Ink.NOTE)
+        screen.say_here("revealed: a label on this item is not blind", Ink.NOTE)
         screen.show(keep=True, rows=True)
 
     # looking closer
@@ -199,12 +199,12 @@ class ItemHands:
         if item is None:
             return
         if screen.session.hidden:
-            screen.say("hidden until the item is labelled: it tells the panel's answers", Ink.MUTED)
+            screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         desk, blind = screen.sitting.desk, screen.session.view.blind
         told, found = reruns.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
         if not told and not found:
-            screen.say("no other loaded run judged this content", Ink.MUTED)
+            screen.say_here("no other loaded run judged this content")
             return
         again = [reruns.beside(item, one) for one in told]
         dialog = DiffScreen(desk, item, [*again, *found], blind=blind, halts=_halts(item, told))

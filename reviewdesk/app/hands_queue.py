@@ -202,7 +202,7 @@ class QueueHands:
         place = (place - 1 if by < 0 else place) % last
         screen.sitting.show(found.places[place])
         screen.show(find=True)
-        screen.say(_report(found, place), Ink.NOTE)
+        screen.say_here(_report(found, place), Ink.NOTE)
 
     def _jump(self, target: str) -> None:
         """Go to a row of the queue by its number, or to a verdict by its id."""

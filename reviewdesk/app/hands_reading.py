@@ -40,11 +40,11 @@ class ReadingHands:
         screen, item = self._screen, self._screen.session.item
         last = 0 if item is None else pages(item) - 1
         if last < 1:
-            screen.say("no text here is longer than a page", Ink.MUTED)
+            screen.say_here("no text here is longer than a page")
             return
         page = max(0, min(screen.reading.page + by, last))
         screen.read(replace(screen.reading, page=page))
-        screen.say(f"page {page + 1} of {last + 1}", Ink.MUTED)
+        screen.say_here(f"page {page + 1} of {last + 1}")
 
     def _wrap(self) -> None:
         reading = self._screen.reading

@@ -42,10 +42,10 @@ class RerunHands:
     def _open(self, wish: Wish | None, path: str) -> None:
         screen, item = self._screen, self._screen.session.item
         if item is None:
-            screen.say("No item to ask about here.", Ink.MUTED)
+            screen.say_here("No item to ask about here.")
             return
         if screen.session.hidden:
-            screen.say("hidden until the item is labelled: it tells the panel's answers", Ink.MUTED)
+            screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         app = screen.desk_app
         app.jobs.rerun.check()

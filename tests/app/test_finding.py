@@ -217,9 +217,9 @@ async def test_a_run_leaves_by_a_command(
         await typed(stage, "colon", f"export {target}")
         await stage.settle()
         assert target.read_text(encoding="utf-8").startswith(start)
-        assert stage.review._status[0].endswith(f"{name}: written")
+        assert stage.review._notice.text.endswith(f"{name}: written")
         await typed(stage, "colon", f"export {target}")
-        assert "is there already" in stage.review._status[0]
+        assert "is there already" in stage.review._notice.text
 
 
 async def test_what_is_drawn_is_what_a_label_means_also_where_the_view_is_not_kept(
@@ -232,7 +232,7 @@ async def test_what_is_drawn_is_what_a_label_means_also_where_the_view_is_not_ke
         assert stage.current == "item/008"
         assert "answer 8" in stage.drawn()
         # A path as long as a test's leaves no room for what follows it.
-        assert "no such table" in stage.review._status[0]
+        assert "no such table" in stage.review._notice.text
 
 
 @pytest.mark.parametrize(

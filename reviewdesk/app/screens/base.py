@@ -14,6 +14,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from reviewdesk.app.actions import hints
+from reviewdesk.app.notices import Notice
 from reviewdesk.app.paint import inline
 from reviewdesk.app.paint_frame import footer_line, status_line
 from reviewdesk.app.paint_pages import tiny_lines
@@ -52,7 +53,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self.verbs: dict[str, Callable[[], None]] = self._moves()
         self.tiny = False
-        self._status = (notice, Ink.NOTE.value)
+        self._notice = Notice(notice)
 
     def _moves(self) -> dict[str, Callable[[], None]]:
         return {
@@ -95,6 +96,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """What can be done at this moment, for the footer."""
         raise NotImplementedError
 
+    @property
+    def shown(self) -> object:
+        """What is in view, to be compared: an item, a run, a page."""
+        raise NotImplementedError
+
     def arrived(self) -> None:
         """Something came from the background: a report, or an index."""
 
@@ -132,8 +138,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         if not self.ready:
             return
         self.bar("header").paint(lambda width: [self.header(width)])
-        text, ink = self._status
-        self.bar("status").paint(lambda width: [status_line(text, ink, width)])
+        self._notice = self._notice.beside(self.shown)
+        self._paint_notice()
         wanted, keymap = hints(self.hints()), self.desk_app.keymap
         self.bar("footer").paint(lambda width: [footer_line(wanted, keymap.first, width)])
 
@@ -142,10 +148,21 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return self.query_one(f"#{name}", Bar)
 
     def say(self, text: str, ink: str = Ink.TEXT) -> None:
-        """One line about what just happened."""
-        self._status = (text, ink)
+        """One line about what just happened; it stays until something else is said."""
+        self._put(Notice(text, ink))
+
+    def say_here(self, text: str, ink: str = Ink.MUTED) -> None:
+        """One line about what is shown; it goes when something else is."""
+        self._put(Notice(text, ink, about=self.shown))
+
+    def _put(self, notice: Notice) -> None:
+        self._notice = notice
         if self.ready:
-            self.bar("status").paint(lambda width: [status_line(text, ink, width)])
+            self._paint_notice()
+
+    def _paint_notice(self) -> None:
+        notice = self._notice
+        self.bar("status").paint(lambda width: [status_line(notice.text, notice.ink, width)])
 
     def complain(self, error: ReviewDeskError) -> None:
         """An error as one line; nothing that was typed is lost."""
@@ -153,7 +170,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def calm(self) -> None:
         """Something else is attempted: the error of what was tried before is told no more."""
-        if self._status[1] == Ink.FAIL:
+        if self._notice.ink == Ink.FAIL:
             self.say("")
 
     def action_do(self, name: str) -> None:

@@ -117,7 +117,7 @@ class CalibrationScreen(DeskScreen):
         self.set_focus(self._pane)
         if self.page.read_as not in self._asked:
             self.refresh_figures()
-        self.say("")
+        self.calm()
         self.frame()
 
     def _tabulate(self) -> None:
@@ -169,6 +169,11 @@ class CalibrationScreen(DeskScreen):
 
     # from a figure to its verdicts
 
+    @property
+    def shown(self) -> object:
+        """The page, and whether it has been read."""
+        return self._at, self.page.read_as in self._found
+
     def _drills(self) -> tuple[Drill, ...]:
         """The groups of verdicts behind the page in view, once it has been read."""
         found = self._found.get(self.page.read_as)
@@ -180,13 +185,14 @@ class CalibrationScreen(DeskScreen):
         if not self.page.drills:
             return
         if self.page.read_as not in self._found or self._withheld:
-            self.say("there are no figures to look behind yet", Ink.MUTED)
+            self.say_here("there are no figures to look behind yet")
             return
         drills = self._drills()
         if not drills:
             blind = self.desk_app.sitting.session.view.blind
             kept = "blind: which verdicts these are would tell of the panel"
-            self.say(kept if blind else "no label makes a row yet: no verdict is behind it")
+            none = "no label makes a row yet: no verdict is behind it"
+            self.say_here(kept if blind else none, Ink.TEXT)
             return
 
         def chosen(place: int | None) -> None:

@@ -70,6 +70,12 @@ class ReviewScreen(DeskScreen):
         """Where the reviewer stands."""
         return self.sitting.session
 
+    @property
+    def shown(self) -> object:
+        """The run and the item, or that there is none, and whether it can be read."""
+        item = self.session.item
+        return self.session.run.key, item and item.row.key, self.panes.readable
+
     def sit(self, sitting: Sitting, notice: str = "") -> None:
         """Show another sitting, or the same one at another item."""
         if sitting is not self.sitting:

@@ -86,6 +86,11 @@ class RunsScreen(DeskScreen):
     def _chosen(self) -> RunLine | None:
         return self._runs[self._cursor] if self._cursor < len(self._runs) else None
 
+    @property
+    def shown(self) -> object:
+        """The run under the cursor."""
+        return self._chosen and self._chosen.run.hash
+
     def arrived(self) -> None:
         """Read the runs anew, and stay on the one under the cursor."""
         if not self.ready:
@@ -212,7 +217,7 @@ class RunsScreen(DeskScreen):
         if chosen is None:
             return
         if chosen.run.hash == current.hash:
-            self.say("this run is under review: turn to another one first", Ink.WARN)
+            self.say_here("this run is under review: turn to another one first", Ink.WARN)
             return
 
         def answered(answer: bool | None) -> None:
