@@ -135,6 +135,7 @@ class Hands:
         if item is None or not screen.pen.defer():
             screen.say_here("No item to defer here.")
             return
+        screen.gauge.saved = "saved ✓ defer"
         screen.say(f"deferred {inline(item.verdict.id)}: it comes back last")
         screen.sitting.next_undecided()
         screen.show(rows=True)

@@ -142,7 +142,7 @@ class QueueHands:
             return
         now = screen.session.view
         if now.blind != before.blind:
-            screen.say(_mode(now.blind, screen.sitting.exposure.seen), Ink.NOTE)
+            screen.say(mode_notice(now.blind, screen.sitting.exposure.seen), Ink.NOTE)
             screen.recalibrate()
         else:
             count = len(screen.session.keys)
@@ -218,12 +218,14 @@ class QueueHands:
         self._screen.show()
 
 
-def _mode(blind: bool, seen: int) -> str:
+def mode_notice(blind: bool, seen: int) -> str:
     """What the other mode means, and which labels it comes too late for."""
     if not blind:
         return "open"
-    late = f"; {seen:,} were on screen before, and labels on those are not blind" if seen else ""
-    return f"blind: the panel's answers are hidden until you label{late}"
+    if not seen:
+        return "blind: the panel's answers are hidden until you label"
+    items = "1 item" if seen == 1 else f"{seen:,} items"
+    return f"blind: hidden until you label; labels on {items} seen before are not blind"
 
 
 def _report(found: Found, place: int | None) -> str:

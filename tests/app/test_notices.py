@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reviewdesk.app.hands_queue import mode_notice
 from reviewdesk.app.notices import Notice
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.records import View
@@ -23,6 +24,15 @@ def test_a_notice_of_an_item_goes_with_it_and_does_not_come_back() -> None:
         gone = said.beside(other)
         assert gone.text == ""
         assert gone.beside((1, 7)).text == ""
+
+
+def test_turning_blind_says_what_it_comes_too_late_for() -> None:
+    assert mode_notice(True, 0) == "blind: the panel's answers are hidden until you label"
+    for seen, items in ((1, "1 item"), (2, "2 items"), (12_000, "12,000 items")):
+        found = mode_notice(True, seen)
+        assert f"labels on {items} seen before are not blind" in found
+        # Whole on the narrowest usual terminal, behind the space in front.
+        assert len(found) < 80
 
 
 def said(stage: Stage) -> str:
@@ -58,6 +68,9 @@ async def test_what_is_said_of_an_item_is_not_said_of_the_next(tmp_path: Path) -
         assert "the panel said" in said(stage)
         await stage.press("J")
         assert "the panel said" in said(stage)
+        # The mark of what was saved last is that of the deferral.
+        await stage.press("s")
+        assert "saved ✓ defer" in stage.drawn()
 
 
 async def test_the_way_to_an_item_is_not_told_where_it_is_open(tmp_path: Path) -> None:
