@@ -93,7 +93,8 @@ class JuryEntry:
     named: list[str] = field(default_factory=list)
     """The ids of the verdicts that the case names; the first few."""
     matches: int = 0
-    seen: list[str] = field(default_factory=list)
+    seen: dict[str, None] = field(default_factory=dict)
+    """The first ids and tests, each once: many verdicts may be of one test."""
     verdicts: int = 0
 
     def take(self, verdict: Verdict, jury: Jury) -> None:
@@ -115,7 +116,7 @@ class JuryEntry:
 
     def _remember(self, verdict: Verdict) -> None:
         if len(self.seen) < _REMEMBERED:
-            self.seen += [verdict.id] if verdict.id == verdict.test else [verdict.id, verdict.test]
+            self.seen |= dict.fromkeys((verdict.id, verdict.test))
 
     def spoil(self, error: ReviewDeskError) -> None:
         """Nothing can be said: the report or the run cannot be used."""
@@ -142,7 +143,7 @@ class JuryEntry:
         """The names nearest to the case, else the first ones."""
         names = {name[:120]: name for name in self.seen}
         close = get_close_matches((self.gate.case or "")[:120], names, 3)
-        return [names[name] for name in close] or self.seen[:_LISTED]
+        return [names[name] for name in close] or list(self.seen)[:_LISTED]
 
     def result(self) -> EntryResult:
         """What became of it."""

@@ -116,6 +116,13 @@ def test_a_case_that_nobody_has_names_the_nearest(gate: Gate, tmp_path: Path) ->
     )
 
 
+def test_a_name_of_several_verdicts_is_offered_once(cli: Cli, write: Write) -> None:
+    twins = [verdict(name, 0.9, 0.9, case={"test": "twin"}) for name in ("a", "b", "c")]
+    write("report.json", report(*twins))
+    done = cli("gate", write("suite.yml", suite(entry(case="zzzzz"))))
+    assert 'it has "a", "twin", "b", "c". Give an id' in done.err
+
+
 def test_a_case_that_several_have_names_them(cli: Cli, write: Write) -> None:
     twins = [verdict(name, 0.9, 0.9, case={"test": "twin"}) for name in ("a", "b")]
     write("report.json", report(*twins, CALM))
