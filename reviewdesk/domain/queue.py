@@ -145,9 +145,8 @@ def measured_order(order: str) -> bool:
     return parse_order(order)[0] in facts.MEASURED
 
 
-DEEPEST = 12
-"""Parentheses within each other; the parser of SQLite, which reads what becomes of them, holds a
-hundred open pieces."""
+DEEPEST = 50
+"""Parentheses within each other: more than anybody reads, and far from the depth of the stack."""
 MOST = 500
 """Conditions of one filter; SQLite puts up with a thousand in a row."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.facts import BREACHES, MEASURED
@@ -59,47 +59,80 @@ Condition: TypeAlias = Callable[[Asked, Term], Sql]
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """A filter in SQL: what stands before ``SELECT`` and behind ``v.run = ?``, and the values."""
+
+    before: Sql
+    clause: Sql
+
+
+def where(asked: Asked, kept: Filter) -> Where:
+    """Write a filter as SQL."""
+    if not kept.groups:
+        return Where(("", []), ("", []))
+    writer = _Writer(asked)
+    clause = writer.all(kept)
+    before, values = "", []
+    for place, (text, bound) in enumerate(writer.tables):
+        before += f"{', ' if place else 'WITH '}group{place} AS ({text})"
+        values += bound
+    return Where((f"{before} ", values), (f" AND {clause.text}", clause.values))
+
+
+@dataclass(frozen=True, slots=True)
 class _Clause:
-    """A part of what follows ``WHERE``; ``depth`` counts what stands in parentheses within it."""
+    """A condition; ``depth`` counts the parentheses around the innermost part."""
 
     text: str
     values: list[Any]
     depth: int = 0
 
 
-def where(asked: Asked, kept: Filter) -> Sql:
-    """A filter as what follows ``WHERE v.run = ?``, and the values it binds."""
-    if not kept.groups:
-        return "", []
-    clause = _all(asked, kept)
-    return f" AND {clause.text}", clause.values
+_DEEPEST = 4
+"""Parentheses of one expression; the parser of SQLite before 3.46 holds a hundred open pieces."""
 
 
-def _all(asked: Asked, kept: Filter) -> _Clause:
-    groups = [_joined(" OR ", [_part(asked, part) for part in group]) for group in kept.groups]
-    return _joined(" AND ", groups)
+class _Writer:
+    """Writes conditions; a group that stands too deep becomes a table of its own."""
 
+    def __init__(self, asked: Asked) -> None:
+        """Write for one question to the desk."""
+        self._asked = asked
+        self.tables: list[Sql] = []
+        """Queries of keys, each of which may read from those before it."""
 
-def _part(asked: Asked, part: Part) -> _Clause:
-    if isinstance(part, Nested):
-        found = _all(asked, part.filter)
-    else:
-        if part.name in MEASURED:
-            require_measured(asked.conn, asked.run, part.name)
-        found = _Clause(*_CONDITIONS[_named(part)](asked, part))
-    # Of an unknown value neither a condition nor its opposite holds in SQL; here one of them must.
-    return replace(found, text=f"({found.text}) IS NOT TRUE") if part.negated else found
+    def all(self, kept: Filter) -> _Clause:
+        """Every group of a filter."""
+        parts = ([self._part(part) for part in group] for group in kept.groups)
+        return _joined(" AND ", [_joined(" OR ", part) for part in parts])
+
+    def _part(self, part: Part) -> _Clause:
+        if isinstance(part, Nested):
+            found = self._shallow(self.all(part.filter))
+        else:
+            if part.name in MEASURED:
+                require_measured(self._asked.conn, self._asked.run, part.name)
+            found = _Clause(*_CONDITIONS[_named(part)](self._asked, part))
+        if not part.negated:
+            return found
+        # Of an unknown value neither a condition nor its opposite holds in SQL; here one must.
+        return _Clause(f"({found.text}) IS NOT TRUE", found.values, found.depth + 1)
+
+    def _shallow(self, found: _Clause) -> _Clause:
+        if found.depth < _DEEPEST:
+            return found
+        query = f"SELECT v.key FROM verdicts v WHERE v.run = ? AND {found.text}"
+        self.tables.append((query, [self._asked.run, *found.values]))
+        return _Clause(f"v.key IN group{len(self.tables) - 1}", [])
 
 
 def _joined(word: str, clauses: list[_Clause]) -> _Clause:
-    """Clauses side by side, the deepest first: SQLite's parser keeps open what stands before."""
     if len(clauses) == 1:
         return clauses[0]
-    ordered = sorted(clauses, key=lambda clause: -clause.depth)
     return _Clause(
-        f"({word.join(clause.text for clause in ordered)})",
-        [value for clause in ordered for value in clause.values],
-        ordered[0].depth + 1,
+        f"({word.join(clause.text for clause in clauses)})",
+        [value for clause in clauses for value in clause.values],
+        max(clause.depth for clause in clauses) + 1,
     )
 
 

@@ -60,10 +60,12 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
         column.removesuffix(_LAST) + way + (_LAST if column.endswith(_LAST) else "")
         for column in _ORDERS[name]
     ]
-    clause, values = where(Asked(conn, run, reviewer), kept)
+    asked = where(Asked(conn, run, reviewer), kept)
+    (before, first), (clause, values) = asked.before, asked.clause
     rows = conn.execute(
-        f"SELECT v.key FROM verdicts v WHERE v.run = ?{clause} ORDER BY {', '.join(columns)}",
-        (run, *values),
+        f"{before}SELECT v.key FROM verdicts v WHERE v.run = ?{clause} "
+        f"ORDER BY {', '.join(columns)}",
+        (*first, run, *values),
     )
     return array("q", (row[0] for row in rows))
 
