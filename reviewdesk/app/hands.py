@@ -65,7 +65,7 @@ class Hands:
         screen = self._screen
         if not self._labelable():
             return
-        if not screen.guard.press(f"{truth}{tentative}", screen.lateness()):
+        if not screen.guard.press(f"{truth}{tentative}", screen.desk_app.lateness):
             screen.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
             return
         self._give(truth, tentative=tentative)

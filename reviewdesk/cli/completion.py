@@ -172,13 +172,13 @@ def _run(desk: Desk, name: str | None) -> Run | None:
 def _asked(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
     """Ask the desk of the line; nothing where it is not there, or anything is wrong with it."""
     from reviewdesk.cli.common import current_settings
-    from reviewdesk.desk import Desk
+    from reviewdesk.desk.core import glance
 
     try:
         with ctx.scope(cleanup=False):
             settings = current_settings()
         path = Path(settings.desk) if settings.desk else None
-        desk = Desk.glance(path, reviewer=settings.reviewer or None)
+        desk = glance(path, settings.reviewer or None)
         if desk is None:
             return []
         try:

@@ -82,14 +82,6 @@ class Desk:
         """Open a desk, by default the user's own."""
         return Desk(path or default_path(), reviewer or default_reviewer(), clock)
 
-    @staticmethod
-    def glance(path: Path | None = None, *, reviewer: str | None = None) -> Desk | None:
-        """Open a desk to read from it, and ``None`` if that would create or migrate the file."""
-        path = path or default_path()
-        if not is_current(path):
-            return None
-        return Desk(path, reviewer or default_reviewer(), now, folds=False)
-
     def reader(self) -> Desk:
         """An independent connection to the same desk, for a worker thread."""
         still_there(self.conn, self.path)
@@ -262,3 +254,11 @@ class Desk:
     def backup(self, target: Path) -> None:
         """Copy the desk whole, what the log holds included."""
         back_up(self.conn, target)
+
+
+def glance(path: Path | None, reviewer: str | None) -> Desk | None:
+    """Open a desk to read from it, and return ``None`` where that would create or migrate it."""
+    path = path or default_path()
+    if not is_current(path):
+        return None
+    return Desk(path, reviewer or default_reviewer(), now, folds=False)

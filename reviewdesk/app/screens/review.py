@@ -161,10 +161,6 @@ class ReviewScreen(DeskScreen):
         deeper, back = panes.beside(1), panes.beside(-1)
         return review_hints(self.session, deeper, back, readable=panes.readable)
 
-    def lateness(self) -> float:
-        """How many seconds the key in hand had waited before it was handled."""
-        return self.desk_app.lateness
-
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the list, or scroll the pane that has the keys."""
         widget = self.panes.focused

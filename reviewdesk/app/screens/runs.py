@@ -141,15 +141,10 @@ class RunsScreen(DeskScreen):
     def _rows(self, width: int) -> Lines:
         session = self.desk_app.sitting.session
         blind, reviewed = session.view.blind, session.run.hash
+        at = self._cursor
         rows = [
-            run_row(
-                row,
-                width,
-                current=place == self._cursor,
-                chosen=row.run.hash == reviewed,
-                blind=blind,
-            )
-            for place, row in enumerate(self._runs)
+            run_row(row, width, current=i == at, chosen=row.run.hash == reviewed, blind=blind)
+            for i, row in enumerate(self._runs)
         ]
         return [run_head(width, blind=blind), *rows]
 
