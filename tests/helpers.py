@@ -17,6 +17,7 @@ from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.reports import Source
 from reviewdesk.reports.labelsfile import LabelRow
+from reviewdesk.store import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -24,6 +25,9 @@ SAMPLES = ROOT / "sample_runs"
 
 START = datetime(2025, 1, 31, 12, tzinfo=UTC)
 THRESHOLD = 0.6
+
+SINCE_MEASURES = schema.MIGRATIONS[schema.MIGRATIONS.index(schema.add_measures) :]
+"""The migrations that ``unmeasure`` takes back."""
 
 
 @dataclass
@@ -123,16 +127,15 @@ def unmeasure(conn: sqlite3.Connection) -> None:
     """Take a desk back to the schema before runs were measured, as an older version left it."""
     for name in ("packed", "measures"):
         conn.execute(f"DROP TABLE {name}")
-    for name in ("range", "mass", "marks"):
+    for name in ("range", "mass", "marks", "agreement_source", "ours_band"):
         conn.execute(f"ALTER TABLE verdicts DROP COLUMN {name}")
     for name in ("replies", "reruns"):
         conn.execute(f"DROP TABLE {name}")
     conn.execute("ALTER TABLE runs DROP COLUMN human_labels")
     # Five migrations came before.
     conn.execute("PRAGMA user_version=5")
-    conn.execute(
-        "DELETE FROM migrations WHERE name IN ('add_measures', 'add_reruns', 'add_human_labels')"
-    )
+    later = [(made.__name__,) for made in SINCE_MEASURES]
+    conn.executemany("DELETE FROM migrations WHERE name = ?", later)
 
 
 def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) -> LabelRow:

@@ -29,10 +29,11 @@ from reviewdesk.app.paint_rerun import offer_lines, rerun_lines, running_lines
 from reviewdesk.app.paint_whatif import item_whatif_lines
 from reviewdesk.app.session import Session
 from reviewdesk.app.themes import Ink
+from reviewdesk.domain.agreement import AgreementPair
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Band, Decision, Status, Verdict
+from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.settings import Feedback
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
@@ -105,23 +106,22 @@ def _decision(item: Item, width: int) -> Lines:
     first += [line(*score)] if score else []
     first.append(line(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated"))
     second = [line(("agreement", Ink.MUTED))]
-    if verdict.agreement is not None or verdict.band is not None:
-        second.append(_stated_agreement(verdict))
+    if found.pair.reported:
+        second.append(_stated_agreement(found.pair))
     spread = found.agreement.spread
     figure = "-" if spread.raw is None else f"{spread.raw:.3f}"
-    ours = "ours r_WG" if len(second) > 1 else "r_WG"
+    ours = "ours r_WG" if found.pair.reported else "r_WG"
     second.append(line((f"{ours} {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
     return [*flow(first, width), *flow(second, width)]
 
 
-def _stated_agreement(verdict: Verdict) -> Content:
-    """The agreement and band that the report states, under the metric it names."""
-    pieces: list[Piece | str] = []
-    if verdict.agreement is not None:
-        value = verdict.agreement.value
-        figure = "none" if value is None else f"{value:.3f}"
-        pieces.append(f"stated {verdict.agreement.metric} {figure} ")
-    return line(*pieces, *_band(verdict.band)).rstrip()
+def _stated_agreement(pair: AgreementPair) -> Content:
+    """The agreement that the report states under the metric it names, with its band."""
+    pieces: list[Piece | str] = ["stated "]
+    if pair.metric is not None:
+        figure = "none" if pair.value is None else f"{pair.value:.3f}"
+        pieces.append(f"{pair.metric.replace('_', ' ')} {figure} ")
+    return line(*pieces, *_band(pair.band)).rstrip()
 
 
 def _band(band: Band | None) -> list[Piece]:

@@ -27,7 +27,12 @@ CAME_OUT: dict[Decision | None, str] = {
     Decision.ERROR: "the panel broke down",
     None: "none stated",
 }
-AGREE = {Band.HIGH: "high agreement", Band.MEDIUM: "medium", Band.LOW: "low"}
+AGREE: dict[Band | None, str] = {
+    Band.HIGH: "high agreement",
+    Band.MEDIUM: "medium",
+    Band.LOW: "low",
+    None: "no letter: a figure without bands, as a share of pairs",
+}
 FLAGS = {
     Flag.ESCALATED: "the report asks for a person; where it never says, its ballots do",
     Flag.BIAS_WARNING: "the panel may agree for the wrong reason",

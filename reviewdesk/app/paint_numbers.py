@@ -165,9 +165,9 @@ def _facts(item: Item) -> Iterator[tuple[str, str]]:
     if any(score is not None for score in told.pre_trim):
         scores = " ".join(_number(score) for score in told.pre_trim)
         yield "scores", f"{scores}; after the trim {_number(told.post_trim)}"
-    if verdict.agreement is not None and told.agreement is not None:
-        stated = _number(verdict.agreement.value)
-        yield "agreement", f"{verdict.agreement.metric} {stated}, recomputed {told.agreement:.3f}"
+    if (again := _again(told)) and verdict.agreement is not None:
+        stated = f"{verdict.agreement.metric} {_number(verdict.agreement.value)}"
+        yield "agreement", f"stated {stated}, {again}"
     if told.panel_hash:
         yield "panel hash", f"{inline(told.panel_hash)} ({told.panel_hash_status})"
     if told.committed_at:
@@ -183,6 +183,15 @@ def _facts(item: Item) -> Iterator[tuple[str, str]]:
         yield "set by you", ", ".join(verdict.set_by_you)
     if found.derived:
         yield "derived", inline(", ".join(found.derived), 2000)
+
+
+def _again(told: Trail) -> str:
+    """What the ballots give for the stated agreement; empty where nothing can be said."""
+    if told.agreement is not None:
+        return f"recomputed {told.agreement:.3f}"
+    if told.agreement_reason is not None:
+        return f"{told.agreement_reason} from the ballots of one verdict"
+    return ""
 
 
 def _trim(item: Item, told: Trail) -> str:

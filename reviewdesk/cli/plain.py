@@ -10,6 +10,7 @@ from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.domain.trail import trail
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -115,7 +116,7 @@ def verdict(item: Item) -> str:
             f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
         ),
-        f"agreement {number(item.row.agreement)}  band {found.band or '-'}",
+        *_agreement(item),
     ]
     if word := stated.text("label"):
         lines.append(f"consensus reported {show_line(word, 60)}")
@@ -136,6 +137,19 @@ def verdict(item: Item) -> str:
             lines += ["", title, text]
     lines += [_check(check) for check in stated.body.get("checks") or ()]
     return "\n".join(show(line) for line in [*lines, "", *_reviewed(item)])
+
+
+def _agreement(item: Item) -> list[str]:
+    """The agreement with its band, and ours by its name where the report states either."""
+    pair, ours = item.assessment.pair, item.assessment.agreement.spread
+    if not pair.reported:
+        return [f"agreement {number(pair.value)}  band {pair.band or '-'}  (ours, r_WG)"]
+    told = trail(item.verdict, item.assessment)
+    named = ", ".join(word for word in ("reported", pair.metric, told.agreement_reason) if word)
+    return [
+        f"agreement {number(pair.value)}  band {pair.band or '-'}  ({named})",
+        f"ours r_WG {number(ours.raw)}  band {ours.band or '-'}",
+    ]
 
 
 _TEXTS = {"rubric": "RUBRIC", "input": "INPUT", "output": "RESPONSE", "alternative": "RESPONSE B"}

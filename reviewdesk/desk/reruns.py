@@ -103,14 +103,14 @@ def beside(item: Item, told: Told) -> Item:
     """The item as its re-run decided it, for a comparison with the first verdict."""
     made = told.rerun
     found = made.assessment
-    stated = made.verdict.agreement
     when = "of the report" if made.at is None else f"of {made.at[:16].replace('T', ' ')}"
     row = replace(
         item.row,
         decision=found.decision,
         score=found.score,
-        agreement=stated.value if stated else found.agreement.spread.raw,
-        band=found.band,
+        agreement=found.pair.value,
+        band=found.pair.band,
+        agreement_source=found.pair.source,
         flags=reduce(or_, (note.flag for note in found.notes), Flag(0)),
     )
     run = replace(item.run, name=f"the re-run {when}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from reviewdesk.domain import limits
-from reviewdesk.domain.verdict import SLACK, Band
+from reviewdesk.domain.verdict import SLACK, Band, Verdict
 from reviewdesk.errors import UsageError
 
 UNIFORM_NULL = 1 / 12
@@ -19,6 +20,39 @@ ADR_NULL = 1 / 16
 def levels_null(levels: int) -> float:
     """Variance of a uniform draw among ``L`` equal steps of 0..1: ``(L + 1) / (12 (L - 1))``."""
     return (levels + 1) / (12 * (levels - 1))
+
+
+R_WG, ALPHA = "r_wg", "krippendorff_alpha"
+LINED = frozenset({R_WG, ALPHA, "unknown"})
+"""The metrics whose values the band lines are read for; an unnamed one is taken for one of them.
+
+A share of juror pairs, a share of the consensus and a variance lie on other scales.
+"""
+
+
+class AgreementSource(StrEnum):
+    """Who an agreement and its band come from: the report, or our arithmetic on its ballots."""
+
+    REPORTED = "reported"
+    OURS = "ours"
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementPair:
+    """The agreement of a verdict and the band beside it, both from one source.
+
+    ``metric`` is ``None`` where a report states a band alone.
+    """
+
+    value: float | None
+    band: Band | None
+    source: AgreementSource
+    metric: str | None
+
+    @property
+    def reported(self) -> bool:
+        """Whether the report states the value or the band."""
+        return self.source is AgreementSource.REPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +75,26 @@ def band(value: float | None) -> Band | None:
     if value >= 0.8 - SLACK:
         return Band.HIGH
     return Band.MEDIUM if value >= 0.667 - SLACK else Band.LOW
+
+
+def own_band(verdict: Verdict) -> Band | None:
+    """The band of the agreement that a report states; ``None`` where the lines do not apply."""
+    stated = verdict.agreement
+    return band(stated.value) if stated is not None and stated.metric in LINED else None
+
+
+def agreement_pair(verdict: Verdict, ours: Spread) -> AgreementPair:
+    """The agreement and the band that stand together for a verdict, wherever they are shown.
+
+    What the report states comes first, a null value or a band alone included; its value is banded
+    by the lines where it states no band and they apply. Else both are ours.
+    """
+    stated, source = verdict.agreement, AgreementSource.REPORTED
+    if stated is not None:
+        return AgreementPair(stated.value, verdict.band or own_band(verdict), source, stated.metric)
+    if verdict.band is not None:
+        return AgreementPair(None, verdict.band, source, None)
+    return AgreementPair(ours.raw, ours.band, AgreementSource.OURS, R_WG)
 
 
 def sample_variance(scores: Sequence[float]) -> float | None:

@@ -9,7 +9,9 @@ from enum import StrEnum
 
 from reviewdesk.domain import bias, provenance
 from reviewdesk.domain.agreement import (
+    AgreementPair,
     Spread,
+    agreement_pair,
     closeness,
     sample_variance,
     unit_alpha,
@@ -102,7 +104,8 @@ class Assessment:
     rule: Rule
     decision: Decision | None
     score: float | None
-    band: Band | None
+    pair: AgreementPair
+    """The agreement with its band, as they stand wherever one of them is shown."""
     same_family: bool | None
     bias_warning: str | None
     pivotal: tuple[int, ...]
@@ -116,6 +119,11 @@ class Assessment:
     """The consensus of the labels, where they are what the rule reads."""
     assumed_weights: tuple[str, ...] = ()
     """The jurors that counted with weight 1 for want of one, under a rule that weighs."""
+
+    @property
+    def band(self) -> Band | None:
+        """The band of the pair: never one without its value beside it."""
+        return self.pair.band
 
     @property
     def flags(self) -> Flag:
@@ -161,8 +169,8 @@ def assess(
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
     close, shared = _closeness(verdict, score), _shared(verdict)
     seats = _seats(verdict, cut, decision)
-    band = verdict.band or close.spread.band
-    warning = _bias_warning(verdict, close, shared)
+    pair = agreement_pair(verdict, close.spread)
+    warning = _bias_warning(verdict, pair, close, shared)
     pivotal = _pivotal(verdict, seats, cut, votes, made, rule)
     assessment = Assessment(
         seats=seats,
@@ -174,14 +182,14 @@ def assess(
         rule=rule,
         decision=decision,
         score=score,
-        band=band,
+        pair=pair,
         same_family=shared,
         bias_warning=warning,
         pivotal=pivotal,
         degraded=_degraded(verdict, rule),
         escalation=_escalation(close.spread.band, votes, pivotal, rule, words),
         breaches=provenance.mismatches(verdict, votes, made),
-        derived=_derived(verdict, rule, decision, score, band, shared, warning),
+        derived=_derived(verdict, rule, decision, score, pair, shared, warning),
         label_vote=words,
         assumed_weights=_assumed_weights(verdict, rule),
     )
@@ -224,9 +232,11 @@ def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
     return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
 
 
-def _bias_warning(verdict: Verdict, close: Closeness, shared: bool | None) -> str | None:
+def _bias_warning(
+    verdict: Verdict, pair: AgreementPair, close: Closeness, shared: bool | None
+) -> str | None:
     """The report's own, else ours where an agreement is defined."""
-    agreed = bias.defined_band(verdict, close.spread)
+    agreed = bias.defined_band(pair, close.spread)
     return verdict.bias_warning or bias.bias_warning(
         verdict.ballots, verdict.generator, agreed, shared
     )
@@ -327,7 +337,7 @@ def _derived(
     rule: Rule,
     decision: Decision | None,
     score: float | None,
-    band: Band | None,
+    pair: AgreementPair,
     shared: bool | None,
     warning: str | None,
 ) -> tuple[str, ...]:
@@ -336,7 +346,7 @@ def _derived(
         "decision": verdict.decision is None and decision is not None,
         "score": verdict.score is None and score is not None,
         "strategy": verdict.policy.strategy is None and rule.strategy is not None,
-        "band": verdict.band is None and band is not None,
+        "band": verdict.band is None and pair.band is not None,
         "same_family": verdict.same_family is None and shared is not None,
         "bias_warning": verdict.bias_warning is None and warning is not None,
     }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reviewdesk.domain.agreement import Spread
-from reviewdesk.domain.verdict import Ballot, Band, Generator, Verdict
+from reviewdesk.domain.agreement import AgreementPair, Spread
+from reviewdesk.domain.verdict import Ballot, Band, Generator
 
 _CORE = (
     ("anthropic", r"claude"),
@@ -125,17 +125,14 @@ def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
     return any(family(juror.model, juror.vendor) == own for juror in jurors)
 
 
-def defined_band(verdict: Verdict, ours: Spread) -> Band | None:
-    """The band of an agreement that is defined: the report's own, else ours.
+def defined_band(pair: AgreementPair, ours: Spread) -> Band | None:
+    """The band of an agreement that is defined; ``None`` where it is not, whatever is stated.
 
-    A producer may write "low" beside an agreement that it could not compute, as of one juror.
+    A producer may write "low" beside an agreement that it could not compute, as of one juror. A
+    band that is stated alone counts where the ballots define an agreement.
     """
-    stated = verdict.agreement
-    if stated is not None and stated.value is not None:
-        return verdict.band or ours.band
-    if ours.raw is None:
-        return None
-    return ours.band if stated is not None else verdict.band or ours.band
+    alone = pair.metric is None and ours.raw is not None
+    return pair.band if alone or pair.value is not None else None
 
 
 def bias_warning(

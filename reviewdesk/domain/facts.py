@@ -52,7 +52,13 @@ CHOICES = {
         "high": "close agreement",
         "medium": "middling agreement",
         "low": "little agreement",
-        "none": "no agreement to speak of",
+        "none": "no band: no agreement, or a measure without bands",
+    },
+    "ours.band": {
+        "high": "close agreement by our r_WG",
+        "medium": "middling agreement by our r_WG",
+        "low": "little agreement by our r_WG",
+        "none": "fewer than two answers to compare",
     },
     "decision": {
         "pass": "the panel passed it",
@@ -105,7 +111,8 @@ TEXTS = {
 }
 HEADINGS = {
     "label": "by label",
-    "band": "by the band of agreement",
+    "band": "by the band beside the agreement",
+    "ours.band": "by the band of our own r_WG",
     "decision": "by the panel's decision",
     "warn": "by warning",
     "breach": "by the rule of its own that the report breaks",

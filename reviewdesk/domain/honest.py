@@ -12,7 +12,7 @@ from enum import StrEnum
 from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen
 from reviewdesk.domain.figures import Part
 from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT, Op
-from reviewdesk.domain.records import Metrics, Truth
+from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, prefix_end
 from reviewdesk.domain.stratified import more_audits, stratified_rate
 
@@ -73,11 +73,7 @@ def parts(
             continue
         mine = [(place, hit) for place, hit in labelled if place.stratum == h]
         end = prefix_end({place.rank for place, _ in mine})
-        hits = [
-            hit
-            for place, hit in mine
-            if place.rank < end and place.truth in {Truth.PASS, Truth.FAIL}
-        ]
+        hits = [hit for place, hit in mine if place.rank < end and place.counts]
         made.append(Part(sizes[h], len(hits), sum(hits)))
     return tuple(made)
 

@@ -100,12 +100,12 @@ def _stated(
 
 def _outcome(verdict: Verdict, found: Assessment) -> dict[str, Any]:
     """What the panel decided, and what a person is to know of it."""
-    close = found.agreement.spread
+    pair = found.pair
     return {
         "decision": None if found.decision is None else found.decision.value,
         "score": found.score,
-        "agreement": {"value": close.raw, "metric": "r_wg"},
-        "band": None if found.band is None else found.band.value,
+        "agreement": {"value": pair.value, "metric": pair.metric},
+        "band": None if pair.band is None else pair.band.value,
         "escalate_for_review": bool(found.escalation),
         "escalation_reasons": list(found.escalation) or None,
         "same_family": found.same_family,

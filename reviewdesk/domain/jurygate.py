@@ -6,7 +6,12 @@ from enum import StrEnum
 from functools import cached_property
 
 from reviewdesk.domain import bias
-from reviewdesk.domain.agreement import Spread, band, verdict_agreement
+from reviewdesk.domain.agreement import (
+    AgreementPair,
+    Spread,
+    agreement_pair,
+    verdict_agreement,
+)
 from reviewdesk.domain.assess import Assessment, assess
 from reviewdesk.domain.expect import Origin, Reading, Span, is_number
 from reviewdesk.domain.verdict import Band, Verdict
@@ -22,10 +27,16 @@ class Target(StrEnum):
     BIAS_WARNING = "jury.bias_warning"
 
 
+def _is_unit(value: object) -> bool:
+    return isinstance(value, int | float) and is_number(value) and 0 <= value <= 1
+
+
 _FLAG = Span("true or false", lambda value: isinstance(value, bool))
 SPANS: dict[str, Span] = {
     Target.AGREEMENT: Span(
-        "a number or null", lambda value: value is None or is_number(value), numeric=True
+        "a number from 0 to 1, or null",
+        lambda value: value is None or _is_unit(value),
+        numeric=True,
     ),
     Target.CONFIDENCE: Span(
         '"high", "medium" or "low"', lambda value: isinstance(value, str) and value in set(Band)
@@ -38,13 +49,16 @@ SPANS: dict[str, Span] = {
 }
 
 _ALONE = "fewer than two jurors answered, so there is no agreement"
+_UNDEFINED = "the report states it as undefined"
+_BAND_ALONE = "the report states a band and no agreement"
 
 
 class Jury:
     """A verdict as a gate reads it: what its report states, else what its ballots give.
 
-    Source: the jury consensus document. Where agreement is undefined for want of a second ballot,
-    the band reads low and the escalation true, whatever the report's defaults say.
+    Agreement and band are the pair that stands together everywhere. Source: the jury consensus
+    document. Where agreement is undefined for want of a second ballot, the band reads low and the
+    escalation true, whatever the report's defaults say.
     """
 
     def __init__(self, verdict: Verdict) -> None:
@@ -70,50 +84,66 @@ class Jury:
         return assess(self._verdict)
 
     @cached_property
-    def _scores(self) -> list[float]:
-        return [one.score for one in self._verdict.ballots if one.score is not None]
+    def _ours(self) -> Spread:
+        scores = [one.score for one in self._verdict.ballots if one.score is not None]
+        votes = [one.vote for one in self._verdict.ballots if one.vote is not None]
+        return verdict_agreement(scores, votes)
 
     @cached_property
-    def _spread(self) -> Spread:
-        votes = [one.vote for one in self._verdict.ballots if one.vote is not None]
-        return verdict_agreement(self._scores, votes)
+    def _pair(self) -> AgreementPair:
+        return agreement_pair(self._verdict, self._ours)
 
     @property
     def _alone(self) -> bool:
         """Whether neither the report nor the ballots know an agreement."""
-        stated = self._verdict.agreement
-        return (stated is None or stated.value is None) and self._spread.raw is None
+        return self._pair.value is None and self._ours.raw is None
 
     def _agreement(self) -> Reading:
-        stated = self._verdict.agreement
-        if stated is not None:
-            undefined = "" if stated.value is not None else "the report states it as undefined"
-            skip = _ALONE if self._alone else undefined
-            return Reading(stated.value, Origin.STATED, stated.metric, skip=skip)
-        # Without scores the votes speak: 2P - 1, P the share of pairs that agree.
-        metric = "r_wg" if len(self._scores) >= 2 else "pairwise"
-        if self._spread.raw is None:
-            return Reading(None, Origin.RECOMPUTED, skip=_ALONE)
-        return Reading(self._spread.raw, Origin.RECOMPUTED, metric)
+        """The pair's value on 0..1; r_WG and alpha go below 0 where jurors differ more."""
+        pair = self._pair
+        origin = Origin.STATED if pair.reported else Origin.RECOMPUTED
+        if pair.value is None:
+            unsaid = _UNDEFINED if pair.metric else _BAND_ALONE
+            metric = pair.metric if pair.reported else None
+            return Reading(None, origin, metric, skip=_ALONE if self._alone else unsaid)
+        value = min(max(pair.value, 0.0), 1.0)
+        note = "" if value == pair.value else f"{pair.value:.6g} before it is clamped to 0..1"
+        return Reading(value, origin, pair.metric, note=note)
 
     def _confidence(self) -> Reading:
+        pair, ours = self._pair, self._ours
         if self._verdict.band is not None:
             return Reading(self._verdict.band.value, Origin.STATED)
         if self._alone:
             return Reading(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
-        stated = self._verdict.agreement
-        found = self._spread.band or band(stated.value if stated else None)
-        return Reading((found or Band.LOW).value, Origin.RECOMPUTED)
+        if pair.band is not None and pair.reported:
+            return Reading(pair.band.value, Origin.STATED, note=f"of the {_stated(pair)}")
+        if ours.band is None:
+            note = f"{self._instead()}: reads low"
+            return Reading(Band.LOW.value, Origin.RECOMPUTED, note=note)
+        return Reading(ours.band.value, Origin.RECOMPUTED, note=self._instead())
 
     def _escalate(self) -> Reading:
-        stated = self._verdict.escalate
+        pair, stated = self._pair, self._verdict.escalate
         if self._alone and not stated:
             return Reading(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
         if stated is not None:
             return Reading(stated, Origin.STATED)
-        if self._spread.raw is None:
-            return Reading(self._confidence().value == Band.LOW, Origin.RECOMPUTED)
-        return Reading(bool(self._found.escalation), Origin.RECOMPUTED)
+        if pair.reported and pair.value is not None and pair.band is not None:
+            note = f"the {_stated(pair)} is {pair.band}"
+            return Reading(pair.band is Band.LOW, Origin.STATED, note=note)
+        if self._ours.raw is None:
+            return Reading(True, Origin.RECOMPUTED, note=f"{self._instead()}: reads true")
+        return Reading(bool(self._found.escalation), Origin.RECOMPUTED, note=self._instead())
+
+    def _instead(self) -> str:
+        """Why our reading stands beside a report that states something of the agreement."""
+        pair, ours = self._pair, self._ours
+        if not pair.reported:
+            return ""
+        none = "the report states no agreement"
+        said = none if pair.value is None else f"the {_stated(pair)} has no band"
+        return f"{said}, ours is r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
 
     def _same_family(self) -> Reading:
         if self._verdict.same_family is not None:
@@ -121,3 +151,9 @@ class Jury:
         found = bias.same_family(self._verdict.ballots, self._verdict.generator)
         note = "the families are not known: reads false" if found is None else ""
         return Reading(bool(found), Origin.RECOMPUTED, note=note)
+
+
+def _stated(pair: AgreementPair) -> str:
+    """A reported agreement in words."""
+    value = "" if pair.value is None else f" {pair.value:.6g}"
+    return f"stated {pair.metric}{value}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.running import Row, Running, blend
-from reviewdesk.domain.sampling import decided_strata, design_word, usable_label
+from reviewdesk.domain.sampling import decided_strata, design_word
 from reviewdesk.domain.summary import Labelled, RunFigures, chosen_source, confidence, warnings_of
 from reviewdesk.domain.verdict import Decision
 
@@ -15,7 +15,6 @@ Changes = Mapping[int, Labelled | None]
 """Labelled verdicts by key; ``None`` where a verdict has no label any more."""
 
 _DECIDED = (Decision.PASS, Decision.FAIL)
-_SAID = (Truth.PASS, Truth.FAIL)
 
 
 def row_of(verdict: Labelled, source: str, *, scores_stated: bool) -> Row | None:
@@ -36,18 +35,18 @@ class Prefix:
     more than one pass. A label that changes its truth stays where it is.
     """
 
-    held: dict[int, tuple[Truth, Row | None]] = field(default_factory=dict)
-    """Truth and row by rank."""
+    held: dict[int, tuple[bool, Row | None]] = field(default_factory=dict)
+    """By rank, whether the label counts, and its row."""
     end: int = 0
     counted: int = 0
     """The pass and fail labels in the prefix."""
     sums: Running = field(default_factory=Running)
 
-    def give(self, rank: int, truth: Truth, row: Row | None) -> None:
+    def give(self, rank: int, counts: bool, row: Row | None) -> None:
         """Take in the label of a rank, or another one in its place."""
         if rank < self.end:
             self._enter(rank, -1)
-        self.held[rank] = (truth, row)
+        self.held[rank] = (counts, row)
         if rank < self.end:
             self._enter(rank, 1)
         while self.end in self.held:
@@ -62,8 +61,8 @@ class Prefix:
         del self.held[rank]
 
     def _enter(self, rank: int, sign: int) -> None:
-        truth, row = self.held[rank]
-        self.counted += sign * (truth in _SAID)
+        counts, row = self.held[rank]
+        self.counted += sign * counts
         if row is not None:
             (self.sums.add if sign > 0 else self.sums.remove)(row)
 
@@ -135,7 +134,7 @@ class LiveFigures:
                 self._held[key] = new
                 row = self._move(new, 1)
                 prefix = self._strata.setdefault(new.place.stratum, Prefix())
-                prefix.give(new.place.rank, new.place.truth, row)
+                prefix.give(new.place.rank, new.place.counts, row)
 
     def _move(self, verdict: Labelled, sign: int) -> Row | None:
         """Count a verdict in or out of all that does not depend on the draw; its row."""
@@ -145,7 +144,7 @@ class LiveFigures:
         self._left_out += sign * (row is None and verdict.decided)
         self._truths[verdict.place.truth] += sign
         self._undecided += sign * (verdict.decision not in _DECIDED)
-        self._usable += sign * usable_label(verdict.place.stratum, verdict.place.truth)
+        self._usable += sign * verdict.place.usable
         self._alone.move(verdict, sign)
         return row
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from reviewdesk.domain.agreement import AgreementSource
 from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.verdict import Band, Decision, Verdict
@@ -76,6 +77,8 @@ class QueueRow:
     deferred: bool
     marked: bool = False
     """Whether the reviewer who asks marked it."""
+    agreement_source: AgreementSource = AgreementSource.OURS
+    """Whose ``agreement`` and ``band`` are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,27 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """What weighing needs to know of one verdict that has a label."""
+    """What weighing needs to know of one verdict that has a label.
+
+    ``decided`` is False where the panel decides neither way. A verdict that was drawn as a pass or
+    a fail and is read as neither keeps its stratum, and its label is a non-response there.
+    """
 
     stratum: int
     rank: int
     truth: Truth
+    decided: bool = True
+
+    @property
+    def counts(self) -> bool:
+        """Whether the label is a pass or a fail that its stratum counts, not a non-response."""
+        apart = self.stratum % FIRST_REST == 2
+        return self.truth in {Truth.PASS, Truth.FAIL} and (self.decided or apart)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the label says pass or fail of a verdict that was drawn as decided."""
+        return self.counts and self.stratum % FIRST_REST != 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +156,15 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
     """Weight ``N_h / m_h`` for the pass/fail labels in each stratum's completed prefix, else 0.
 
     ``m_h`` counts the pass/fail labels among the first verdicts of the permutation that all have a
-    label; ``unsure`` and disputed ones complete the prefix without counting. ``sizes`` is N_h.
+    label; ``unsure`` and disputed ones, and those of verdicts decided neither way, complete the
+    prefix without counting. ``sizes`` is N_h.
     """
     ranks: dict[int, set[int]] = {}
     for row in labelled:
         ranks.setdefault(row.stratum, set()).add(row.rank)
     ends = {h: prefix_end(found) for h, found in ranks.items()}
     drawn = [row.rank < ends[row.stratum] for row in labelled]
-    counted = [
-        inside and row.truth in {Truth.PASS, Truth.FAIL}
-        for row, inside in zip(labelled, drawn, strict=True)
-    ]
+    counted = [inside and row.counts for row, inside in zip(labelled, drawn, strict=True)]
     m: dict[int, int] = {}
     for row, inside in zip(labelled, counted, strict=True):
         m[row.stratum] = m.get(row.stratum, 0) + inside
@@ -160,7 +174,7 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
     ]
     inclusion = {h: m.get(h, 0) / n for h, n in sizes.items() if n}
     empty = tuple(h for h in decided_strata(sizes) if not m.get(h))
-    usable = sum(usable_label(row.stratum, row.truth) for row in labelled)
+    usable = sum(row.usable for row in labelled)
     return Weighing(weights, drawn, inclusion, empty, design_word(usable, sizes, empty))
 
 
@@ -177,15 +191,10 @@ def prefix_end(ranks: AbstractSet[int]) -> int:
     return end
 
 
-def usable_label(stratum: int, truth: Truth) -> bool:
-    """Whether a label says pass or fail of a verdict that the judge decided."""
-    return truth in {Truth.PASS, Truth.FAIL} and stratum % FIRST_REST != 2
-
-
 def design_word(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
     """The word for how the labels were drawn, over the strata that the judge decided.
 
-    ``usable`` counts the labels of ``usable_label``, ``empty`` are the decided strata without one
+    ``usable`` counts the labels that are, ``empty`` are the decided strata without one
     that counts.
     """
     decided = decided_strata(sizes)

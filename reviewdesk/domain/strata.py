@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.records import Truth
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, prefix_end
 
 FEW_ERRORS = 5
@@ -38,7 +37,7 @@ class Stratum:
 
     @property
     def unanswered(self) -> int:
-        """Labels of the prefix that say neither pass nor fail: it goes on, they do not count."""
+        """Labels of the prefix that are a non-response: it goes on, they do not count."""
         return self.prefix - self.counted
 
     @property
@@ -79,7 +78,7 @@ def strata(
 
 def _stratum(h: int, rows: Sequence[LabelledVerdict], size: int, audit: int) -> Stratum:
     end = prefix_end({row.rank for row in rows})
-    counted = sum(row.rank < end and row.truth in {Truth.PASS, Truth.FAIL} for row in rows)
+    counted = sum(row.rank < end and row.counts for row in rows)
     weighs = counted and h % FIRST_REST != 2
     return Stratum(
         name=STRATA[h],

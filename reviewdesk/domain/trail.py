@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.bandaudit import restated
+from reviewdesk.domain.bandaudit import NOT_DERIVABLE, derivable, restated
 from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Strategy, Verdict
 
@@ -16,7 +16,8 @@ from reviewdesk.domain.verdict import Strategy, Verdict
 class Trail:
     """The steps from the ballots to the decision; ``None`` is what the report leaves unsaid.
 
-    Scores and times are in seat order. ``agreement`` is the report's metric recomputed.
+    Scores and times are in seat order. ``agreement`` is the report's metric recomputed, and
+    ``agreement_reason`` says why a single verdict's ballots cannot give it.
     """
 
     pre_trim: tuple[float | None, ...]
@@ -30,6 +31,7 @@ class Trail:
     committed_at: str | None
     ballots_at: tuple[str | None, ...]
     agreement: float | None
+    agreement_reason: str | None
 
     @property
     def span(self) -> tuple[str, str] | None:
@@ -60,6 +62,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         committed_at=told.get("committed_at") or None,
         ballots_at=tuple(juror.get("at") for juror in verdict.body.get("jurors") or ()),
         agreement=restated(verdict),
+        agreement_reason=None if derivable(verdict) else NOT_DERIVABLE,
     )
 
 

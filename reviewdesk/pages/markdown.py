@@ -113,7 +113,7 @@ def _row(found: Listed) -> tuple[str, ...]:
         code(item.verdict.id),
         words.decision(row.decision),
         words.number(row.score, 2),
-        words.number(row.agreement, 2) + (f", {row.band}" if row.band else ""),
+        words.agreement(row.agreement, row.band),
         words.NONE if row.label is None else row.label.value,
         _again(found),
     )

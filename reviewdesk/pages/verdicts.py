@@ -63,8 +63,11 @@ def _standing(item: Item) -> Iterator[Child]:
     threshold = "" if policy.threshold is None else f" (threshold {policy.threshold:g})"
     yield _fact("score", words.number(found.score, 2) + threshold)
     yield _fact("votes", f"{found.votes.passes} of {found.votes.answered} pass")
-    band = f", {found.band}" if found.band else ""
-    yield _fact("agreement", words.number(row.agreement, 2) + band)
+    pair, ours = found.pair, found.agreement.spread
+    metric = f"{pair.metric} " if pair.reported and pair.metric else ""
+    yield _fact("agreement", metric + words.agreement(pair.value, pair.band))
+    if pair.reported:
+        yield _fact("our r_WG", words.agreement(ours.raw, ours.band))
     if row.label is None:
         yield _fact("label", "none")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviewdesk.domain.gates import Op
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Band, Decision
 
 NONE = "–"
 """What stands where a figure is undefined."""
@@ -14,6 +14,11 @@ VOTES = {True: "pass", False: "fail", None: NONE}
 def number(value: float | None, digits: int = 3) -> str:
     """A figure, or a dash where it is undefined."""
     return NONE if value is None else f"{value:.{digits}f}"
+
+
+def agreement(value: float | None, band: Band | None) -> str:
+    """An agreement with the band that stands beside it, if there is one."""
+    return number(value, 2) + (f", {band}" if band else "")
 
 
 def ends(low: float | None, high: float | None) -> str:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.facts import BREACHES, MEASURED
@@ -191,10 +192,10 @@ def _breach(_: Asked, term: Term) -> Sql:
     return "v.marks & ? != 0", [int(BREACHES[term.value])]
 
 
-def _stated(_: Asked, term: Term) -> Sql:
+def _word(column: str, _: Asked, term: Term) -> Sql:
     if term.value == "none":
-        return f"v.{term.name} IS NULL", []
-    return f"v.{term.name} = ?", [term.value]
+        return f"{column} IS NULL", []
+    return f"{column} = ?", [term.value]
 
 
 def _tag(asked: Asked, term: Term) -> Sql:
@@ -282,8 +283,9 @@ _CONDITIONS: Mapping[str, Condition] = {
     "label": _label,
     "warn": _warn,
     "breach": _breach,
-    "band": _stated,
-    "decision": _stated,
+    "band": partial(_word, "v.band"),
+    "ours.band": partial(_word, "v.ours_band"),
+    "decision": partial(_word, "v.decision"),
     "tag": _tag,
     "untagged": _untagged,
     "juror": _juror,

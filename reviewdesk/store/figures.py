@@ -32,17 +32,19 @@ def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, L
 
 
 def _labelled(row: sqlite3.Row, truth: Truth) -> Labelled:
+    decision = Decision(row["decision"]) if row["decision"] else None
+    decided = decision in {Decision.PASS, Decision.FAIL}
     return Labelled(
         key=row["key"],
         id=row["id"],
         item=row["item"],
-        decision=Decision(row["decision"]) if row["decision"] else None,
+        decision=decision,
         score=row["score"],
         stated_score=row["stated_score"],
         confidence=row["confidence"],
         passes=row["passes"],
         answered=row["answered"],
-        place=LabelledVerdict(row["stratum"], row["rank"], truth),
+        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided),
     )
 
 

@@ -24,10 +24,12 @@ from reviewdesk.store.waiting import apart, waiting
 
 BATCH = 500
 
-_ASSESSED = (
-    "pos", "id", "test", "item", "decision", "score", "stated_score", "confidence", "agreement",
-    "band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
+DERIVED = (
+    "decision", "score", "stated_score", "confidence", "agreement", "band", "agreement_source",
+    "ours_band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
 )  # fmt: skip
+"""What a verdict's row holds that its body gives by the present rules, the flags left aside."""
+_ASSESSED = ("pos", "id", "test", "item", *DERIVED)
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
 _COLUMNS = ", ".join((*_ASSESSED, *_DRAWN))
 _STAGES = {
@@ -93,7 +95,8 @@ def stage(
         found = assess(verdict)
         tally.add(verdict, found)
         gauge.add(verdict, found)
-        batch.add(_row(pos, new.hash, verdict, found), body)
+        item = bytes.fromhex(item_hash(verdict.body, new.hash))
+        batch.add((pos, verdict.id, verdict.test, item, *derived(verdict, found)), body)
         if len(batch.rows) == BATCH:
             batch.flush(conn)
             progress(pos + 1)
@@ -131,17 +134,16 @@ def _generator(header: Mapping[str, Any]) -> Generator:
     return Generator(stated.get("model"), stated.get("vendor"))
 
 
-def _row(pos: int, run_hash: str, verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
+def derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
+    """The values of ``DERIVED`` for one verdict."""
     confidences = [
         seat.ballot.confidence for seat in found.seats if seat.ballot.confidence is not None
     ]
-    agreement = verdict.agreement.value if verdict.agreement else found.agreement.spread.raw
-    measured = Measures.of(found)
+    pair, measured = found.pair, Measures.of(found)
     return (
-        pos, verdict.id, verdict.test, bytes.fromhex(item_hash(verdict.body, run_hash)),
         found.decision, found.score, verdict.score,
         sum(confidences) / len(confidences) if confidences else None,
-        agreement, found.band, found.agreement.margin,
+        pair.value, pair.band, pair.source, found.agreement.spread.band, found.agreement.margin,
         found.votes.passes, found.votes.answered, found.votes.seated,
         measured.range, measured.mass, int(measured.marks),
     )  # fmt: skip
@@ -169,14 +171,19 @@ def _drawn(
             f"UPDATE staged_verdicts SET {assigned} WHERE pos = ?",
             zip(*columns, range(len(tally.ids)), strict=True),
         )
-    if tally.undecidable:
-        notes = [*notes, f"{tally.undecidable} without a decision: {_UNDECIDED}"]
-    return Staged(new, tally, measured, strata, drawn, seed, notes, skipped)
+    noted = with_undecided(notes, tally.undecidable)
+    return Staged(new, tally, measured, strata, drawn, seed, noted, skipped)
 
 
 _UNDECIDED = (
     "neither stated nor to be had (--threshold, --quorum and --strategy fill what is unknown)"
 )
+
+
+def with_undecided(notes: list[str], count: int) -> list[str]:
+    """The notes of a run, ending in how many of its verdicts have no decision, if any."""
+    kept = [note for note in notes if not note.endswith(_UNDECIDED)]
+    return [*kept, f"{count} without a decision: {_UNDECIDED}"] if count else kept
 
 
 def enter(conn: sqlite3.Connection, staged: Staged) -> int:

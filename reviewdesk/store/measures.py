@@ -76,6 +76,13 @@ def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
     )  # fmt: skip
 
 
+def replace(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
+    """``enter`` for a run whose columns and figures are there and are worked out again."""
+    for table in ("packed", "measures"):
+        conn.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
+    enter(conn, run, found)
+
+
 def wait_for(conn: sqlite3.Connection, rows: Iterable[tuple[int, Measures]]) -> None:
     """Keep the measures of verdicts of the desk, each with its place in the run, for ``fill``."""
     with apart(conn) as put:

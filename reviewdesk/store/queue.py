@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reviewdesk.domain.agreement import AgreementSource
 from reviewdesk.domain.facts import MEASURED
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.queue import Filter, parse_order
@@ -159,4 +160,5 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _Own) -> QueueRow:
         tentative=bool(mark and mark.tentative),
         deferred=row["item"] in own.deferred,
         marked=row["item"] in own.marked,
+        agreement_source=AgreementSource(row["agreement_source"]),
     )

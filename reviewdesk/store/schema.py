@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reviewdesk.errors import DeskError
 from reviewdesk.store.connect import APPLICATION_ID, back_up, writing
+from reviewdesk.store.rederive import derive_again
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -235,6 +236,16 @@ def add_human_labels(conn: sqlite3.Connection) -> None:
     )
 
 
+def pair_agreement_and_band(conn: sqlite3.Connection) -> None:
+    """Whose the agreement and its band are, our own band apart; loaded runs are derived again."""
+    _run(
+        conn,
+        "ALTER TABLE verdicts ADD COLUMN agreement_source TEXT NOT NULL DEFAULT 'ours'",
+        "ALTER TABLE verdicts ADD COLUMN ours_band TEXT",
+    )
+    derive_again(conn)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -244,6 +255,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_measures,
     add_reruns,
     add_human_labels,
+    pair_agreement_and_band,
 )
 
 

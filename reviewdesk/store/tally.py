@@ -17,13 +17,9 @@ _DERIVED_ESCALATION = 1 << 30
 
 
 @dataclass(slots=True)
-class Tally:
-    """Counts and columns over the verdicts of a run, in the order of the file."""
+class Counts:
+    """Counts over the verdicts of a run."""
 
-    ids: list[str] = field(default_factory=list)
-    decisions: list[Decision | None] = field(default_factory=list)
-    flags: list[int] = field(default_factory=list)
-    reviewed: list[bool] = field(default_factory=list)
     ballots: int = 0
     failed: int = 0
     stated_scores: int = 0
@@ -33,20 +29,10 @@ class Tally:
     undecidable: int = 0
     human_labels: int = 0
     stated_escalation: bool = False
-    contents: Any = field(default_factory=hashlib.sha256)
 
-    def add(self, verdict: Verdict, found: Assessment) -> None:
+    def count(self, verdict: Verdict, found: Assessment) -> None:
         """Count one verdict."""
         decided = found.decision in {Decision.PASS, Decision.FAIL}
-        self.ids.append(verdict.id)
-        self.decisions.append(found.decision)
-        self.flags.append(int(found.flags) | (_DERIVED_ESCALATION if found.escalation else 0))
-        self.reviewed.append(
-            bool(verdict.escalate)
-            or verdict.bias_warning is not None
-            or bool(found.flags & Flag.DISPUTE)
-            or found.decision is Decision.INCONCLUSIVE
-        )
         self.ballots += len(found.seats)
         lost = [seat.ballot for seat in found.seats if seat.state is State.FAILED]
         self.failed += sum(not ballot.unscaled for ballot in lost)
@@ -57,6 +43,35 @@ class Tally:
         self.undecidable += found.decision is None
         self.human_labels += isinstance(verdict.body.get("human"), dict)
         self.stated_escalation |= verdict.escalate is not None
+
+    def confidence_source(self) -> str:
+        """``support`` wherever every decided verdict has a score, the report's own if any."""
+        scored = self.decided_stated if self.stated_scores else self.decided_scored
+        return "support" if scored == self.decided else "vote_share"
+
+
+@dataclass(slots=True)
+class Tally(Counts):
+    """Counts and columns over the verdicts of a run, in the order of the file."""
+
+    ids: list[str] = field(default_factory=list)
+    decisions: list[Decision | None] = field(default_factory=list)
+    flags: list[int] = field(default_factory=list)
+    reviewed: list[bool] = field(default_factory=list)
+    contents: Any = field(default_factory=hashlib.sha256)
+
+    def add(self, verdict: Verdict, found: Assessment) -> None:
+        """Count one verdict, and put it behind the others."""
+        self.count(verdict, found)
+        self.ids.append(verdict.id)
+        self.decisions.append(found.decision)
+        self.flags.append(int(found.flags) | (_DERIVED_ESCALATION if found.escalation else 0))
+        self.reviewed.append(
+            bool(verdict.escalate)
+            or verdict.bias_warning is not None
+            or bool(found.flags & Flag.DISPUTE)
+            or found.decision is Decision.INCONCLUSIVE
+        )
         self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))
 
     def final_flags(self) -> list[int]:
@@ -79,8 +94,3 @@ class Tally:
             stratum(decision, flagged=is_flagged)
             for decision, is_flagged in zip(self.decisions, flagged, strict=True)
         ]
-
-    def confidence_source(self) -> str:
-        """``support`` wherever every decided verdict has a score, the report's own if any."""
-        scored = self.decided_stated if self.stated_scores else self.decided_scored
-        return "support" if scored == self.decided else "vote_share"

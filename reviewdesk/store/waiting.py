@@ -31,14 +31,27 @@ def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[Non
 
 @contextmanager
 def apart(conn: sqlite3.Connection) -> Iterator[PutAll]:
-    """One transaction over the waiting tables, which takes no lock on the desk."""
+    """One transaction over the waiting tables, which takes no lock on the desk.
+
+    Within a transaction of the desk, as a migration is, they are part of that one.
+    """
+    # Past the connection's own explanation, which would name the desk.
+    put = partial(sqlite3.Connection.executemany, conn)
     with explained(_TEMPORARY):
-        conn.execute("BEGIN")
-        try:
-            # Past the connection's own explanation, which would name the desk.
-            yield partial(sqlite3.Connection.executemany, conn)
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-            raise
+        if conn.in_transaction:
+            yield put
+            return
+        with _transaction(conn):
+            yield put
+
+
+@contextmanager
+def _transaction(conn: sqlite3.Connection) -> Iterator[None]:
+    conn.execute("BEGIN")
+    try:
+        yield
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise

@@ -28,7 +28,8 @@ def test_three_entries_three_outcomes(gate: Gate) -> None:
     assert rows(done) == ["PASS", "FAIL", "SKIP"]
     lines = done.out.splitlines()
     assert lines[2].strip() == (
-        "split: jury.agreement is -1.28 (recomputed r_wg), must be at least 0.7, margin -1.98"
+        "split: jury.agreement is 0 (recomputed r_wg), must be at least 0.7, margin -0.7 "
+        "(-1.28 before it is clamped to 0..1)"
     )
     assert lines[4].strip() == (
         "lone: jury.agreement is null (recomputed): skipped, fewer than two jurors answered, so "
@@ -48,11 +49,11 @@ def test_the_same_as_json(gate: Gate) -> None:
     assert [len(inner) for inner in checks] == [1, 1, 1]
     assert checks[1][0] == {
         "target": "jury.agreement",
-        "value": pytest.approx(-1.28),
+        "value": 0.0,
         "matcher": {"schema": {"minimum": 0.7}},
         "status": "fail",
-        "note": "",
-        "margin": pytest.approx(-1.98),
+        "note": "-1.28 before it is clamped to 0..1",
+        "margin": pytest.approx(-0.7),
         "message": "",
         "verdict": "split",
         "test": "test of split",

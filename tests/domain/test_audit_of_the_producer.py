@@ -31,15 +31,33 @@ def labelled(*labels: str | None, **more: Any) -> dict[str, Any]:
 # Band and escalation
 
 
-def test_alpha_may_be_taken_over_labels_or_votes() -> None:
-    # KEEP and MERGE both pass: the votes are unanimous (alpha 1), the labels are not (alpha 0).
-    for named in ("high", "low"):
-        assert kinds(labelled("KEEP", "KEEP", "MERGE", band=named, agreement=ALPHA)) == []
-    split = labelled("KEEP", "KEEP", "MERGE", band="medium", agreement=ALPHA)
-    assert kinds(split) == [Breach.BAND]
-    for escalate in (True, False):
-        value = labelled("KEEP", "MERGE", escalate_for_review=escalate, agreement=ALPHA)
-        assert kinds(value) == []
+@pytest.mark.parametrize("scores", [(0.9, 0.9, 0.9), (0.9, 0.9, 0.1), (0.9,)])
+@pytest.mark.parametrize(
+    ("alpha", "named"), [(0.85, "high"), (0.7, "medium"), (0.5, "low"), (-0.2, "low")]
+)
+def test_alpha_is_held_to_its_value_whatever_the_ballots_are(
+    alpha: float, named: str, scores: tuple[float, ...]
+) -> None:
+    # A stated alpha is one of many units: a split of this one says nothing of it.
+    stated = {"value": alpha, "metric": "krippendorff_alpha"}
+    own = panel(*scores, band=named, escalate_for_review=named == "low", agreement=stated)
+    assert kinds(own, threshold=0.5) == []
+    for other in {"high", "medium", "low"} - {named}:
+        assert kinds(own | {"band": other}, threshold=0.5) == [Breach.BAND]
+    turned = own | {"escalate_for_review": named != "low"}
+    assert kinds(turned, threshold=0.5) == [Breach.ESCALATION]
+
+
+def test_r_wg_is_held_to_its_value_and_to_its_ballots() -> None:
+    # .9 .9 .1: squares .0711 + .0711 + .2844 = .4267, / 2 * 12 = 2.56: the ballots give -1.56.
+    stated = {"value": 0.9, "metric": "r_wg"}
+    value = panel(0.9, 0.9, 0.1, agreement=stated, band="high", escalate_for_review=False)
+    found = assess(read(value, threshold=0.5))
+    assert found.mismatches == (
+        "band: reported high for r_wg 0.9, but the ballots give low",
+        "escalation: not reported, but r_wg of the ballots is low",
+    )
+    assert kinds(value | {"band": "low"}, threshold=0.5) == [Breach.BAND, Breach.ESCALATION]
 
 
 @pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance", "unknown"])

@@ -153,14 +153,20 @@ def test_an_undefined_agreement_never_warns() -> None:
 
 
 def test_the_band_of_the_warning_is_the_one_of_a_figure() -> None:
-    # A "low" beside no figure gives way to our own, which is high here and low there.
+    # A figure that the report calls undefined is none, whatever word or ballots are beside it.
     low = {"band": "low", "agreement": _alpha(None)}
     assert _panel(0.9, 0.9, 0.9, **low).bias_warning is None
-    assert _panel(0.9, 0.1, 0.1, **low).bias_warning is not None
+    assert _panel(0.9, 0.1, 0.1, **low).bias_warning is None
     # A band that stands with its figure, or alone, is the report's to give.
     assert _panel(0.9, 0.9, 0.9, band="low", agreement=_alpha(0.0)).bias_warning is not None
     assert _panel(0.9, 0.9, 0.9, band="low").bias_warning is not None
     assert _panel(0.9, 0.1, 0.1, band="high", agreement=_alpha(1.0)).bias_warning is None
+    # A stated value without a band is banded by the lines, unless its measure has none.
+    assert _panel(0.9, 0.9, 0.9, agreement=_alpha(0.5)).bias_warning is not None
+    assert _panel(0.9, 0.1, 0.1, agreement=_alpha(0.9)).bias_warning is None
+    share = {"value": 0.33, "metric": "pairwise"}
+    assert _panel(0.9, 0.1, 0.1, agreement=share).bias_warning is None
+    assert _panel(0.9, 0.1, 0.1).bias_warning is not None
 
 
 def test_the_chip_shows_whether_or_not_the_panel_agrees() -> None:

@@ -41,11 +41,12 @@ def test_what_the_report_states_stands() -> None:
 
 
 def test_what_it_leaves_unsaid_comes_from_the_ballots() -> None:
-    # Mean 0.5, s² = 0.4² + 0.4² = 0.32, r_WG = 1 - 0.32 * 12 = -2.84: low, so it escalates.
+    # Mean 0.5, s² = 0.4² + 0.4² = 0.32, r_WG = 1 - 0.32 * 12 = -2.84: low, so it escalates, and
+    # a gate reads it on 0..1.
     split = panel(0.9, 0.1)
     found = reading(split, Target.AGREEMENT)
     assert (found.origin, found.metric) == (OURS, "r_wg")
-    assert found.value == pytest.approx(-2.84)
+    assert (found.value, found.note) == (0.0, "-2.84 before it is clamped to 0..1")
     assert told(split, Target.CONFIDENCE) == ("low", OURS)
     assert told(split, Target.ESCALATE) == (True, OURS)
     # All alike: s² = 0, r_WG = 1.
@@ -57,11 +58,11 @@ def test_what_it_leaves_unsaid_comes_from_the_ballots() -> None:
 
 
 def test_votes_speak_where_there_are_no_scores() -> None:
-    # One of three pairs votes alike: 2/3 - 1.
+    # One of three pairs votes alike: 2/3 - 1, which is no share of pairs.
     votes = body(*(juror(f"j{n}", **{"pass": n > 0}) for n in range(3)))
     found = reading(votes, Target.AGREEMENT)
-    assert found.metric == "pairwise"
-    assert found.value == pytest.approx(-1 / 3)
+    assert found.metric == "r_wg"
+    assert (found.value, found.note) == (0.0, "-0.333333 before it is clamped to 0..1")
 
 
 @pytest.mark.parametrize(
@@ -98,17 +99,50 @@ def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
     assert (found.value, found.origin, found.metric) == (None, STATED, "krippendorff_alpha")
     assert found.skip == "the report states it as undefined"
     # Two ballots are there, so that band and escalation are what they give.
-    assert told(said, Target.CONFIDENCE) == ("high", OURS)
+    note = "the report states no agreement, ours is r_WG 1"
+    assert reading(said, Target.CONFIDENCE) == Reading("high", OURS, note=note)
+    assert reading(said, Target.ESCALATE) == Reading(False, OURS, note=note)
+
+
+@pytest.mark.parametrize("metric", ["r_wg", "krippendorff_alpha", "unknown"])
+@pytest.mark.parametrize("scores", [(), (0.9, 0.9, 0.9), (0.9, 0.1, 0.1)])
+def test_a_stated_agreement_gives_the_band_whatever_the_ballots_give(
+    metric: str, scores: tuple[float, ...]
+) -> None:
+    for value, band in ((0.5, "low"), (0.7, "medium"), (0.8, "high")):
+        said = panel(*scores, agreement={"value": value, "metric": metric})
+        assert reading(said, Target.AGREEMENT) == Reading(value, STATED, metric)
+        confidence = Reading(band, STATED, note=f"of the stated {metric} {value}")
+        assert reading(said, Target.CONFIDENCE) == confidence
+        escalate = Reading(band == "low", STATED, note=f"the stated {metric} {value} is {band}")
+        assert reading(said, Target.ESCALATE) == escalate
+
+
+@pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance"])
+def test_beside_a_measure_without_bands_the_band_is_ours_and_says_so(metric: str) -> None:
+    # .9 .1: r_WG -2.84, low; a share of 1 is no high agreement of r_WG.
+    said = panel(0.9, 0.1, agreement={"value": 1.0, "metric": metric})
+    note = f"the stated {metric} 1 has no band, ours is r_WG -2.84"
+    assert reading(said, Target.AGREEMENT) == Reading(1.0, STATED, metric)
+    assert reading(said, Target.CONFIDENCE) == Reading("low", OURS, note=note)
+    assert reading(said, Target.ESCALATE) == Reading(True, OURS, note=note)
+    # Its own flag and band come first, and a band alone is none of a value.
+    said |= {"escalate_for_review": False, "band": "high"}
+    assert told(said, Target.CONFIDENCE) == ("high", STATED)
+    assert told(said, Target.ESCALATE) == (False, STATED)
+    nobody = body(agreement={"value": 0.4, "metric": metric})
+    assert told(nobody, Target.CONFIDENCE) == ("low", OURS)
+    assert told(nobody, Target.ESCALATE) == (True, OURS)
+
+
+def test_a_band_without_a_value_is_skipped_as_an_agreement() -> None:
+    said = panel(0.9, 0.9, band="low")
+    found = reading(said, Target.AGREEMENT)
+    assert (found.value, found.origin) == (None, STATED)
+    assert found.skip == "the report states a band and no agreement"
+    assert told(said, Target.CONFIDENCE) == ("low", STATED)
+    # Escalation reads the band of a value; there is none, so it is ours.
     assert told(said, Target.ESCALATE) == (False, OURS)
-
-
-def test_a_stated_agreement_without_ballots_gives_the_band() -> None:
-    low = body(agreement={"value": 0.5, "metric": "r_wg"})
-    high = body(agreement={"value": 0.8, "metric": "r_wg"})
-    assert told(low, Target.CONFIDENCE) == ("low", OURS)
-    assert told(low, Target.ESCALATE) == (True, OURS)
-    assert told(high, Target.CONFIDENCE) == ("high", OURS)
-    assert told(high, Target.ESCALATE) == (False, OURS)
 
 
 def test_families() -> None:
@@ -138,7 +172,7 @@ def test_every_reading_is_one_that_the_target_can_have(value: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("target", "can", "cannot"),
     [
-        (Target.AGREEMENT, [0, 1, 0.7, -1, None], [True, "0.7", []]),
+        (Target.AGREEMENT, [0, 1, 0.7, None], [True, "0.7", [], -0.1, 1.1]),
         (Target.CONFIDENCE, ["high", "medium", "low"], ["Low", "", None, 1, True]),
         (Target.ESCALATE, [True, False], [0, 1, "no", None]),
         (Target.SAME_FAMILY, [True, False], [None, "false", 1.0]),

@@ -190,13 +190,13 @@ class Counted(Prefix):
 def test_what_a_label_costs() -> None:
     prefix, row = Counted(), Row(0.8, correct=True, passed=True)
     for rank in range(1, 100):
-        prefix.give(rank, Truth.PASS, row)
+        prefix.give(rank, counts=True, row=row)
     # All of them wait for the first.
     assert (prefix.end, getattr(prefix, "passed", 0)) == (0, 0)
-    prefix.give(0, Truth.PASS, row)
+    prefix.give(0, counts=True, row=row)
     assert (prefix.end, prefix.passed) == (100, 100)
     # Another word for a label costs one out and one in, wherever it stands.
-    prefix.give(3, Truth.UNSURE, None)
+    prefix.give(3, counts=False, row=None)
     assert (prefix.counted, prefix.passed) == (99, 102)
     prefix.take(99)
     assert (prefix.end, prefix.passed) == (99, 103)

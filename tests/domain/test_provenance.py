@@ -100,23 +100,22 @@ def test_quorum_is_not_held_against_what_has_none(defaults: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
-    ("metric", "scores", "band", "ours"),
+    ("metric", "value", "scores", "band", "own"),
     [
-        # Votes at .5: a split has unit alpha 0, low; unanimity 1, high.
-        ("krippendorff_alpha", (0.9, 0.9, 0.1), "high", "low"),
-        ("krippendorff_alpha", (0.9, 0.8, 0.6), "medium", "high"),
+        ("krippendorff_alpha", 0.5, (0.9, 0.9, 0.1), "high", "low"),
+        ("krippendorff_alpha", 0.85, (0.9, 0.9, 0.1), "medium", "high"),
         # r_WG of .9 .8 .6: squares .0178 + .0011 + .0278 = .0467; / 2 * 12 = .28: .72, medium.
-        ("r_wg", (0.9, 0.8, 0.6), "high", "medium"),
+        ("r_wg", 0.72, (0.9, 0.8, 0.6), "high", "medium"),
     ],
 )
 def test_band_under_the_metric_that_the_report_names(
-    metric: str, scores: tuple[float, ...], band: str, ours: str
+    metric: str, value: float, scores: tuple[float, ...], band: str, own: str
 ) -> None:
-    stated = panel(*scores, band=band, agreement={"value": 0.5, "metric": metric})
+    stated = panel(*scores, band=band, agreement={"value": value, "metric": metric})
     assert _mismatches(stated, threshold=0.5) == (
-        f"band: reported {band}, but {metric} gives {ours}",
+        f"band: reported {band}, but {metric} {value} is {own}",
     )
-    assert _mismatches(stated | {"band": ours}, threshold=0.5) == ()
+    assert _mismatches(stated | {"band": own}, threshold=0.5) == ()
     unknown = stated | {"agreement": {"value": 0.5, "metric": "pairwise"}}
     assert _mismatches(unknown, threshold=0.5) == ()
 
@@ -127,7 +126,8 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
     assert _mismatches(split, threshold=0.5) == ()
     assert _mismatches(split | {"escalate_for_review": True}, threshold=0.5) == ()
     (text,) = _mismatches(split | {"escalate_for_review": False}, threshold=0.5)
-    assert text.startswith("escalation: not reported")
+    assert text == "escalation: not reported, but krippendorff_alpha 0 is low"
+    alpha["value"] = 1.0
     united = panel(0.9, 0.9, 0.9, agreement=alpha, escalate_for_review=False)
     assert _mismatches(united, threshold=0.5) == ()
     united["escalate_for_review"] = True
@@ -136,7 +136,7 @@ def test_escalation_under_the_metric_that_the_report_names() -> None:
     # r_WG of equal scores is 1, and no vote differs: neither reason is there, whatever is stated.
     united["agreement"] = {"value": 1.0, "metric": "r_wg"}
     (text,) = _mismatches(united, threshold=0.5)
-    assert text == "escalation: reported, but r_wg is high and the votes agree"
+    assert text == "escalation: reported, but r_wg 1 is high and the votes agree"
     assert _mismatches(united | {"escalation_reasons": ["sampled"]}, threshold=0.5) == ()
     # Close scores on both sides of .91 split, and without a threshold nobody knows.
     near = panel(0.9, 0.9, 0.92, agreement=united["agreement"], escalate_for_review=True)

@@ -13,7 +13,7 @@ from reviewdesk.desk.marking import mark, tag
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import events, schema
 from reviewdesk.store.events import Entry
-from tests.helpers import load, numbered, open_desk, unmeasure
+from tests.helpers import SINCE_MEASURES, load, numbered, open_desk, unmeasure
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk = open_desk(tmp_path / "desk.db")
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
-        for later in (schema.add_measures, schema.add_reruns, schema.add_human_labels):
+        for later in SINCE_MEASURES:
             later(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")

@@ -1,0 +1,88 @@
+"""Loaded runs derived again from their bodies, after the rules that derive them have changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.store import measures
+from reviewdesk.store.ingest import BATCH, DERIVED, derived, with_undecided
+from reviewdesk.store.tally import Counts
+from reviewdesk.store.waiting import waiting
+
+_SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
+
+
+def derive_again(conn: sqlite3.Connection) -> None:
+    """Write what every verdict's body gives by the present rules, and the counts of its run.
+
+    The draw stands as it is: strata, ranks, audit and places in the queue are never touched, nor
+    are items, labels and bodies. A window of verdicts is held at a time.
+    """
+    for (run,) in conn.execute("SELECT key FROM runs ORDER BY key").fetchall():
+        _derive_run(conn, run)
+
+
+def _derive_run(conn: sqlite3.Connection, run: int) -> None:
+    counts, stated = Counts(), _states_escalation(conn, run)
+    with waiting(conn, measures.WINDOWS):
+        gauge = measures.Gauge(conn)
+        for window in _windows(conn, run):
+            rows = []
+            for key, verdict in window:
+                found = assess(verdict, escalation_stated=stated)
+                counts.count(verdict, found)
+                gauge.add(verdict, found)
+                rows.append((*derived(verdict, found), int(found.flags), key))
+            conn.executemany(f"UPDATE verdicts SET {_SET} WHERE key = ?", rows)
+        # A run from before there were measures gets them when somebody asks.
+        if measures.known(conn, run):
+            measures.replace(conn, run, gauge.finish())
+    _count(conn, run, counts)
+
+
+def _states_escalation(conn: sqlite3.Connection, run: int) -> bool:
+    row = conn.execute("SELECT escalation_stated FROM runs WHERE key = ?", (run,)).fetchone()
+    return bool(row[0])
+
+
+def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Verdict]]]:
+    """The verdicts of a run with their keys, in the order of the file."""
+    texts = conn.execute("SELECT header, options FROM runs WHERE key = ?", (run,)).fetchone()
+    header, options = map(json.loads, texts)
+    defaults, filled = Policy.from_body(header.get("defaults")), Policy.from_body(options)
+    stated = header.get("generator") or {}
+    generator = Generator(stated.get("model"), stated.get("vendor"))
+    ends = conn.execute("SELECT min(key), max(key) FROM verdicts WHERE run = ?", (run,)).fetchone()
+    first, last = (int(key or 0) for key in ends)
+    for start in range(first, last + 1, BATCH):
+        rows = conn.execute(
+            """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
+               WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
+            (start, start + BATCH, run),
+        ).fetchall()
+        yield [
+            (key, verdict_from_body(json.loads(body), defaults, generator, filled))
+            for key, body in rows
+        ]
+
+
+def _count(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
+    """The counts of a run that follow its verdicts; what was flagged and drawn stands."""
+    (notes,) = conn.execute("SELECT notes FROM runs WHERE key = ?", (run,)).fetchone()
+    noted = with_undecided(json.loads(notes), counts.undecidable)
+    conn.execute(
+        """UPDATE runs SET failed_ballots = :ballots, confidence_source = :source, notes = :notes,
+             passed = (SELECT count(*) FROM verdicts WHERE run = :run AND decision = 'pass'),
+             failed = (SELECT count(*) FROM verdicts WHERE run = :run AND decision = 'fail')
+           WHERE key = :run""",
+        {
+            "run": run,
+            "ballots": counts.failed,
+            "source": counts.confidence_source(),
+            "notes": json.dumps(noted, ensure_ascii=False),
+        },
+    )
