@@ -120,7 +120,7 @@ def _stated_agreement(pair: AgreementPair) -> Content:
     pieces: list[Piece | str] = ["stated "]
     if pair.metric is not None:
         figure = "none" if pair.value is None else f"{pair.value:.3f}"
-        pieces.append(f"{pair.metric.replace('_', ' ')} {figure} ")
+        pieces.append(f"{pair.metric} {figure} ")
     return line(*pieces, *_band(pair.band)).rstrip()
 
 
@@ -140,8 +140,8 @@ def _flags(notes: Sequence[FlagNote], width: int) -> Lines:
     for note in ranked:
         ink = Ink.WARN if note.flag in _LOUD else Ink.STRONG
         mark = "◆ " if note.flag in _LOUD else "  "
-        name: Piece = (f"{mark}{pad(SHORT.get(note.flag, '?'), 6)}", ink)
-        lines += paragraph(block(note.reason), width, first=[name], indent=8)
+        name: Piece = (f"{mark}{pad(SHORT.get(note.flag, '?'), 8)} ", ink)
+        lines += paragraph(block(note.reason), width, first=[name], indent=11)
     return lines
 
 

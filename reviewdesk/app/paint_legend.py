@@ -31,7 +31,7 @@ AGREE: dict[Band | None, str] = {
     Band.HIGH: "high agreement",
     Band.MEDIUM: "medium",
     Band.LOW: "low",
-    None: "no letter: a figure without bands, as a share of pairs",
+    None: "no letter: the measure has no bands",
 }
 FLAGS = {
     Flag.ESCALATED: "the report asks for a person; where it never says, its ballots do",
@@ -69,7 +69,7 @@ SIGNS: tuple[tuple[Piece, str], ...] = (
 )
 """The signs of all panes."""
 
-_COLUMN = 8
+_COLUMN = 11
 
 
 def legend_lines(width: int) -> Lines:

@@ -167,7 +167,7 @@ def _facts(item: Item) -> Iterator[tuple[str, str]]:
         yield "scores", f"{scores}; after the trim {_number(told.post_trim)}"
     if (again := _again(told)) and verdict.agreement is not None:
         stated = f"{verdict.agreement.metric} {_number(verdict.agreement.value)}"
-        yield "agreement", f"stated {stated}, {again}"
+        yield "agreement", f"{stated}, {again}"
     if told.panel_hash:
         yield "panel hash", f"{inline(told.panel_hash)} ({told.panel_hash_status})"
     if told.committed_at:

@@ -50,7 +50,8 @@ SHORT = {
     Flag.DEGRADED: "degr",
     Flag.PIVOTAL: "pivot",
     Flag.SPLIT: "split",
-    Flag.DERIVED_LOW: "low",
+    # Named ours: it often stands behind a stated agreement that is not low.
+    Flag.DERIVED_LOW: "ours-low",
     Flag.SAME_FAMILY: "kin",
     Flag.SINGLE_JUROR: "one",
 }

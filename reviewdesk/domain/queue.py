@@ -28,7 +28,12 @@ _OPEN_ORDERS = frozenset({"draw", MIXED, "file", "id"})
 _OPEN_KINDS = frozenset({"text", "state", "tag", "juror", "run"})
 """Conditions that do not depend on a panel's answer."""
 
-_FLAGS = {flag.label: flag for flag in Flag} | {facts.short(flag): flag for flag in SHORT}
+_FLAGS = (
+    {flag.label: flag for flag in Flag}
+    | {facts.short(flag).replace("-", "_"): flag for flag in SHORT}
+    # Filters that were saved may have the flag's first short name.
+    | {"low": Flag.DERIVED_LOW}
+)
 _PARTED = re.compile(r'([^~:<>="]*)(~|:|<=|>=|<|>|=)(.*)', re.DOTALL)
 
 

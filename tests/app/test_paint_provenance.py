@@ -10,6 +10,8 @@ import pytest
 
 from reviewdesk.app.paint_jury import jury_lines
 from reviewdesk.app.paint_numbers import provenance_lines
+from reviewdesk.app.paint_queue import queue_line
+from reviewdesk.cli import plain
 from reviewdesk.domain.panelhash import verdict_panel_hash
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.trail import trail
@@ -99,3 +101,52 @@ def test_hostile_words_of_a_report_are_drawn_harmless(tmp_path: Path) -> None:
     text = told(found)
     assert "\x1b" not in text
     assert text.count("[red]x") == 2
+
+
+@pytest.mark.parametrize(
+    ("stated", "line", "column"),
+    [
+        # .9 .8 .3: mean .6667, squares .0544 + .0178 + .1344 = .2067, / 2 * 12 = 1.24: -.24, low.
+        ({}, "agreement r_WG -0.240 low", "-0.24 L"),
+        # A share of pairs has no band, and ours stands apart under its name.
+        (
+            {"agreement": {"value": 1.0, "metric": "pairwise"}},
+            "agreement stated pairwise 1.000 ours r_WG -0.240 low",
+            " 1.00  ",
+        ),
+        # A stated alpha without a band is banded by the lines.
+        (
+            {"agreement": {"value": 0.7, "metric": "krippendorff_alpha"}},
+            "agreement stated krippendorff_alpha 0.700 medium ours r_WG -0.240 low",
+            " 0.70 M",
+        ),
+        (
+            {"agreement": {"value": None, "metric": "r_wg"}},
+            "agreement stated r_wg none ours r_WG -0.240 low",
+            "    -  ",
+        ),
+        ({"band": "high"}, "agreement stated high ours r_WG -0.240 low", "    - H"),
+    ],
+)
+def test_agreement_and_band_are_of_one_source(
+    tmp_path: Path, stated: dict[str, Any], line: str, column: str
+) -> None:
+    found = item(tmp_path, **stated)
+    pane = "\n".join(" ".join(row.plain.split()) for row in jury_lines(found, 100))
+    assert line in pane.splitlines()
+    queue = queue_line(found.row, 80, current=False, blind=False).plain
+    assert f"PASS {column}  " in queue
+    # The flag of our own low band names it, whatever stands beside the figure.
+    assert "ours-low" in queue
+    assert " low" not in queue.replace("ours-low", "")
+
+
+def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
+    found = item(tmp_path, agreement={"value": 0.7, "metric": "krippendorff_alpha"}, band="medium")
+    text = told(found)
+    assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
+    assert "mismatch" not in text
+    assert plain.verdict(found).splitlines()[3:5] == [
+        "agreement 0.700  band medium  (reported, krippendorff_alpha, not derivable)",
+        "ours r_WG -0.240  band low",
+    ]

@@ -23,7 +23,8 @@ STRATA = {f"{side}/{word}" for side in ("flagged", "rest") for word in ("pass", 
 def test_queue(loaded: Cli) -> None:
     rows = loaded("queue", "--json").json
     assert {row["id"] for row in rows} == {"agreed", "split", "failed", "none"}
-    wanted = keys("run, id, test, decision, score, agreement, band, flags, label, stratum, audit")
+    wanted = keys("""run, id, test, decision, score, agreement, agreement_source, band, flags,
+        label, stratum, audit""")
     for row in rows:
         assert row.keys() >= wanted
         assert set(row["flags"]) <= keys(FLAGS)

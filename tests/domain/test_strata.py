@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from reviewdesk.domain.records import Truth
+from reviewdesk.domain.honest import parts
+from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.sampling import LabelledVerdict, weigh
 from reviewdesk.domain.strata import Stratum, audit, strata, upper_bound
 
@@ -50,6 +52,25 @@ def test_the_weights_are_those_of_the_draw() -> None:
     # 7/2; 100/3, for a disputed one is no answer; 9/1, for the other stands outside.
     assert found == {"flagged/pass": 3.5, "rest/pass": pytest.approx(100 / 3), "rest/fail": 9.0}
     assert [max(weights[:2]), max(weights[2:6]), max(weights[6:])] == list(found.values())
+
+
+def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response() -> None:
+    # Drawn as passes, ranks 0 to 3 have labels; rank 1 is decided neither way since. Its label
+    # carries the prefix on and counts for nothing, so three labels stand for twelve.
+    labelled = rows(REST_PASS, "pass", "pass", "fail", "pass")
+    labelled[1] = replace(labelled[1], decided=False)
+    (found,) = strata(labelled, {REST_PASS: 12}, {})
+    assert (found.prefix, found.counted, found.unanswered, found.weight) == (4, 3, 1, 4.0)
+    weighing = weigh(labelled, {REST_PASS: 12})
+    assert weighing.weights == [4.0, 0.0, 4.0, 4.0]
+    assert weighing.drawn == [True] * 4
+    assert weighing.design is Design.WEIGHTED
+    (part,) = parts([(row, row.truth is Truth.PASS) for row in labelled], {REST_PASS: 12})
+    assert (part.size, part.labelled, part.hits) == (12, 3, 2)
+    # All four labelled are no census: one of them says nothing of a decision.
+    assert weigh(labelled, {REST_PASS: 4}).design is Design.WEIGHTED
+    # A verdict that was drawn as undecided stays as it was.
+    assert one(REST_NONE, 4, "pass").counted == 1
 
 
 def test_what_is_missing_is_said() -> None:
