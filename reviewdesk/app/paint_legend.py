@@ -40,7 +40,7 @@ FLAGS = {
     Flag.DISPUTE: "a disputed item: the whole panel goes to a person",
     Flag.NO_VERDICT: "neither pass nor fail came of it",
     Flag.SUSPICIOUS_TEXT: "a text speaks to its judge, or hides text",
-    Flag.MISMATCH: "what the report states does not follow from its own ballots",
+    Flag.MISMATCH: "what the report states does not follow from its own ballots or figures",
     Flag.REGIME_SENSITIVE: "quorum, mean, trimmed mean and median do not all decide alike",
     Flag.DEGRADED: "jurors are missing, or too few for the trim",
     Flag.PIVOTAL: "a single vote would turn the decision",

@@ -122,7 +122,7 @@ class Assessment:
 
     @property
     def band(self) -> Band | None:
-        """The band of the pair: never one without its value beside it."""
+        """The band of the pair."""
         return self.pair.band
 
     @property
