@@ -163,8 +163,8 @@ def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -
         plain(jury_lines(altered(item, notes=(FlagNote(flag, "x"),)), 79)).splitlines()
         for flag in (Flag.ESCALATED, Flag.SPLIT)
     ]
-    assert "◆ esc   x" in texts[0]
-    assert "  split x" in texts[1]
+    assert "◆ esc      x" in texts[0]
+    assert "  split    x" in texts[1]
 
 
 @pytest.mark.parametrize("width", COLUMNS)
