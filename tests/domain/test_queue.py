@@ -245,7 +245,10 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("test:deploy", "Write test~word."),
         ("agrement<.5", "Write agreement<.6."),
         ("Label:none", "Write label:none."),
-        ("colour:red", "Facts: label, band, decision, warn, breach, tag, juror, run, flip."),
+        (
+            "colour:red",
+            "Facts: label, band, ours.band, decision, warn, breach, tag, juror, run, flip.",
+        ),
     ],
 )
 def test_what_could_have_been_meant_is_named(text: str, hint: str) -> None:
