@@ -138,12 +138,16 @@ class Report:
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
+        if not self.total:
+            self.notes.append("holds no verdicts")
         if self.skipped:
             more = self.skipped - len(self._left_out)
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
             self.notes.append(f"left out {self.skipped} of {self.total} verdicts: {named}")
         if count := self._made_unique:
             self.notes.append(f"made {count} id{'s' * (count > 1)} unique with #2 and so on")
+        if count := self._tally.blank_lines:
+            self.notes.append(f"skipped {count} blank line{'s' * (count > 1)}")
         if count := self._tally.nonfinite:
             self.notes.append(f"replaced {count} number{'s' * (count > 1)} NaN or Infinity by null")
         if count := self._tally.surrogates:
