@@ -21,6 +21,7 @@ from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, name
 from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
 from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
 from reviewdesk.reports.tables.rows import Layout, Row, all_columns, blank, layout_of
+from reviewdesk.reports.unread import unread_keys
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
 """Names that make a table of JSON rows without a judge; ``id`` alone could be anything."""
@@ -63,6 +64,8 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
 
 def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
     score = roles.get("score", "score")
+    used = {*roles.values(), score} - {roles.get("reason")}
+    answers = [score, *(roles[role] for role in ("pass", "label") if role in roles)]
     of_ballot = {role: column for role, column in roles.items() if role in BALLOT}
     if names_models(roles["judge"]):
         of_ballot["model"] = roles["judge"]
@@ -76,7 +79,8 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
         # A row of a person's label alone names no judge.
         if human is None or not blank(cells.get(roles["judge"])) or not all(map(blank, spoken)):
             judge = name(cells.get(roles["judge"]), roles["judge"])
-            votes = (Vote(judge, cells.get(score), score, held),)
+            unread = unread_keys(cells, answers, used) if all(map(blank, spoken)) else ()
+            votes = (Vote(judge, cells.get(score), score, held, unread=tuple(unread)),)
         return _entry(cells, roles, votes, human)
 
     return Shape(entry, unread_note(columns, {*roles.values(), score}))
