@@ -42,7 +42,7 @@ def unread_keys(
 def _says_something(value: Any) -> bool:
     if isinstance(value, str):
         return bool(value.strip())
-    return value is not None and value != [] and value != {}
+    return value is not None and value not in ([], {})
 
 
 def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
