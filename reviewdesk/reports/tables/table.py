@@ -11,6 +11,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import values
 from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.juries import ESCALATE
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Report
@@ -24,7 +25,10 @@ from reviewdesk.reports.tables.rows import Layout, Row, all_columns, blank, layo
 from reviewdesk.reports.unread import unread_keys
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
-"""Names that make a table of JSON rows without a judge; ``id`` alone could be anything."""
+"""Names that make a table of JSON rows without a judge; ``id`` does beside a score or a vote."""
+
+_OTHERS = frozenset({"truth", "correct", ESCALATE})
+"""Columns of a labels file, which another command reads, and of a jury."""
 
 _LOOKED_AT = 20
 _REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
@@ -89,6 +93,9 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
 def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]) -> Shape:
     reasons = {judge: _beside(judge, columns) for judge in judges}
     of_item = {role: column for role, column in roles.items() if role in ITEM}
+    if "pass" in roles:
+        # Beside a column for each judge, the one outcome of the row is the panel's.
+        of_item.setdefault("decision", roles["pass"])
     if "model" in roles:
         # With several judges in a row, the one model of the row wrote what they judge.
         of_item.setdefault("generator", roles["model"])
@@ -177,7 +184,9 @@ def _fits(look: Look) -> bool:
     if {"item", "judge"} <= roles.keys() and spoken:
         return scalar
     several = look.outline.goes_on or look.outline.kind == "array"
-    return several and scalar and roles.get("item") in _ITEMS and len(layout.columns) > 1
+    rows = roles.get("item") in _ITEMS or (roles.get("item") == "id" and bool(spoken))
+    other = not _OTHERS.isdisjoint(layout.columns)
+    return several and scalar and rows and not other and len(layout.columns) > 1
 
 
 DIALECT = Dialect("table", "a table of ratings", _fits, _open, USES | {"judge_columns"})
