@@ -76,7 +76,8 @@ def _head(source: Source, fail: Fail) -> bytes:
 def _fitting(look: Look, forced: Dialect | None) -> tuple[Dialect, Look] | None:
     """A foreign dialect for what is no JSON; one that was forced must fit as well."""
     if forced is not None:
-        return (forced, look) if forced.fits(look) else None
+        opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
+        return (forced, look) if opens else None
     found = dialects.fitting(look)
     return (found, look) if found else None
 

@@ -189,4 +189,6 @@ def _fits(look: Look) -> bool:
     return several and scalar and rows and not other and len(layout.columns) > 1
 
 
-DIALECT = Dialect("table", "a table of ratings", _fits, _open, USES | {"judge_columns"})
+DIALECT = Dialect(
+    "table", "a table of ratings", _fits, _open, USES | {"judge_columns"}, reads_tables=True
+)
