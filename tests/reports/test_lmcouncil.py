@@ -90,7 +90,7 @@ def test_a_choice_that_is_no_word_is_unknown_and_so_is_a_row_without_a_rating() 
     rows = [single("a", quality="good"), single("b", Coherence=5)]
     rated = {body["rubric"]: body["jurors"] for body in opened(rows, lines=True)[1]}
     assert rated["Overall"][0]["meta"] == {"unread": ["quality"]}
-    assert "none" not in rated["Coherence"][0]
+    assert "status" not in rated["Coherence"][0]
 
 
 def test_a_choice_in_other_words_is_said() -> None:
