@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from reviewdesk.domain.verdict import Status
 from reviewdesk.reports import values
 from reviewdesk.reports.rawscores import WHY_RAW, Scales
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.secrets import is_setting
+from reviewdesk.reports.unread import understood, unread_keys
 
 _NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
 _PASSES = ("pass", "passed", "verdict")
 _REASONS = ("reason", "reasoning", "rationale")
-_STATUSES = frozenset(["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"])
+_STATUSES = frozenset(Status)
 _TEXTS = ("model", "vendor", "role", "label")
 _AMOUNTS = ("latency_ms", "cost_usd")
 _COUNTS = ("tokens_in", "tokens_out")
@@ -20,6 +22,10 @@ _MAPPED = frozenset(
     {*_NAMES, *_PASSES, *_REASONS, *_TEXTS, *_AMOUNTS, *_COUNTS}
     | {"score", "raw_score", "confidence", "weight", "error", "status"}
 )
+_ANSWERS = ("score", "raw_score", "label", *_PASSES)
+_ABOUT = _MAPPED - {*_ANSWERS, *_REASONS}
+"""What is known of a juror without its answer."""
+
 _ID_LENGTH = 190
 """Room for a counter behind it: an id has at most 200 characters."""
 
@@ -70,7 +76,7 @@ def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) ->
     _add_pass(body, juror, remarks)
     _add_rest(body, juror, remarks)
     _add_failure(body, juror, remarks)
-    return values.said(body, "pass")
+    return understood(values.said(body, "pass"), unread_keys(juror, _ANSWERS, _ABOUT))
 
 
 def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:

@@ -20,6 +20,7 @@ from reviewdesk.reports.records import Record, mapped
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Item, Report
 from reviewdesk.reports.source import Source
+from reviewdesk.reports.unread import understood, unread_keys
 from reviewdesk.reports.wording import Problem, must_be
 
 _IDS = ("query_id", "item_id")
@@ -39,6 +40,9 @@ _MAPPED_OF_CRITIC = frozenset(
     {*_NAMES, *_LABELS, *_REASONS}
     | {"confidence", "error", "raw_response", "elapsed_s", "model", "vendor"}
 )
+_ABOUT = _MAPPED_OF_CRITIC - {*_LABELS, *_REASONS}
+"""What is known of a critic without its answer."""
+
 _STRATEGIES = {
     "majority": "majority",
     "unanimous": "unanimous",
@@ -164,7 +168,8 @@ class _Mapper:
         if word is not None and vote is None:
             self._no_vote.add(word)
         # Without a vote the null says so: a label alone must not leave it to a threshold.
-        return values.said(body | scores | {"confidence": confidence, "pass": vote}, "pass")
+        found = values.said(body | scores | {"confidence": confidence, "pass": vote}, "pass")
+        return understood(found, unread_keys(critic, _LABELS, _ABOUT))
 
     def _failure(self, critic: dict[str, Any], word: str | None) -> dict[str, Any] | None:
         stated, status = critic.get("error"), _FAILED.get((word or "").strip().upper())

@@ -36,5 +36,7 @@ class Dialect:
     fits: Callable[[Look], bool]
     open: Callable[[Source, Look, ReadOptions], Report]
     uses: frozenset[str] = frozenset()
+    reads_tables: bool = False
+    """Whether it opens any CSV that it is forced on, and says itself what is missing in it."""
     steps_in: bool = False
     """Whether it reads values by their parts, so that one may be longer than what is held."""

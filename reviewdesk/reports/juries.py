@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-PANEL_KEYS = ("jurors", "votes", "verdicts", "judges", "critics")
+PANEL_KEYS = (
+    *("jurors", "votes", "verdicts", "judges", "critics"),
+    *("ballots", "judgements", "judgments", "ratings"),
+)
 ESCALATE = "escalate_for_review"
 _ANSWERS = frozenset(
     [
@@ -22,7 +25,7 @@ _ANSWERS = frozenset(
         "confidence",
     ]
 )
-_CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
+CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def sibling_checks(jury: Jury) -> list[dict[str, Any]]:
     """The assertions without a jury that stand beside this one, up to the object with the name."""
     search = _Search()
     for step in jury.above:
-        for key in _CHECK_LISTS:
+        for key in CHECK_LISTS:
             listed = step.node.get(key)
             if isinstance(listed, list):
                 return [
@@ -67,7 +70,7 @@ def sibling_checks(jury: Jury) -> list[dict[str, Any]]:
                     and isinstance(check.get("pass", check.get("passed")), bool)
                     and not search.holds(check)
                 ]
-        if step.key not in _CHECK_LISTS and isinstance(step.node.get("name"), str):
+        if step.key not in CHECK_LISTS and isinstance(step.node.get("name"), str):
             break
     return []
 

@@ -8,19 +8,23 @@ from typing import Any
 
 from reviewdesk.reports import values
 from reviewdesk.reports.ballots import ballots, unused
-from reviewdesk.reports.juries import ESCALATE, Jury, sibling_checks
+from reviewdesk.reports.juries import CHECK_LISTS, ESCALATE, Jury, sibling_checks
 from reviewdesk.reports.rawscores import Scales
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.secrets import is_setting, without_settings
 
 _BANDS = ("high", "medium", "low")
-_DECISIONS = ("passed", "pass", "verdict", "decision")
+_DECISIONS = (
+    *("passed", "pass", "verdict", "decision"),
+    *("consensus", "outcome", "final_decision", "final_verdict", "majority"),
+)
 _AGREEMENTS = ("agreement", "krippendorff_alpha", "alpha")
 _INPUTS = ("input", "arguments", "args", "prompt")
 _OUTPUTS = ("output", "response", "actual", "result")
 _GENERATORS = ("generator", "agent", "model")
 _NAMES = ("name", "test", "id")
 _TEXTS = ("rubric", "bias_warning")
+_OF_A_TEST = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_TEXTS, ESCALATE}
     | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
@@ -55,7 +59,7 @@ class JuryMapper:
                 "target": facts.get("target") if isinstance(facts.get("target"), str) else None,
             }
         )
-        body = {
+        body: dict[str, Any] = {
             "id": self._id(test, case.get("suite")),
             "case": case,
             "input": values.text(_nearest(jury, _INPUTS)),
@@ -68,7 +72,7 @@ class JuryMapper:
             "provenance": {"pointer": pointer},
             "meta": {"raw": without_settings(jury.raw)},
         }
-        body["decision"] = self._decision(jury, body["jurors"])
+        body |= self._decision(jury, body["jurors"])
         return values.said(
             {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
         )
@@ -135,20 +139,22 @@ class JuryMapper:
         self.remarks.count("a jury's confidence that is no band word is kept under meta.raw only")
         return None
 
-    def _decision(self, jury: Jury, jurors: list[dict[str, Any]]) -> str | None:
+    def _decision(self, jury: Jury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
         """What is stated; a panel without a single answer and without a word is an error."""
         stated = values.first(jury.facts, _DECISIONS)
         if stated is None and jury.above and not jury.listed:
-            # An assertion around the panel speaks for it; a whole test has other assertions too.
+            # An assertion around the panel speaks for it, and so does what has nothing else in it;
+            # a whole test has other assertions too.
             around = jury.above[0].node
-            if "matcher" in around or "target" in around:
+            if "matcher" in around or "target" in around or not around.keys() & _OF_A_TEST:
                 stated = values.first(around, ("passed", "pass"))
         decision = values.decision(stated)
         if stated is not None and decision is None:
-            self.remarks.count("a decision in unknown words is kept under meta.raw only")
+            self.remarks.count("a decision in unknown words is kept as the verdict's label")
         if stated is None and jurors and all("error" in juror for juror in jurors):
-            return "error"
-        return decision
+            return {"decision": "error"}
+        word = stated if decision is None and isinstance(stated, str) else None
+        return {"decision": decision, "label": word}
 
 
 def _case_name(jury: Jury) -> str | None:

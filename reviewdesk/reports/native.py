@@ -23,8 +23,6 @@ def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
     if outline.goes_on:
         raise fail("", "holds something behind the end of the report", "Remove it.")
     keys = dict(outline.keys)
-    if "verdicts" not in keys:
-        raise fail("$.verdicts", "is missing", "A report has a list of verdicts.")
     verdicts = keys.pop("verdicts")
     if "verdicts" not in outline.lengths:
         raise fail("$.verdicts", must_be("a list", verdicts), "")
@@ -44,19 +42,20 @@ def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
     return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
 
 
-def _open_lines(source: Source, _look: Look, options: ReadOptions) -> Report:
-    """JSON Lines: the header, then one verdict a line."""
+def _open_lines(source: Source, look: Look, options: ReadOptions) -> Report:
+    """JSON Lines: the header, then one verdict a line; a header alone may take several lines."""
     skip_bad = options.skip_bad
     fail = failing(source)
     header: dict[str, Any] = {}
     count = 0
+    if not look.outline.goes_on:
+        header = _header(look.outline.keys, "", fail)
+        return Report(source, "canonical-jsonl", header, _nothing, total=0, skip_bad=skip_bad)
     with source.open() as stream:
         for number, value in read_lines(stream, fail, Tally()):
             if count == 0:
                 header = _header(value, f"line {number}: ", fail)
             count += 1
-    if count == 0:
-        raise fail("", "is empty", "Write the report again.")
 
     def items(stream: BinaryIO, counted: Tally) -> Iterator[Item]:
         for index, (number, value) in enumerate(read_lines(stream, fail, counted)):
@@ -64,6 +63,11 @@ def _open_lines(source: Source, _look: Look, options: ReadOptions) -> Report:
                 yield Item(f"line {number}", value)
 
     return Report(source, "canonical-jsonl", header, items, total=count - 1, skip_bad=skip_bad)
+
+
+def _nothing(_stream: BinaryIO, _counted: Tally) -> Iterator[Item]:
+    """The verdicts of a report that has none yet."""
+    return iter(())
 
 
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:

@@ -25,6 +25,12 @@ _MARKUP = {
     "testsuite": "is a JUnit XML report, which has no ballots",
     "promptfoo": "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
 }
+_CASE_KEYS = frozenset({
+    "id", "output", "input", "alternative", "rubric", "reference", "generator", "tags", "context",
+    "checks",
+})  # fmt: skip
+"""What a case may say; a row with anything else has been worked on."""
+
 _TABLE_COLUMNS = frozenset({"item", "judge", "score", "id", "juror", "model", "rating", "human"})
 _MOST_KEYS = 12
 
@@ -58,7 +64,7 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     if "truth" in keys and ("id" in keys or "item_hash" in keys):
         hint = f"Read it with: reviewdesk labels import {_command_name(fail)}"
         return fail("", "is a labels file, not a report", hint)
-    if {"id", "output"} <= keys.keys() and "jurors" not in keys:
+    if {"id", "output"} <= keys.keys() <= _CASE_KEYS:
         hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
         return fail("", "is a file of cases that nobody has judged yet", hint)
     for name, fits, program in _TOOLS:

@@ -12,9 +12,14 @@ from reviewdesk.reports.guard import guarded, guarded_header
 from reviewdesk.reports.rules import verdict_problem
 from reviewdesk.reports.source import Source, position_of
 from reviewdesk.reports.strictjson import Tally
+from reviewdesk.reports.unread import UnreadBallots
 from reviewdesk.reports.wording import Problem, found, spell_path
 
 _NAMED = 5
+_ANSWER_HINT = (
+    "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
+    " and open it again."
+)
 _COUNT_AT_MOST = 20_000
 """Beyond this many verdicts an error does not wait for the count of all bad ones."""
 
@@ -69,6 +74,7 @@ class Report:
         self._ids: set[str] = set()
         self._left_out: list[str] = []
         self._made_unique = 0
+        self._unread = UnreadBallots()
 
     def guard(self) -> Report:
         """Keep out of header and verdicts what looks like a key; ours are kept as they say."""
@@ -80,6 +86,7 @@ class Report:
         self._ids.clear()
         self._left_out.clear()
         self.skipped = self._made_unique = 0
+        self._unread = UnreadBallots()
         self._tally = Tally(notes=list(self._first_notes), lenient=self._tally.lenient)
         with self._open() as stream:
             items = iter(self._items(stream, self._tally))
@@ -87,7 +94,9 @@ class Report:
                 self.position = position_of(stream)
                 problem = self._problem(item)
                 if problem is None:
-                    yield verdict_body(guarded(item.value) if self._foreign else item.value)
+                    body = verdict_body(guarded(item.value) if self._foreign else item.value)
+                    self._unread.add(body["jurors"])
+                    yield body
                 elif self._skip_bad:
                     self._skip(item, problem)
                 else:
@@ -96,6 +105,8 @@ class Report:
         if self.skipped and not self._ids:
             told = f"has no verdict that can be read; the first is {self._left_out[0]}"
             raise ReportError(self._source.shown_name, "", told, "Fix the file.")
+        if self._unread.all:
+            raise self._not_understood()
         self._close_notes()
 
     def _problem(self, item: Item) -> Problem | None:
@@ -136,14 +147,28 @@ class Report:
             f"Fix the file, or open with --skip-bad ({leaves}).",
         )
 
+    def _not_understood(self) -> ReportError:
+        """The refusal of a file that has ballots, none of which says what its reader looks for."""
+        count, keys = self._unread.ballots, self._unread.keys
+        told = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
+        seen = f" (seen in them: {keys})" if keys else ""
+        return ReportError(self._source.shown_name, "", told + seen, _ANSWER_HINT)
+
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes
+        if not self.total:
+            self.notes.append("holds no verdicts")
+        if count := self._unread.count:
+            unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
+            self.notes.append(f"{unknown}, and count as unknown: {self._unread.keys}")
         if self.skipped:
             more = self.skipped - len(self._left_out)
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")
             self.notes.append(f"left out {self.skipped} of {self.total} verdicts: {named}")
         if count := self._made_unique:
             self.notes.append(f"made {count} id{'s' * (count > 1)} unique with #2 and so on")
+        if count := self._tally.blank_lines:
+            self.notes.append(f"skipped {count} blank line{'s' * (count > 1)}")
         if count := self._tally.nonfinite:
             self.notes.append(f"replaced {count} number{'s' * (count > 1)} NaN or Infinity by null")
         if count := self._tally.surrogates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import string
 from typing import BinaryIO
 
 from reviewdesk.errors import InputFileError
@@ -11,6 +12,8 @@ from reviewdesk.reports.strictjson import MAX_ITEM, Fail
 
 CHUNK = 1 << 18
 NOT_BLANK = re.compile(r"[^ \t\r\n]")
+_OF_TOKENS = "+-." + string.digits + string.ascii_letters
+"""What numbers, true, false, null, NaN and Infinity are written with."""
 
 
 def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
@@ -27,13 +30,19 @@ def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
 
 
 class Scroll:
-    """A place in a long text, of which only what lies around it is held."""
+    """A place in a long text, of which only what lies around it is held.
+
+    What is held never ends inside a number or a word: such a tail waits until a character that
+    cannot continue it has come, or the end of the text.
+    """
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
         """Start before the first character of the stream."""
         self._stream, self._fail = stream, fail
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text, self._at = "", 0
+        self._tail: list[str] = []
+        self._waiting = 0
         self._ended = False
         self._bytes = 0
         self._line, self._column = 1, 1
@@ -50,31 +59,43 @@ class Scroll:
             return char
         skipped = 0
         while True:
-            if found := NOT_BLANK.search(self._text, self._at):
-                self._at = found.start()
-                return found[0]
-            skipped += len(self._text) - self._at
-            self._at = len(self._text)
+            found = NOT_BLANK.search(self._text, self._at)
+            end = found.start() if found else len(self._text)
+            skipped += end - self._at
+            self._at = end
             if skipped > MAX_ITEM:
                 raise self._fail(self.place(self._at), "holds over 8 MiB of blanks", "")
+            if found:
+                return found[0]
             if not self.more(CHUNK):
                 return ""
 
     def more(self, amount: int) -> bool:
-        """Take in as many bytes; false where the text has ended."""
+        """Take in as many bytes; false where the text had ended before."""
         if self._ended:
             return False
         block = self._stream.read(amount)
-        pending = len(self._decoder.getstate()[0])
+        undecoded = len(self._decoder.getstate()[0])
         try:
             text = self._decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
-            raise not_utf8(self._fail, "", self._bytes - pending + error.start) from error
+            raise not_utf8(self._fail, "", self._bytes - undecoded + error.start) from error
         self._bytes += len(block)
         self._ended = not block
         self._forget()
-        self._text += text
-        return not self._ended
+        self._text += self._whole(text)
+        return True
+
+    def _whole(self, text: str) -> str:
+        """What waited and what came, up to a tail that may go on in what comes next."""
+        end = len(text) if self._ended else len(text.rstrip(_OF_TOKENS))
+        self._waiting += len(text) - end
+        if not end and not self._ended and self._waiting <= MAX_ITEM:
+            self._tail.append(text)
+            return ""
+        found = "".join((*self._tail, text[:end]))
+        self._tail, self._waiting = [text[end:]], len(text) - end
+        return found
 
     def _forget(self) -> None:
         """Let go of what was read, remembering how far it reached."""

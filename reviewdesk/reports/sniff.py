@@ -12,7 +12,7 @@ from reviewdesk.reports.models import FORMAT_NAME
 from reviewdesk.reports.outline import Outline, outline_array, outline_object
 from reviewdesk.reports.scroll import not_utf8
 from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
+from reviewdesk.reports.strictjson import MAX_ITEM, Fail, Tally, failing
 from reviewdesk.reports.window import Window
 from reviewdesk.reports.wording import must_be
 
@@ -43,8 +43,7 @@ def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, Look]:
         ReportError: nothing here reads the file.
     """
     fail = failing(source)
-    with source.open() as stream:
-        head = stream.read(_HEAD)
+    head = _head(source, fail)
     if head.startswith(_ZIP):
         return _fitting(Look("zip"), forced) or _refuse(refusals.archive(fail))
     text = _text(head, fail, whole=len(head) < _HEAD)
@@ -56,15 +55,29 @@ def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, Look]:
     _fill(look, source, fail, forced)
     if forced in native.DIALECTS:
         _check_version(outline, fail)
-        if outline.goes_on or "verdicts" in outline.keys:
-            forced = native.LINES if outline.goes_on else native.DOCUMENT
+        whole = "verdicts" in outline.keys and not outline.goes_on
+        forced = native.DOCUMENT if whole else native.LINES
     return forced or _decide(look, fail), look
+
+
+def _head(source: Source, fail: Fail) -> bytes:
+    """The first bytes of a file, from the first that is not blank where many blanks come before."""
+    skipped = 0
+    with source.open() as stream:
+        while (head := stream.read(_HEAD)) and head.isspace():
+            skipped += len(head)
+            if skipped > MAX_ITEM:
+                raise fail("", "starts with over 8 MiB of blanks", "Write the report again.")
+        if not head:
+            raise fail("", "is empty", "Write the report again.")
+        return head + stream.read(_HEAD) if skipped else head
 
 
 def _fitting(look: Look, forced: Dialect | None) -> tuple[Dialect, Look] | None:
     """A foreign dialect for what is no JSON; one that was forced must fit as well."""
     if forced is not None:
-        return (forced, look) if forced.fits(look) else None
+        opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
+        return (forced, look) if opens else None
     found = dialects.fitting(look)
     return (found, look) if found else None
 
@@ -74,9 +87,6 @@ def _refuse(error: InputFileError) -> NoReturn:
 
 
 def _text(head: bytes, fail: Fail, *, whole: bool) -> str:
-    if not head.strip():
-        problem = "is empty" if whole else "starts with over 64 KiB of blanks"
-        raise fail("", problem, "Write the report again.")
     for magic, problem, hint in _MAGIC:
         if head.startswith(magic):
             raise fail("", problem, hint)
@@ -133,9 +143,9 @@ def _decide(look: Look, fail: Fail) -> Dialect:
     outline = look.outline
     keys = outline.keys
     if outline.kind == "array" and not outline.length:
-        raise fail("", "is an empty list", "Write the report again.")
+        raise fail("", "is an empty list: it holds no verdicts", "Write the report again.")
     if outline.kind == "object" and not keys and not outline.goes_on:
-        raise fail("", "is an empty object", "Write the report again.")
+        raise fail("", "is an empty object: it holds no verdicts", "Write the report again.")
     if outline.kind == "object" and "schema" in keys:
         schema = keys["schema"]
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):

@@ -57,6 +57,7 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     lenient: bool = False
     nonfinite: int = 0
+    blank_lines: int = 0
     decoder: json.JSONDecoder = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from reviewdesk.domain.labelrules import label_decision
+
 _FRACTION = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*\Z", re.ASCII)
 
 _DECISIONS = {
@@ -55,10 +57,14 @@ def quorum(value: Any) -> float | int | str | None:
 
 
 def decision(value: Any) -> str | None:
-    """Pass, fail, inconclusive or error from a boolean or a word."""
+    """Pass, fail, inconclusive or error from a boolean or a word, with the words of label votes."""
     if isinstance(value, bool):
         return "pass" if value else "fail"
-    return _DECISIONS.get(value.strip().lower()) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    word = value.strip().lower()
+    found = label_decision(word)
+    return _DECISIONS.get(word) or (found.value if found else None)
 
 
 def text(value: Any) -> str | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError
 from reviewdesk.reports.scroll import CHUNK, NOT_BLANK, Scroll, decode_utf8
 from reviewdesk.reports.strictjson import (
     MAX_ITEM,
@@ -19,9 +18,6 @@ from reviewdesk.reports.strictjson import (
     decode_whole,
     syntax_problem,
 )
-
-_NEAR_END = 16
-"""A syntax error this close to the window's end may only be a value that goes on behind it."""
 
 _TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The inside of a text, up to its closing quote or to a backslash whose next character waits."""
@@ -37,11 +33,11 @@ TOO_LONG = "is over 8 MiB long"
 
 
 def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int, Any]]:
-    """JSON Lines as (line number, value).
+    """JSON Lines as (line number, value); blank lines are skipped and counted.
 
     Lines end at LF only, because U+2028 may stand inside a text as it is.
     """
-    number = offset = blank = 0
+    number = offset = 0
     while raw := stream.readline(MAX_ITEM + 1):
         number += 1
         where = f"line {number}"
@@ -50,10 +46,8 @@ def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int
         text = decode_utf8(raw, offset, fail, where)
         offset += len(raw)
         if not NOT_BLANK.search(text):
-            blank = blank or number
+            tally.blank_lines += 1
             continue
-        if blank:
-            raise fail(f"line {blank}", "is blank, with further lines behind it", "Remove it.")
         try:
             yield number, decode_whole(text, tally)
         except json.JSONDecodeError as error:
@@ -165,23 +159,23 @@ class Window(Scroll):
 
     def _value(self, where: str) -> Any:
         self.peek()
-        nonfinite = self._tally.nonfinite
+        counted = self._tally.nonfinite, self._tally.surrogates
         while True:
-            self._tally.nonfinite = nonfinite
             try:
                 found, end = decode(self._text, self._at, self._tally)
             except json.JSONDecodeError as error:
-                if not self._ended and self._unfinished(error):
-                    self._grow()
-                    continue
-                raise self._syntax(error) from error
-            except UnfitError as error:
-                raise self._fail(where, error.problem, error.hint) from error
-            # A number at the window's very end may have more digits behind it.
-            if not self._ended and end == len(self._text) and isinstance(found, int | float):
+                self._tally.nonfinite, self._tally.surrogates = counted
+                if not self._cut_off(error):
+                    raise self._fail(self.place(error.pos), syntax_problem(error), "") from error
+                if self._ended:
+                    raise self._fail("", *_CUT_OFF) from error
                 self._grow()
                 continue
+            except UnfitError as error:
+                raise self._fail(where, error.problem, error.hint) from error
             if end - self._at > MAX_ITEM:
+                # Its parts are counted as they are stepped over.
+                self._tally.nonfinite, self._tally.surrogates = counted
                 raise _TooLongError
             self._at = end
             return found
@@ -205,8 +199,10 @@ class Window(Scroll):
         self._at += 1
         return char == bracket
 
-    def _unfinished(self, error: json.JSONDecodeError) -> bool:
-        return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR_END
+    def _cut_off(self, error: json.JSONDecodeError) -> bool:
+        """Whether the value may only go on behind what is held, which ends between tokens."""
+        open_text = error.msg.startswith("Unterminated")
+        return open_text or error.pos >= len(self._text.rstrip(" \t\r\n"))
 
     def _grow(self) -> None:
         """Take in as much again, or learn that the file has ended."""
@@ -214,10 +210,3 @@ class Window(Scroll):
         if held > MAX_ITEM:
             raise _TooLongError
         self.more(min(max(CHUNK, held), MAX_ITEM + CHUNK - held))
-
-    def _syntax(self, error: json.JSONDecodeError) -> InputFileError:
-        if self._ended and (
-            error.msg.startswith("Unterminated") or error.pos >= len(self._text.rstrip())
-        ):
-            return self._fail("", *_CUT_OFF)
-        return self._fail(self.place(error.pos), syntax_problem(error), "")

@@ -156,7 +156,8 @@ def test_lines_that_are_no_cases() -> None:
         'c.jsonl: line 1: $: has no "output". Each case needs id and output.'
     )
     assert told("[1]") == "c.jsonl: line 1: $: must be an object, found [1]"
-    assert told(LEAST, "", LEAST).startswith("c.jsonl: line 2: is blank, with further lines")
+    # a blank line is skipped, and lines are still counted from the first
+    assert told(LEAST, "", LEAST).startswith('c.jsonl: line 3: $.id: is that of line 1 too: "a"')
     assert told('{"id": "a"').startswith("c.jsonl: line 1, column 11: is not JSON")
     assert "NaN" in told('{"id": "a", "output": NaN}')
     assert 'has the key "id" twice' in told('{"id": "a", "id": "b", "output": ""}')

@@ -12,7 +12,6 @@ from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_bo
 from reviewdesk.errors import ReportError, UsageError
 from tests.reports.inspectkit import (
     NAN,
-    bodies,
     call,
     grading,
     log,
@@ -155,30 +154,12 @@ def test_what_decides_nothing_is_counted_with_a_way_out() -> None:
     assert "--scale reads it (2x)" in _notes(log(sample("a", {"x": 5, "y": 7})))[0]
 
 
-def test_several_scorers_are_one_jury_without_a_decision() -> None:
-    document = log(sample("a", {"match": "C", QA: "C"}), sample("b", {"match": "I", QA: "I"}))
-    for body in bodies(document):
-        assert [juror["id"] for juror in body["jurors"]] == ["match", QA]
-        assert not body.keys() & {"decision", "score", "label", "escalate_for_review"}
-    assert _notes(document)[0].endswith("states no decision (2x)")
-
-
 def test_values_in_objects_and_lists_are_ballots_of_their_own() -> None:
     (a, b, c) = _jurors({"own": score({"tone": 1, "facts": "I", "none": None}, explanation="e")})
     assert a == {"id": "own.tone", "score": 1, "reason": "e"}
     assert b == {"id": "own.facts", "score": 0.0, "pass": False, "label": "I", "reason": "e"}
     assert c == {"id": "own.none", "pass": None, "status": "abstained", "reason": "e"}
     assert [juror["score"] for juror in _jurors({"own": [1, 0, 0.5]})] == [1, 0, 0.5]
-
-
-def test_scorers_that_ask_no_model_are_code() -> None:
-    events = [*scoring("match"), *scoring("own"), *scoring("asks", call("v/m", "C"))]
-    scores = {"match": "C", "own": True, "asks": 1, "unseen": 0.5, "includes": "I"}
-    document = log(sample("a", scores, events=events), scorers=["match", "own", "includes"])
-    kinds = {juror["id"]: juror.get("kind") for juror in one(document)["jurors"]}
-    # no events tell of "unseen", so nobody knows; "includes" is a rule in code by its name
-    code = dict.fromkeys(("match", "own", "includes"), "code")
-    assert kinds == {**code, "asks": None, "unseen": None}
 
 
 def test_a_panels_votes_are_joined_to_its_models() -> None:
@@ -300,37 +281,6 @@ def test_why_a_scorer_gave_no_value(reason: str | None, error: str | None, statu
     said = juror["reason"] if status == "abstained" else juror["error"]["message"]
     assert said == (error or "because")
     assert body["decision"] == ("inconclusive" if status == "abstained" else "error")
-
-
-def test_a_sample_that_failed_has_no_ballots() -> None:
-    failed = {"error": {"message": "out of memory", "traceback": "secret", "traceback_ansi": "x"}}
-    body = one(log(sample("a", **failed)))
-    assert (body["decision"], body["jurors"]) == ("error", [])
-    assert body["meta"] == {"error": "out of memory"}
-    scored = log(sample("a", {"match": "I"}, events=[{"event": "error"}], **failed))
-    assert one(scored)["jurors"] == []
-    assert _notes(scored) == ["the scores of a sample that failed itself are left out (1x)"]
-
-
-def test_a_scorer_that_broke_off_is_a_failed_ballot_beside_those_that_scored() -> None:
-    failed = {"error": {"message": "no such deployment"}}
-    lost = call("v/b", "", error="no such deployment")
-    events = [*scoring("match"), *scoring(QA, call("v/a", "C"), lost, key=""), {"event": "error"}]
-    document = log(
-        sample("a", {"match": "C"}, events=events, **failed),
-        scorers=["match", grading("v/a", "v/b")],
-    )
-    body = one(document)
-    assert body["decision"] == "error"
-    assert body["jurors"] == [
-        {"id": "match", "kind": "code", "score": 1.0, "pass": True, "label": "C"},
-        {
-            "id": "v/b",
-            "model": "v/b",
-            "status": "error",
-            "error": {"message": "no such deployment"},
-        },
-    ]
 
 
 def test_scorers_of_one_name_are_told_apart_as_the_log_does() -> None:

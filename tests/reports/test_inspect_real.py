@@ -44,6 +44,9 @@ def _plain(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+CHECKED = "deterministic check"
+"""What the one scorer of these logs that asks no model says."""
+
 WORTH = {"C": 1.0, "I": 0.0}
 
 
@@ -66,6 +69,8 @@ def _answers(sample: dict[str, Any]) -> list[tuple[float | None, bool | None, st
     found: list[tuple[float | None, bool | None, str | None]] = []
     for score in sample["scores"].values():
         first = score["history"][0] if score["history"] else score
+        if first.get("explanation") == CHECKED:
+            continue
         votes = (first.get("metadata") or {}).get("panel", {}).get("votes")
         if votes is None:
             found.append((*_cast(first["value"]), first.get("explanation")))
@@ -95,10 +100,11 @@ def test_every_ballot_is_what_the_log_says(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(FILES.glob("*")), ids=lambda path: path.name)
 def test_one_scorer_decides_and_several_do_not(path: Path) -> None:
     for body, sample in zip(read(Source.from_path(path)).verdicts(), _plain(path), strict=True):
-        if len(sample["scores"]) > 1:
+        scores = [one for one in sample["scores"].values() if one.get("explanation") != CHECKED]
+        if len(scores) > 1:
             assert "decision" not in body
             continue
-        (score,) = sample["scores"].values()
+        (score,) = scores
         first = score["history"][0] if score["history"] else score
         number, vote = _cast(first["value"])
         decision = {True: "pass", False: "fail", None: "inconclusive"}[vote]
@@ -130,7 +136,7 @@ def test_the_edited_score() -> None:
             "label": "pass",
             "by": "reviewer-1",
             "at": "2026-11-21T20:49:58.860318Z",
-            "note": "triage",
+            "note": "human reviewer: instruction is followed\ntriage",
         },
         *[None] * 7,
     ]
@@ -138,9 +144,11 @@ def test_the_edited_score() -> None:
 
 def test_the_roles() -> None:
     for body in read(Source.from_path(FILES / "jury-roles.json")).verdicts():
-        graded, exact = body["jurors"]
+        (graded,) = body["jurors"]
         assert (graded["role"], graded["model"]) == ("grader", "openai-api/mock/judge-neutral")
-        assert (exact["kind"], "model" in exact) == ("code", False)
+        assert [(check["name"], check["reason"]) for check in body["checks"]] == [
+            ("exact_judge", CHECKED)
+        ]
 
 
 def test_broken_archives_are_refused() -> None:

@@ -68,6 +68,44 @@ def test_an_edited_value_that_says_nothing_is_counted(value: Any) -> None:
     assert "an edited score that is neither a pass nor a fail gives no human label (1x)" in notes
 
 
+def test_an_editors_explanation_and_reason_are_both_kept() -> None:
+    body, _ = _human(_edit("C", explanation="it follows the rule"))
+    assert body["human"]["note"] == "it follows the rule\nsecond look"
+    assert "meta" not in body
+
+
+def test_every_edit_is_kept_with_what_its_editor_wrote() -> None:
+    edits = (
+        _edit("P", explanation="half of it"),
+        _edit("C", "bob", "2026-01-03T03:04:05Z", explanation="attachment://e"),
+        _edit("UNCHANGED", "cat", "2026-01-04T03:04:05Z", explanation="reworded"),
+    )
+    body, _ = _human(*edits, attachments={})
+    assert body["human"]["by"] == "bob"
+    assert body["meta"]["edits"] == [
+        {"score": "own", "value": "P", "by": "ann", "at": "2026-01-02T03:04:05Z",
+         "note": "half of it\nsecond look"},
+        {"score": "own", "by": "cat", "at": "2026-01-04T03:04:05Z",
+         "note": "reworded\nsecond look"},
+    ]  # fmt: skip
+    words_alone, _ = _human(_edit("UNCHANGED", explanation="typo"))
+    assert words_alone["meta"]["edits"][0]["note"] == "typo\nsecond look"
+    no_label, _ = _human(_edit("so-so", explanation="neither"))
+    assert no_label["meta"]["edits"][0]["value"] == "so-so"
+
+
+def test_an_edit_stands_at_the_jury_whose_score_it_changed() -> None:
+    first = panel("I", "I", "I")
+    edited = {**first, "value": "C", "history": [first, _edit("C")]}
+    added = score("I", history=[_edit("I", "cat")])
+    jury, others = bodies(log(sample("a", {QA: edited, "tone": "C", "review": added})))
+    assert (jury["human"]["label"], jury["human"]["by"]) == ("pass", "ann")
+    assert (others["human"]["label"], others["human"]["by"]) == ("fail", "cat")
+    # what a person scored apart stands at every panel where there is no other jury
+    both = {QA: first, "facts": panel("C", "C", "C"), "review": added}
+    assert [one["human"]["by"] for one in bodies(log(sample("a", both)))] == ["cat", "cat"]
+
+
 def test_an_edit_of_words_alone_is_no_label_and_one_without_a_source_is_nobodys() -> None:
     assert "human" not in _human(_edit("UNCHANGED", explanation="typo"))[0]
     assert "human" not in _human({"value": "C"})[0]

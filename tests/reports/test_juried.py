@@ -145,10 +145,11 @@ def test_earlier_turns_stand_before_the_message() -> None:
 
 
 def test_a_vote_that_is_no_boolean_is_no_vote() -> None:
-    opened_report, (body,) = opened(report(scenario(attempt(vote(passed="yes"), outcome="won"))))
-    assert body["jurors"][0]["pass"] is None
-    assert "decision" not in body
-    assert len(opened_report.notes) == 2
+    votes = vote(passed="yes"), vote(passed=True)
+    opened_report, (body,) = opened(report(scenario(attempt(*votes, outcome="won"))))
+    assert [one.get("status") for one in body["jurors"]] == ["unknown", None]
+    assert ("decision" not in body, body["label"]) == (True, "won")
+    assert len(opened_report.notes) == 3
 
 
 @pytest.mark.parametrize(

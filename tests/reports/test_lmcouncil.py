@@ -77,12 +77,20 @@ def test_rows_of_one_question_stand_anywhere() -> None:
         ("B>A", "B>A", False),
         ("A~B", "A~B", None),
         (None, None, None),
-        (3, None, None),
     ],
 )
 def test_choices(choice: Any, label: str | None, vote: bool | None) -> None:
     found = only(pair("a", choice))["jurors"][0]
     assert (found.get("label"), found["pass"]) == (label, vote)
+
+
+def test_a_choice_that_is_no_word_is_unknown_and_so_is_a_row_without_a_rating() -> None:
+    (first,) = opened([pair("a", 3), pair("b", "[[A>B]]")], lines=True)[1]
+    assert [one.get("status") for one in first["jurors"]] == ["unknown", None]
+    rows = [single("a", quality="good"), single("b", Coherence=5)]
+    rated = {body["rubric"]: body["jurors"] for body in opened(rows, lines=True)[1]}
+    assert rated["Overall"][0]["meta"] == {"unread": ["quality"]}
+    assert "status" not in rated["Coherence"][0]
 
 
 def test_a_choice_in_other_words_is_said() -> None:

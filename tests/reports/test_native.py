@@ -139,7 +139,6 @@ def test_line_separators_inside_a_text_do_not_end_a_line() -> None:
 def test_a_header_alone_is_a_report_without_verdicts() -> None:
     report, bodies = _open(_lines(HEADER))
     assert (report.format, bodies) == ("canonical-jsonl", [])
-    assert _refusal(_lines(HEADER), format="canonical").startswith("$.verdicts: is missing")
 
 
 @pytest.mark.parametrize(
@@ -212,13 +211,42 @@ def test_an_unknown_format_is_a_usage_error() -> None:
         (b'{"a": tru}', "line 1, column 7: is not JSON: a value is missing here"),
         (b'{"a": "\x01"}', "line 1, column 8: is not JSON: a text holds an unescaped control"),
         (_lines(HEADER) + b'{"id": \n', "line 2, column"),
-        (_lines(HEADER) + b"\n" + _lines(_verdict("a")), "line 2: is blank"),
         (_lines(HEADER, [1]), "line 2: $: must be an object, found [1]"),
         (gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "is packed with gzip twice"),
     ],
 )
 def test_one_line_for_each_wrong_file(data: bytes, text: str) -> None:
     assert text in _refusal(data)
+
+
+def test_blank_lines_are_skipped_and_counted() -> None:
+    data = b"\n" + _lines(HEADER) + b"\n \t\r\n" + _lines(_verdict("a")) + b"\n"
+    report, bodies = _open(data)
+    assert bodies == [_verdict("a")]
+    assert report.notes == ["skipped 4 blank lines"]
+    # errors still count them as lines
+    assert _refusal(data + b"[1]\n").startswith("line 7: $: must be an object")
+
+
+@pytest.mark.parametrize(
+    "data", [json.dumps(HEADER).encode(), json.dumps(HEADER, indent=1).encode(), _document()]
+)
+def test_a_report_without_verdicts_loads_and_says_so(data: bytes) -> None:
+    for options in ({}, {"format": "canonical"}, {"format": "canonical-jsonl"}):
+        report, bodies = _open(data, **options)
+        assert (report.header, bodies, report.notes) == (HEADER, [], ["holds no verdicts"])
+
+
+@pytest.mark.parametrize(("data", "what"), [(b"[]", "list"), (b" {}\n", "object")])
+def test_a_file_of_nothing_is_refused(data: bytes, what: str) -> None:
+    assert _refusal(data).startswith(f"is an empty {what}: it holds no verdicts")
+
+
+def test_leading_blanks_of_any_length_are_skipped() -> None:
+    data = b" \n" * (100 << 10) + _document(_verdict("a"))
+    assert len(_open(data)[1]) == 1
+    assert "starts with over 8 MiB of blanks" in _refusal(b" " * (8 << 20) + data)
+    assert _refusal(b" \n" * 5) == "is empty. Write the report again."
 
 
 def test_the_way_to_calibrate_is_named() -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reviewdesk.reports import foreign, values
 from reviewdesk.reports.rawscores import Scale, fitted
+from reviewdesk.reports.unread import understood, unread_keys
 from reviewdesk.reports.wording import Problem, must_be
 
 FIRST_IS_BETTER = "The first response is better than the second."
@@ -80,7 +81,9 @@ def _pair(row: dict[str, Any], count: Callable[[str], None]) -> Rating:
     if word and word not in _CHOICES:
         count("a choice in unknown words is kept as its label, without a vote")
     answer = {"label": word or None, "pass": _CHOICES.get(word) if word else None}
-    return Rating(rated, row["judge_model"], values.said(_call(row) | answer, "pass"))
+    ballot = values.said(_call(row) | answer, "pass")
+    unread = unread_keys(row, ("pairwise_choice",), _PAIR)
+    return Rating(rated, row["judge_model"], understood(ballot, unread))
 
 
 def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -> Iterator[Rating]:
@@ -90,6 +93,12 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
             count("Overall, the mean of a judge's ratings, is left out")
         elif _is_rating(row[_OVERALL]):
             criteria = [_OVERALL]
+    if not criteria:
+        rated = Rated(row["user_prompt"], row["model_being_judged"], None, _OVERALL)
+        ballot = understood(
+            values.said(_call(row)), unread_keys(row, (_OVERALL,), _COMMON | {"model_being_judged"})
+        )
+        yield Rating(rated, row["judge_model"], ballot)
     for criterion in criteria:
         rated = Rated(row["user_prompt"], row["model_being_judged"], None, criterion)
         scores = fitted(row[criterion], scale, count, "a rating")

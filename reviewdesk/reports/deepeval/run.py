@@ -21,6 +21,7 @@ from reviewdesk.reports.records import Record, mapped
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Item, Report
 from reviewdesk.reports.source import Source
+from reviewdesk.reports.unread import understood, unread_keys
 from reviewdesk.reports.wording import Path, Problem, must_be
 
 _METRIC_KEYS = frozenset(
@@ -29,6 +30,7 @@ _METRIC_KEYS = frozenset(
     | {"inputTokenCount", "input_tokens", "outputTokenCount", "output_tokens"}
     | {"strictMode", "strict_mode", "verboseLogs", "verbose_logs"}
 )
+_ANSWERS = ("score", "success")
 _RUN_KEYS = frozenset(
     {*CASES, WRAPPED, "test_run_id", "identifier"}
     | {"metricsScores", "traceMetricsScores", "official", "testPassed", "testFailed"}
@@ -149,7 +151,9 @@ class _Mapper:
         if success is not None and not isinstance(success, bool):
             self.remarks.count("a success that is neither true nor false is left out")
             success = None
-        return values.said(body | scores | {"pass": success})
+        about = _METRIC_KEYS - {*_ANSWERS, "reason"}
+        unread = unread_keys(metric, _ANSWERS, about)
+        return understood(values.said(body | scores | {"pass": success}), unread)
 
 
 def _problem(case: Any) -> Problem | None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError
 from reviewdesk.reports.inspectai.picking import ANY, KEEP, pick
 from reviewdesk.reports.inspectai.sample import Sample, read_events, read_sample
-from reviewdesk.reports.inspectai.scales import uncounted, weigh
-from reviewdesk.reports.rawscores import Scales
 from reviewdesk.reports.strictjson import Fail, Tally
 from reviewdesk.reports.window import Window
 from reviewdesk.reports.ziparchive import ZipArchive
@@ -68,12 +64,6 @@ class LogArchive:
         if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
             raise self._fail(self._start, "says nothing of a run", "Write the log again.")
         return found
-
-    def weigh(self, scales: Scales) -> None:
-        """Show the scores of all samples that can be read to what must know them."""
-        for name in self.samples:
-            with suppress(InputFileError), self._zip.open(name) as member:
-                weigh(Window(member, self._fail, uncounted()), scales, "$")
 
     def sample(self, name: str, tally: Tally) -> Sample | None:
         """The sample of a member, with the parts that stand in members of their own."""

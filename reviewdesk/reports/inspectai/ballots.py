@@ -11,9 +11,11 @@ from reviewdesk.reports.foreign import Models
 from reviewdesk.reports.inspectai.config import Run, Scorer, Seat, listed, record, text
 from reviewdesk.reports.inspectai.events import Call, Transcript
 from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.picking import OTHERS
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.unread import understood
 
 _OF_THE_ANSWER = frozenset(["refusal", "no_response", "invalid_response_format"])
 """Why a scorer gives no value, where it is not the scorer that failed."""
@@ -35,15 +37,23 @@ class Bench:
     transcript: Transcript
     texts: Texts
 
+    def seats(self, name: str) -> int:
+        """How many models a scorer is configured to ask, as far as the log says."""
+        return len(self.run.scorers.get(name, Scorer(name)).seats)
+
+    def is_panel(self, name: str, score: dict[str, Any]) -> bool:
+        """Whether a scorer is a panel: by its votes, or by the several models it was to ask."""
+        return bool(_votes(score)) or self.seats(name) > 1
+
     def ballots(self, name: str, score: dict[str, Any]) -> list[Ballot]:
         """The ballots behind one score: of its panel, of the keys of its value, or its own."""
         scorer = self.run.scorers.get(name, Scorer(name))
         calls = self.transcript.calls(name)
         value = score.get("value")
-        panel = record(record(score.get("metadata")).get("panel"))
-        if listed(panel.get("votes")):
+        if _votes(score):
+            panel = record(record(score["metadata"])["panel"])
             return list(self._panel(name, scorer, panel, calls))
-        if isinstance(value, dict | list):
+        if value and isinstance(value, dict | list):
             parts = value.items() if isinstance(value, dict) else enumerate(value)
             return [
                 self._single(f"{name}.{key}", scorer, {**score, "value": part}, calls, name)
@@ -55,8 +65,7 @@ class Bench:
         """The ballot of a scorer that broke off, and its sample with it."""
         calls = self.transcript.failed_calls()
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
-        shared = len(self.run.scorers.get(name, Scorer(name)).seats) > 1
-        shown = call.model if call and shared else name
+        shown = call.model if call and self.seats(name) > 1 else name
         ballot = self._who(shown or "scorer", Seat(name, None), call)
         slow = "timeout" in message.lower() or "timed out" in message.lower()
         return {**ballot, "status": "timeout" if slow else "error", "error": {"message": message}}
@@ -71,6 +80,8 @@ class Bench:
         ballot = self._who(name, seat, call)
         self._mark_code(ballot, scorer, key, calls)
         explanation = self.texts.plain(score.get("explanation"))
+        if "value" not in score and (unread := score.get(OTHERS)):
+            return understood({**ballot, "reason": explanation}, unread)
         answer = self.grader.ballot(score.get("value"), name)
         if not answer and name != key:
             answer = {"pass": None, "status": "abstained"}
@@ -128,6 +139,11 @@ class Bench:
                 **{key: n for key, n in counts.items() if isinstance(n, int) and n >= 0},
             }
         )
+
+
+def _votes(score: dict[str, Any]) -> list[Any]:
+    """The votes of a panel, which stand beside its consensus."""
+    return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
 
 
 def _seat(scorer: Scorer, calls: list[Call]) -> Seat:

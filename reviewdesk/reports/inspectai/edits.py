@@ -1,12 +1,18 @@
-"""Scores that a person changed: the first value is the jury's, the last one is a human label."""
+"""Scores that a person changed: the first value is the jury's, the last one is a human label.
+
+Every edit is kept with what its editor wrote about it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.reports import values
 from reviewdesk.reports.inspectai.config import listed, record, text
 from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.rules import is_time
 
@@ -19,43 +25,87 @@ class Edited:
 
     original: dict[str, Any] | None
     """Nothing where a person added the score."""
-    last: dict[str, Any] | None
-    """The last edit of the value that says whose it is."""
+    edits: tuple[dict[str, Any], ...]
+    """The edits that say whose they are, in their order."""
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The last edit of the value."""
+        return next((one for one in reversed(self.edits) if _changes(one)), None)
+
+
+def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The scores of a sample by their names; a bare value is one that says nothing else."""
+    found = {}
+    for name, score in record(keys.get("scores")).items():
+        if isinstance(score, dict):
+            if score.keys() - {"history"}:
+                found[name] = score
+        elif isinstance(score, str | int | float):
+            found[name] = {"value": score}
+    return found
 
 
 def edited(score: dict[str, Any]) -> Edited:
     """Take a score and its history apart."""
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
-        return Edited(score, None)
-    edits = [
-        one
-        for one in history
-        if isinstance(one.get("provenance"), dict) and "value" in one and one["value"] != _UNCHANGED
-    ]
-    added = isinstance(history[0].get("provenance"), dict)
-    return Edited(None if added else history[0], edits[-1] if edits else None)
+        return Edited(score, ())
+    edits = tuple(one for one in history if isinstance(one.get("provenance"), dict))
+    added = bool(edits) and edits[0] is history[0]
+    return Edited(None if added else history[0], edits)
 
 
-def human(edits: list[dict[str, Any]], grader: Grader, remarks: Remarks) -> dict[str, Any] | None:
-    """The label of the latest edit of a sample's scores."""
-    if not edits:
-        return None
-    if len(edits) > 1:
-        remarks.count("of several edited scores the one edited last is the human label")
-    last = max(edits, key=lambda edit: text(record(edit["provenance"]).get("timestamp")) or "")
-    label = _label(last["value"], grader)
-    if label is None:
-        remarks.count("an edited score that is neither a pass nor a fail gives no human label")
-        return None
-    source = record(last["provenance"])
-    at = text(source.get("timestamp"))
+def _changes(edit: dict[str, Any]) -> bool:
+    return "value" in edit and edit["value"] != _UNCHANGED
+
+
+def human(
+    edited: Mapping[str, Edited], grader: Grader, remarks: Remarks, texts: Texts
+) -> dict[str, Any]:
+    """What people made of the scores of a jury, by the scores' names: ``human`` and ``meta``.
+
+    The label is that of the latest edit. The other edits, and one that gives no label, are listed
+    under ``meta.edits``.
+    """
+    all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
+    changes = [one.last for one in edited.values() if one.last]
+    label = None
+    if changes:
+        if len(changes) > 1:
+            remarks.count("of several edited scores the one edited last is the human label")
+        last = max(changes, key=lambda one: text(record(one["provenance"]).get("timestamp")) or "")
+        label = _label(last["value"], grader)
+        if label is None:
+            remarks.count("an edited score that is neither a pass nor a fail gives no human label")
+        else:
+            all_edits = [(name, edit) for name, edit in all_edits if edit is not last]
+    listed_edits = [_edit(name, edit, texts) for name, edit in all_edits]
     return {
-        "label": label,
-        "by": text(source.get("author")),
-        "at": at if at and is_time(at) else None,
-        "note": text(source.get("reason")),
+        "human": {"label": label, **_said(last, texts)} if label else None,
+        "meta": {"edits": listed_edits} if listed_edits else None,
     }
+
+
+def _said(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    """Who edited a score, when, and the explanation and the reason that the editor gave."""
+    source = record(edit["provenance"])
+    at = text(source.get("timestamp"))
+    explanation = text(texts.plain(edit.get("explanation")))
+    told = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]
+    return values.said(
+        {
+            "by": text(source.get("author")),
+            "at": at if at and is_time(at) else None,
+            "note": "\n".join(filter(None, told)) or None,
+        }
+    )
+
+
+def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    value = edit.get("value") if _changes(edit) else None
+    plain = value if isinstance(value, str | int | float) else None
+    return values.said({"score": name, "value": plain, **_said(edit, texts)})
 
 
 def _label(value: Any, grader: Grader) -> str | None:

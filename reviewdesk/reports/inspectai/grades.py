@@ -10,6 +10,7 @@ from reviewdesk.reports import values
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.rawscores import WHY_RAW, Scales
 from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.unread import understood
 
 _GRADES: dict[str, tuple[float | None, bool | None]] = {
     "C": (1.0, True),
@@ -47,7 +48,7 @@ class Grader:
             return self._number(number, whose)
         if value is not None:
             self._remarks.count("a score that is neither a word nor a number is left out")
-            return {"pass": None, "status": "abstained"}
+            return understood({}, ("value",))
         return {}
 
     def consensus(self, ballot: dict[str, Any]) -> dict[str, Any]:

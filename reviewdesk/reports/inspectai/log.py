@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
@@ -11,7 +11,7 @@ from reviewdesk.reports.dialect import Dialect, Look
 from reviewdesk.reports.inspectai.archive import LogArchive
 from reviewdesk.reports.inspectai.config import Run, record, text
 from reviewdesk.reports.inspectai.sample import Sample, read_sample
-from reviewdesk.reports.inspectai.scales import uncounted, weigh_samples
+from reviewdesk.reports.inspectai.scales import weigh
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
 from reviewdesk.reports.models import FORMAT_NAME
 from reviewdesk.reports.options import ReadOptions
@@ -48,21 +48,24 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
     if look.outline.goes_on:
         raise fail("", "holds something behind the end of the log", "Remove it.")
     run, scales = Run.of(keys), Scales()
-    if total and options.scale is None:
+
+    def samples(stream: BinaryIO, tally: Tally) -> Iterator[Sample | None]:
+        window = Window(stream, fail, tally)
+        for key in window.members():
+            if key == "samples" and window.peek() == "[":
+                for index in window.elements():
+                    yield read_sample(window, f"$.samples[{index}]", fail)
+            else:
+                window.skip(spell_path((key,)))
+
+    if total:
         with source.open() as stream:
-            weigh_samples(Window(stream, fail, uncounted()), scales)
+            total = _survey(samples(stream, Tally(lenient=True)), run, options, scales)
 
     def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
         mapper = SampleMapper(run, options, scales)
-        window = Window(stream, fail, tally)
-        for key in window.members():
-            if key != "samples":
-                window.skip(spell_path((key,)))
-                continue
-            for index in window.elements():
-                path = f"$.samples[{index}]"
-                sample = read_sample(window, path, fail)
-                yield _item("", path, sample, mapper, f"/samples/{index}")
+        for index, sample in enumerate(samples(stream, tally)):
+            yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
         tally.notes.extend((*mapper.models.notes(), *mapper.remarks.notes()))
 
     return _report(source, run, keys.get("status"), items, total, options, raw=False)
@@ -74,9 +77,8 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
         header, scales = log.header(), Scales()
-        if options.scale is None:
-            log.weigh(scales)
-    run = Run.of(header)
+        run = Run.of(header)
+        total = _survey(_undamaged(log), run, options, scales)
 
     def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
         mapper = SampleMapper(run, options, scales)
@@ -90,16 +92,41 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
                 problem = ": ".join(part for part in (place, error.problem) if part)
                 yield Item(shown, None, problem=Problem((), problem))
                 continue
-            yield _item(shown, "$", sample, mapper, name)
+            yield from _items(shown, "$", sample, mapper, name)
         tally.notes.extend((*log.notes, *mapper.models.notes(), *mapper.remarks.notes()))
 
-    return _report(source, run, header.get("status"), items, len(log.samples), options, raw=True)
+    return _report(source, run, header.get("status"), items, total, options, raw=True)
 
 
-def _item(where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str) -> Item:
+def _undamaged(log: LogArchive) -> Iterator[Sample | None]:
+    """The samples of an archive; nothing for one that cannot be read, which is told later."""
+    for name in log.samples:
+        try:
+            yield log.sample(name, Tally(lenient=True))
+        except InputFileError:
+            yield None
+
+
+def _survey(
+    samples: Iterable[Sample | None], run: Run, options: ReadOptions, scales: Scales
+) -> int:
+    """Show all scores to ``scales``, and count the verdicts; a bad sample stands for one."""
+    mapper, total = SampleMapper(run, options, Scales()), 0
+    for sample in samples:
+        if sample is not None:
+            weigh(sample, scales)
+        total += 1 if sample is None else mapper.count(sample)
+    return total
+
+
+def _items(
+    where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str
+) -> Iterator[Item]:
     if sample is None:
-        return Item(where, None, path, Problem((), "must be an object"))
-    return Item(where, mapper.secrets.clean(mapper.verdict(sample, pointer)), path)
+        yield Item(where, None, path, Problem((), "must be an object"))
+        return
+    for verdict in mapper.verdicts(sample, pointer):
+        yield Item(where, mapper.secrets.clean(verdict), path)
 
 
 def _report(

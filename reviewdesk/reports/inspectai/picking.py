@@ -12,8 +12,14 @@ KEEP = "keep"
 ANY = "*"
 """Stands for every key of an object."""
 
+OTHERS = "*others"
+"""In a shape: list the names of the keys that are not taken over."""
+
 Shape: TypeAlias = Any
 """``KEEP``, a dict of keys to shapes, or a list with the shape of every element."""
+
+
+_MOST_OTHERS = 12
 
 
 def pick(window: Window, shape: Shape, where: str) -> Any:
@@ -32,9 +38,11 @@ def pick(window: Window, shape: Shape, where: str) -> Any:
 def _members(window: Window, shape: dict[str, Shape], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in window.members():
-        wanted = shape.get(key, shape.get(ANY))
+        wanted = None if key == OTHERS else shape.get(key, shape.get(ANY))
         if wanted is None:
             window.skip(where)
+            if OTHERS in shape and len(others := found.setdefault(OTHERS, [])) < _MOST_OTHERS:
+                others.append(key)
         else:
             found[key] = pick(window, wanted, where)
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.inspectai.events import EVENT, Transcript
-from reviewdesk.reports.inspectai.picking import ANY, KEEP, pick
+from reviewdesk.reports.inspectai.picking import ANY, KEEP, OTHERS, pick
 from reviewdesk.reports.strictjson import Fail
 from reviewdesk.reports.window import Window
 from reviewdesk.reports.wording import spell_path
@@ -18,7 +18,7 @@ _SOURCE = {"author": KEEP, "timestamp": KEEP, "reason": KEEP}
 _SAMPLE = {
     **dict.fromkeys(("id", "epoch", "input", "choices", "target"), KEEP),
     "output": {"completion": KEEP, "choices": [{"message": {"content": KEEP}}]},
-    "scores": {ANY: {**_VALUE, "history": [{**_VALUE, "provenance": _SOURCE}]}},
+    "scores": {ANY: {**_VALUE, OTHERS: KEEP, "history": [{**_VALUE, "provenance": _SOURCE}]}},
     "error": {"message": KEEP},
     "invalidation": _SOURCE,
 }

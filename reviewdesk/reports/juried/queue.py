@@ -10,6 +10,7 @@ from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, probl
 from reviewdesk.reports.records import Record
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Item
+from reviewdesk.reports.unread import understood, unread_keys
 from reviewdesk.reports.wording import Problem
 
 QUEUE = ("scenario", "criterion", "transcript")
@@ -51,6 +52,9 @@ class QueueMapper:
         run = foreign.label(entry.get("run"))
         number = foreign.count(entry.get("attempt")) or None
         decision = values.decision(entry.get("verdict"))
+        word = foreign.text(entry.get("verdict")) if decision is None else None
+        if word:
+            self.remarks.count("a verdict in unknown words is kept as its label")
         return values.said(
             {
                 "id": self._names.verdict(foreign.label(entry.get("id")) or scenario),
@@ -58,24 +62,26 @@ class QueueMapper:
                 **texts_of(entry, entry),
                 "rubric": foreign.label(entry.get("criterion")),
                 "decision": decision,
+                "label": word,
                 # A response that was merely drawn calls for nobody.
                 "escalate_for_review": any(reason != _SAMPLED for reason in why),
                 "escalation_reasons": why or None,
                 "checks": checks_of(entry.get("checks")) or None,
-                "jurors": _judged(entry, decision),
+                "jurors": _judged(entry, decision, word),
                 "provenance": values.said({"pointer": record.pointer, "run_id": run}),
             }
         )
 
 
-def _judged(entry: dict[str, Any], decision: str | None) -> list[dict[str, Any]]:
+def _judged(entry: dict[str, Any], decision: str | None, word: str | None) -> list[dict[str, Any]]:
     """The judge's one ballot of a queued response; there is none where it gave no verdict."""
     model, reason = foreign.text(entry.get("model")), foreign.text(entry.get("reason"))
-    if model == BY_CHECKS or (decision is None and reason is None):
+    if model == BY_CHECKS or (decision is None and reason is None and word is None):
         return []
     passed = {"pass": True, "fail": False}.get(decision or "")
-    body = {"id": (model or "judge")[:190], "model": model, "pass": passed, "reason": reason}
-    return [values.said(body, "pass")]
+    body = {"id": (model or "judge")[:190], "model": model, "label": word, "pass": passed}
+    unread = unread_keys(entry, ("verdict",), _QUEUE_KEYS - {"reason"})
+    return [understood(values.said({**body, "reason": reason}, "pass"), unread)]
 
 
 def _no_entry(value: dict[str, Any]) -> Problem | None:

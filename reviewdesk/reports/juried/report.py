@@ -21,6 +21,7 @@ from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Item, Report
 from reviewdesk.reports.source import Source
 from reviewdesk.reports.strictjson import Fail, failing
+from reviewdesk.reports.unread import understood, unread_keys
 from reviewdesk.reports.wording import Problem, found, must_be
 
 _VERSION = 1
@@ -101,7 +102,7 @@ class _Attempts:
                 or foreign.text(criterion.get("title"))
                 or foreign.label(criterion.get("id")),
                 "strategy": ("majority" if votes > 1 else "single") if votes else None,
-                "decision": self._decision(attempt),
+                **self._decision(attempt),
                 "agreement": _agreement(attempt) if votes else None,
                 "checks": checks_of(attempt.get("checks")) or None,
                 "jurors": jurors,
@@ -110,12 +111,14 @@ class _Attempts:
             }
         )
 
-    def _decision(self, attempt: dict[str, Any]) -> str | None:
+    def _decision(self, attempt: dict[str, Any]) -> dict[str, str]:
         stated = foreign.text(attempt.get("outcome"))
-        decision = _OUTCOMES.get(stated) if stated else None
-        if stated and decision is None:
-            self.remarks.count("an outcome in unknown words is left out")
-        return decision
+        if stated is None:
+            return {}
+        if decision := _OUTCOMES.get(stated):
+            return {"decision": decision}
+        self.remarks.count("an outcome in unknown words is kept as the verdict's label")
+        return {"label": stated}
 
     def _jurors(self, attempt: dict[str, Any]) -> list[dict[str, Any]]:
         """The votes; without any the judge's failure, or the one verdict it gave."""
@@ -151,7 +154,8 @@ class _Attempts:
             "tokens_in": foreign.count(usage.get("input_tokens")),
             "tokens_out": foreign.count(usage.get("output_tokens")),
         }
-        return values.said(body, "pass")
+        unread = unread_keys(vote, ("passed",), _VOTE_KEYS - {"reason"})
+        return understood(values.said(body, "pass"), unread)
 
 
 def _inner(record: Record, name: str) -> Iterator[Record | Problem]:

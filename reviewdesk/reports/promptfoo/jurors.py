@@ -14,6 +14,7 @@ from reviewdesk.reports.promptfoo.row import Graded, Panel, record
 from reviewdesk.reports.rawscores import Scales, fitted
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.secrets import without_likely
+from reviewdesk.reports.unread import understood, unread_keys
 
 _ID_LENGTH = 190
 """Room for a counter behind it: an id has at most 200 characters."""
@@ -51,6 +52,8 @@ _FAILURES = (
     ("parse_fail", re.compile(r"not extract JSON|malformed|not in JSON|parse", re.IGNORECASE)),
     ("empty", re.compile(r"no output|empty (?:output|response)", re.IGNORECASE)),
 )
+_ANSWERS = ("pass", "score")
+_ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
 _UNREAD = "Model grader produced a malformed response"
 """What promptfoo counts as a fail, because an answer that it cannot read is no yes."""
 
@@ -156,7 +159,7 @@ def ballots(
         body.update(_grade(part, options, remarks, off=scales.off(name)))
         if line is not None and not together:
             body["meta"] = {"threshold": line}
-        bodies.append(values.said(body))
+        bodies.append(understood(values.said(body), unread_keys(part.result, _ANSWERS, _ABOUT)))
     return bodies
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from reviewdesk.domain.verdict import Status
 from reviewdesk.reports import values
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.rules import is_time
@@ -19,10 +20,11 @@ from reviewdesk.reports.tables.cells import (
 from reviewdesk.reports.tables.entry import Vote
 from reviewdesk.reports.tables.notes import BallotNotes
 from reviewdesk.reports.tables.rows import blank
+from reviewdesk.reports.unread import understood
 from reviewdesk.reports.wording import found, must_be
 
 _SLACK = 1e-9
-_STATUSES = frozenset(["ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key"])
+_STATUSES = frozenset(Status)
 _NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
 _AMOUNTS = ("latency_ms", "cost_usd")
 _COUNTS = ("tokens_in", "tokens_out")
@@ -58,7 +60,8 @@ class BallotMaker:
         self._add_vote(body, vote)
         self._add_rest(body, cells)
         self._add_failure(body, cells)
-        return values.said(body, "pass")
+        odd = () if blank(cells.get("pass")) else ("pass",)
+        return understood(values.said(body, "pass"), (*odd, *vote.unread))
 
     def _model(self, vote: Vote) -> str | None:
         """The model that the table states, else the one a person gave."""

@@ -20,6 +20,10 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "vendor": ("judge_vendor", "vendor"),
     "pass": ("pass", "passed", "verdict", "decision", "vote"),
     "label": ("label",),
+    "decision": (
+        "decision", "consensus", "final_decision", "final_verdict", "panel_decision",
+        "panel_verdict", "majority",
+    ),
     "reason": ("reason", "reasoning", "rationale", "explanation", "comment", "justification"),
     "repeat": ("repeat", "epoch", "trial", "replicate", "iteration"),
     "confidence": ("confidence",),
@@ -59,7 +63,7 @@ BALLOT = frozenset({
 """The roles that say something of one ballot."""
 
 FACTS = frozenset({
-    "test", "suite", "tags", "threshold", "input", "output", "alternative", "reference",
+    "test", "suite", "tags", "threshold", "decision", "input", "output", "alternative", "reference",
     "generator",
 })  # fmt: skip
 """The roles that say something of an item."""

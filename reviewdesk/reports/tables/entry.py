@@ -25,6 +25,8 @@ class Vote:
     """Other cells by role, such as ``reason``; a ``pass`` that is there and empty is no vote."""
     words: bool = False
     """Whether the score may be any word, because no other cell could hold one."""
+    unread: tuple[str, ...] = ()
+    """Columns under which an answer may stand, where no column of an answer says anything."""
     check: bool = False
     """Whether it is a program's check rather than a juror."""
 

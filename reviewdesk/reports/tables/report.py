@@ -73,7 +73,7 @@ def preset(
             raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
         return open_table(source, layout, options, name, shape(layout))
 
-    return Dialect(name, what, known, opened, USES)
+    return Dialect(name, what, known, opened, USES, reads_tables=True)
 
 
 def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports import values
 from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.juries import ESCALATE
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Report
@@ -21,9 +22,13 @@ from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, name
 from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
 from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
 from reviewdesk.reports.tables.rows import Layout, Row, all_columns, blank, layout_of
+from reviewdesk.reports.unread import unread_keys
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
-"""Names that make a table of JSON rows without a judge; ``id`` alone could be anything."""
+"""Names that make a table of JSON rows without a judge; ``id`` does beside a score or a vote."""
+
+_OTHERS = frozenset({"truth", "correct", ESCALATE})
+"""Columns of a labels file, which another command reads, and of a jury."""
 
 _LOOKED_AT = 20
 _REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
@@ -63,6 +68,8 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
 
 def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
     score = roles.get("score", "score")
+    used = {*roles.values(), score} - {roles.get("reason")}
+    answers = [score, *(roles[role] for role in ("pass", "label") if role in roles)]
     of_ballot = {role: column for role, column in roles.items() if role in BALLOT}
     if names_models(roles["judge"]):
         of_ballot["model"] = roles["judge"]
@@ -76,7 +83,8 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
         # A row of a person's label alone names no judge.
         if human is None or not blank(cells.get(roles["judge"])) or not all(map(blank, spoken)):
             judge = name(cells.get(roles["judge"]), roles["judge"])
-            votes = (Vote(judge, cells.get(score), score, held),)
+            unread = unread_keys(cells, answers, used) if all(map(blank, spoken)) else ()
+            votes = (Vote(judge, cells.get(score), score, held, unread=tuple(unread)),)
         return _entry(cells, roles, votes, human)
 
     return Shape(entry, unread_note(columns, {*roles.values(), score}))
@@ -85,6 +93,9 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
 def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]) -> Shape:
     reasons = {judge: _beside(judge, columns) for judge in judges}
     of_item = {role: column for role, column in roles.items() if role in ITEM}
+    if "pass" in roles:
+        # Beside a column for each judge, the one outcome of the row is the panel's.
+        of_item.setdefault("decision", roles["pass"])
     if "model" in roles:
         # With several judges in a row, the one model of the row wrote what they judge.
         of_item.setdefault("generator", roles["model"])
@@ -173,7 +184,11 @@ def _fits(look: Look) -> bool:
     if {"item", "judge"} <= roles.keys() and spoken:
         return scalar
     several = look.outline.goes_on or look.outline.kind == "array"
-    return several and scalar and roles.get("item") in _ITEMS and len(layout.columns) > 1
+    rows = roles.get("item") in _ITEMS or (roles.get("item") == "id" and bool(spoken))
+    other = not _OTHERS.isdisjoint(layout.columns)
+    return several and scalar and rows and not other and len(layout.columns) > 1
 
 
-DIALECT = Dialect("table", "a table of ratings", _fits, _open, USES | {"judge_columns"})
+DIALECT = Dialect(
+    "table", "a table of ratings", _fits, _open, USES | {"judge_columns"}, reads_tables=True
+)

@@ -101,7 +101,7 @@ class VerdictMaker:
             "rubric": draft.rubric or None,
             "generator": facts.get("generator"),
             "threshold": facts.get("threshold"),
-            "decision": "error" if facts.get("failed") and not jurors else None,
+            "decision": "error" if facts.get("failed") and not jurors else facts.get("decision"),
             "checks": draft.checks or None,
             "jurors": jurors,
             "human": draft.human,
@@ -140,6 +140,10 @@ class VerdictMaker:
             self._notes.count(f"a {role} that cannot be one is left out")
         elif role not in facts:
             facts[role] = found
+        elif role == "decision" and facts[role] != found:
+            # Then it is no panel's, but says something of each ballot.
+            facts[role] = None
+            self._notes.count("rows of one item differ in their decision, which is left out")
         elif facts[role] != found:
             self._notes.count(f"rows of one item differ in their {role}; the first one is kept")
 
@@ -155,6 +159,9 @@ class VerdictMaker:
             return {"model": value.strip()} if isinstance(value, str) else None
         if role == "threshold":
             return self._threshold(value)
+        if role == "decision":
+            vote = self._words.vote(value)
+            return values.decision(value if vote is None else vote)
         return value
 
     def _threshold(self, value: Any) -> float | int | None:
