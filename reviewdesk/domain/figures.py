@@ -130,12 +130,35 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """A stratum as a ratio sees it: ``hits`` and ``misses`` are two exclusive kinds of label.
+
+    The ratio is hits among hits and misses. ``most_hits`` and ``most_misses`` say how many of the
+    ``size`` verdicts could be either, which bounds a stratum without labels.
+    """
+
+    size: int
+    labelled: int
+    hits: int
+    misses: int
+    most_hits: int
+    most_misses: int
+
+
+class Target(StrEnum):
+    """What an interval speaks of: the verdicts of the run, or the process that made them."""
+
+    RUN = "this run"
+    ITEMS = "such items"
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A rate over a population with its 95% interval.
 
-    ``estimate`` is ``None`` where a stratum has no label; ``low`` and ``high`` are then the
-    bounds of such strata failing or passing whole, the others at their rates (Manski 1989), and
-    ``reason`` says so.
+    ``estimate`` is ``None`` where a stratum has no label; ``low`` and ``high`` are then bounds:
+    such strata failing or passing whole, the others at the ends of their intervals (Imbens and
+    Manski 2004), and ``reason`` says so.
     """
 
     estimate: float | None

@@ -35,7 +35,7 @@ class Honest:
     """A rate over all verdicts that a judge decided, with a 95% interval that covers.
 
     Where ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: the
-    labelled strata at their rates, the others anything.
+    labelled strata at the ends of their intervals, the others anything.
     """
 
     method: Method

@@ -7,37 +7,117 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from reviewdesk.domain.figures import Estimate, Part
+from reviewdesk.domain.correction import rate_or_zero
+from reviewdesk.domain.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.standards import wilson
 from reviewdesk.domain.verdict import SLACK
 
 UNLABELLED = "a stratum has no label: the bounds hold whatever its verdicts deserve"
 
 
-def stratified_rate(parts: Sequence[Part]) -> Estimate:
+def stratified_rate(parts: Sequence[Part], target: Target = Target.RUN) -> Estimate:
     """``Σ N_h/N · k_h/n_h`` with the 95% interval of MOVER over Wilson intervals per stratum.
 
     ``low = estimate - √Σ(W_h(p_h - l_h))²`` and the upper end likewise, each Wilson interval at
-    ``n(N-1)/(N-n)``; a stratum labelled to its end is a point. Where a stratum has none, the
-    estimate is ``None`` and the ends are Manski's bounds, its rate set to 0 and to 1. Raises
-    ValueError for impossible counts. Source: Zou and Donner 2008; Manski 1989.
+    ``n(N-1)/(N-n)``; a stratum labelled to its end is a point. For ``such items`` Wilson's interval
+    of the estimate at N, which holds the run as a sample, is combined in by squares. Where a
+    stratum has no label the estimate is ``None`` and the ends are bounds: its rate set to 0 and to
+    1, the others at their ends. Raises ValueError for impossible counts. Source: Zou and Donner
+    2008; Imbens and Manski 2004.
     """
     held = [part for part in parts if part.size]
     for part in parts:
         if not (0 <= part.hits <= part.labelled <= part.size):
             raise ValueError(f"impossible counts: {part}")
     total = sum(part.size for part in held)
+    if not total:
+        return Estimate(None, 0.0, 1.0, UNLABELLED)
     known = [part for part in held if part.labelled]
     share = sum(part.size / total * _rate(part) for part in known)
-    if len(known) < len(held) or not held:
-        unknown = sum(part.size / total for part in held if not part.labelled) if held else 1.0
-        return Estimate(None, share, min(share + unknown, 1.0), UNLABELLED)
+    unknown = sum(part.size / total for part in held if not part.labelled)
     below = above = 0.0
     for part in known:
         low, high = part_interval(part)
         below += (part.size / total * (_rate(part) - low)) ** 2
         above += (part.size / total * (high - _rate(part))) ** 2
-    return Estimate(share, max(share - math.sqrt(below), 0.0), min(share + math.sqrt(above), 1.0))
+    least, most = share, min(share + unknown, 1.0)
+    if target is Target.ITEMS:
+        below += (least - wilson(least * total, total)[0]) ** 2
+        above += (wilson(most * total, total)[1] - most) ** 2
+    ends = max(least - math.sqrt(below), 0.0), min(most + math.sqrt(above), 1.0)
+    return Estimate(None, *ends, UNLABELLED) if unknown else Estimate(share, *ends)
+
+
+def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Estimate:
+    """``A/(A+B)`` of two totals, ``A = Σ N_h·a_h/n_h`` of hits and ``B`` of misses, with 95% ends.
+
+    The lower end is the ratio R at which MOVER's lower end of ``(1-R)A - RB`` is 0: with ``t =
+    R/(1-R)`` the smaller root of ``(A - tB)² = Σ d² + t²Σ e² + 2tΣ rde``, where d and e are the
+    distances of a stratum's hits from the lower and its misses from the upper end of their Wilson
+    intervals, as in ``stratified_rate``, and ``r = √(pq/((1-p)(1-q)))`` is less their correlation
+    as shares p and q of one sample. The upper end is one less that of the misses. Without hits and
+    misses the estimate is ``None`` within 0..1. Where a stratum has no label it is ``None`` too,
+    and the ends are those with all that could be a miss there, or a hit, added. Source: Zou and
+    Donner 2008; Donner and Zou 2012; Imbens and Manski 2004.
+    """
+    hits, misses = _Total(), _Total()
+    upper = lower = 0.0
+    more_hits = more_misses = 0
+    for pair in pairs:
+        if not pair.labelled:
+            more_hits += pair.most_hits
+            more_misses += pair.most_misses
+            continue
+        p, q = pair.hits / pair.labelled, pair.misses / pair.labelled
+        one = hits.add(Part(pair.size, pair.labelled, pair.hits))
+        two = misses.add(Part(pair.size, pair.labelled, pair.misses))
+        # All labels are one or the other kind: the two shares are one share.
+        r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
+        lower += r * one[0] * two[1]
+        upper += r * one[1] * two[0]
+    low = _least(hits.value, misses.value + more_misses, hits.below, misses.above, lower)
+    high = 1 - _least(misses.value, hits.value + more_hits, misses.below, hits.above, upper)
+    total = hits.value + misses.value
+    if total + more_hits + more_misses <= 0:
+        return Estimate(None, 0.0, 1.0, "no label says what it is a rate of")
+    least = rate_or_zero(hits.value, total + more_misses)
+    most = 1 - rate_or_zero(misses.value, total + more_hits)
+    if target is Target.ITEMS:
+        wide = wilson(least * (total + more_misses), total + more_misses)[0]
+        low = max(least - math.hypot(least - low, least - wide), 0.0)
+        wide = wilson(most * (total + more_hits), total + more_hits)[1]
+        high = min(most + math.hypot(high - most, wide - most), 1.0)
+    low, high = min(low, least), max(high, most)
+    if more_hits or more_misses:
+        return Estimate(None, low, high, UNLABELLED)
+    return Estimate(least, low, high)
+
+
+class _Total:
+    """A stratified total, with the squared distances to the ends of its strata's intervals."""
+
+    def __init__(self) -> None:
+        self.value = self.below = self.above = 0.0
+
+    def add(self, part: Part) -> tuple[float, float]:
+        """Add a stratum; gives how far below and above its total its interval ends."""
+        low, high = part_interval(part)
+        below, above = (part.size * max(d, 0.0) for d in (_rate(part) - low, high - _rate(part)))
+        self.value += part.size * _rate(part)
+        self.below += below**2
+        self.above += above**2
+        return below, above
+
+
+def _least(a: float, b: float, below: float, above: float, cross: float) -> float:
+    """The lower end of ``a/(a+b)``; ``below`` and ``above`` are squared distances."""
+    rise = a * a - below
+    if rise <= 0 or (b <= 0 and above <= 0):
+        return 0.0 if rise <= 0 else 1.0
+    middle = a * b + cross
+    root = math.sqrt(max(middle * middle - (b * b - above) * rise, 0.0))
+    odds = rise / (middle + root)
+    return odds / (1 + odds)
 
 
 def part_interval(part: Part) -> tuple[float, float]:

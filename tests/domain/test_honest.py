@@ -58,10 +58,12 @@ def test_the_estimate_by_hand() -> None:
 
 def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
     found = of_strata([Part(10, 5, 2), Part(30, 0, 0)], "describes escalated verdicts only")
-    # A quarter at 0.4, and three quarters that may all be misses or all be hits.
+    # A quarter at the ends of 2 of 5 of 10, at n = 5 * 9 / 5 = 9: Wilson is (.4 + 3.841459/18 -+
+    # 1.959964 √(.24/9 + 3.841459/324)) / (1 + 3.841459/9) = (.613414 -+ .384688) / 1.426829. The
+    # other three quarters may all be misses or all be hits.
     assert found.estimate is None
-    assert found.low == pytest.approx(0.1)
-    assert found.high == pytest.approx(0.85)
+    assert found.low == pytest.approx(0.25 * 0.160304, abs=1e-6)
+    assert found.high == pytest.approx(0.25 * 0.699525 + 0.75, abs=1e-6)
     assert found.reason == "describes escalated verdicts only"
 
 

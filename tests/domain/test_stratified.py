@@ -79,14 +79,31 @@ def test_the_interval_holds_the_estimate_and_mirrors(parts: list[Part]) -> None:
 
 
 @given(st.lists(a_part(0), min_size=1, max_size=3))
-def test_the_bounds_hold_whatever_the_unlabelled_deserve(parts: list[Part]) -> None:
+def test_the_bounds_are_the_ends_of_the_labelled_and_all_or_none_of_the_others(
+    parts: list[Part],
+) -> None:
     found = stratified_rate(parts)
     if found.estimate is not None:
         return
-    # Every way to fill the empty strata with none or all.
-    fills = [(0, p.size) if not p.labelled else (p.hits / p.labelled * p.size,) for p in parts]
-    rates = [sum(fill) / sum(p.size for p in parts) for fill in itertools.product(*fills)]
-    assert (found.low, found.high) == pytest.approx((min(rates), max(rates)))
+    total, known = sum(p.size for p in parts), [p for p in parts if p.labelled]
+    # With the empty strata known to hold none, or to hold all, it would be an ordinary estimate.
+    none, full = (
+        stratified_rate([Part(p.size, p.size, p.size * by) if not p.labelled else p for p in parts])
+        for by in (0, 1)
+    )
+    assert (found.low, found.high) == pytest.approx((none.low, full.high))
+    rates = [
+        sum(fill) / total
+        for fill in itertools.product(
+            *((p.hits / p.labelled * p.size,) if p.labelled else (0, p.size) for p in parts)
+        )
+    ]
+    assert found.low <= min(rates) + 1e-12
+    assert found.high >= max(rates) - 1e-12
+    if any(p.labelled < p.size and 0 < p.hits < p.labelled for p in known):
+        # Point rates alone as ends hold the truth in 56 to 72 of 100 runs.
+        assert found.low < min(rates)
+        assert found.high > max(rates)
 
 
 SIDES: list[Literal["<=", ">="]] = ["<=", ">="]
