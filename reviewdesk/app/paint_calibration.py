@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from textual.content import Content
 
@@ -25,7 +26,7 @@ from reviewdesk.app.paint_fit import (
 from reviewdesk.app.paint_table import Section, facts, number, table, two_columns
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.figures import Estimate, Fit, Interval
 from reviewdesk.domain.gates import Check, Outcome
 from reviewdesk.domain.judgement import CalibrationPage
 from reviewdesk.domain.records import Calibration, Design, Metrics
@@ -59,7 +60,7 @@ def _sections(page: CalibrationPage) -> tuple[list[Section], list[Section]]:
         lambda width: suggestion_lines(page.fit, width),
     ], [
         lambda width: design_lines(page, width),
-        lambda width: jurors_lines(page.jurors, f"{found.design.value}, each label once", width),
+        lambda width: jurors_lines(page.jurors, "counts of labels", width),
         lambda width: split_lines(page.split, f"{found.design.value}, each label once", width),
         lambda width: tags_lines(page.tags, width),
         lambda width: pace_lines(page.pace, page.left, width),
@@ -76,7 +77,7 @@ def _blind_sections(page: CalibrationPage) -> tuple[list[Section], list[Section]
     ], [
         lambda width: _gates(alone.gates, alone.fit, basis, width),
         lambda width: suggestion_lines(alone.fit, width),
-        lambda width: jurors_lines(page.jurors, "each label once", width),
+        lambda width: jurors_lines(page.jurors, "counts of labels", width),
         lambda width: split_lines(alone.split, "each label once", width),
         lambda width: tags_lines(page.tags, width),
         lambda width: pace_lines(page.pace, None, width),
@@ -122,7 +123,8 @@ def _metrics(page: CalibrationPage, width: int) -> Lines:
     lines = [heading("METRICS", width, f"confidence from {found.confidence_source}")]
     names = ["labelled", "population"]
     designs = [plain, found.design.value if whole else "-"]
-    lines += _columns(names, designs, [line_, whole], page.fit, width)
+    ends = None if page.fit is None else page.ends
+    lines += _columns(names, designs, [line_, whole], ends, width)
     if whole is None:
         text = "population: - until each stratum has a pass or fail label in its prefix"
         lines += paragraph(text, width, Ink.MUTED)
@@ -137,7 +139,8 @@ def _metrics(page: CalibrationPage, width: int) -> Lines:
 def _blind_metrics(page: CalibrationPage, width: int) -> Lines:
     alone = page.alone
     lines = [heading("METRICS", width, f"confidence from {alone.confidence_source}")]
-    lines += _columns(["labelled"], [], [alone.metrics], alone.fit, width)
+    ends = None if alone.fit is None else partial(getattr, alone.fit)
+    lines += _columns(["labelled"], [], [alone.metrics], ends, width)
     lines += paragraph(f"{said(alone.metrics)} (n {alone.metrics.n})", width, Ink.STRONG)
     for warning in alone.warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
@@ -153,14 +156,16 @@ def _columns(
     names: Sequence[str],
     designs: Sequence[str],
     found: Sequence[Metrics | None],
-    fit: Fit | None,
+    ends: Callable[[str], Interval | Estimate | None] | None,
     width: int,
 ) -> Lines:
     """The figures that need no pass rate, a column for each line of the strip.
 
-    Where there is room, the last column holds the intervals of the line that may be quoted.
+    Where there is room, the last column holds the intervals of the line that may be quoted, which
+    ``ends`` gives by the name of the figure.
     """
-    roomy = fit is not None and width >= _INTERVALS
+    roomy = ends is not None and width >= _INTERVALS
+    found_ends = ends or (lambda _: None)
 
     def row(name: str, value: Callable[[Metrics], str], interval: str = "") -> list[Piece]:
         cells = ["-" if one is None else value(one) for one in found]
@@ -170,9 +175,9 @@ def _columns(
     rows = [
         row("n", lambda one: str(one.n)),
         row("ECE", lambda one: number(one.ece)),
-        row("Brier", lambda one: number(one.brier), between(fit.brier if fit else None)),
-        row("gap", lambda one: number(one.gap, "+"), between(fit.gap if fit else None, "+")),
-        row("accuracy", lambda one: number(one.accuracy), between(fit.accuracy if fit else None)),
+        row("Brier", lambda one: number(one.brier), between(found_ends("brier"))),
+        row("gap", lambda one: number(one.gap, "+"), between(found_ends("gap"), "+")),
+        row("accuracy", lambda one: number(one.accuracy), between(found_ends("accuracy"))),
     ]
     if designs:
         first: list[Piece] = [("design", Ink.MUTED), *((word, Ink.NOTE) for word in designs)]
@@ -180,7 +185,8 @@ def _columns(
         rows.insert(2, row("ESS", lambda one: _tenths(one.ess)))
     lines = table(["", *names, *(["95%"] if roomy else [])], rows, width)
     if roomy:
-        text = f"95%: of {names[-1] if found[-1] else names[0]}; ECE has no interval that covers"
+        what = "population, this run" if found[-1] and designs else names[0]
+        text = f"95%: of {what}; ECE has no interval that covers"
         lines += paragraph(text, width, Ink.MUTED)
     return lines
 
@@ -216,8 +222,13 @@ def _rates(page: CalibrationPage, width: int) -> Lines:
                 "corrected",
                 f"{number(fixed)} {interval} Wald 95%, {found.design.value}, n {line_.n}",
             ),
-            ("by strata", honest_text(page.honest, "should pass: the interval to quote")),
-            ("", honest_text(page.accuracy, "is decided right")),
+            ("by strata", honest_text(page.honest, "should pass, of this run")),
+            # An estimate stands above already, with its interval.
+            *(
+                [("", honest_text(page.accuracy, "is decided right"))]
+                if page.accuracy.estimate is None
+                else []
+            ),
         ],
         width,
     )

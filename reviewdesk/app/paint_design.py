@@ -36,7 +36,8 @@ def design_lines(page: CalibrationPage, width: int) -> Lines:
     lines += paragraph(_audit(page.audit), width)
     if found.population is not None and found.population.ess is not None:
         n, ess = found.population.n, found.population.ess
-        lines += paragraph(f"ESS {ess:.1f}: what {n} labels are worth under these weights", width)
+        lost = f"loss by unequal weights: {n} labels count as {ess:.1f} equal ones (Kish's ESS)"
+        lines += paragraph(lost, width)
     for text in page.missing:
         lines += paragraph(text, width, Ink.WARN)
     return lines
@@ -69,12 +70,12 @@ def _audit(found: Audit) -> str:
 
 
 _JUROR = (
-    "juror", "votes", "right", "acc", "tp", "fn", "tn", "fp", "none", "trim", "diss", "right",
+    "juror", "votes", "tp", "fn", "tn", "fp", "none", "trim", "diss", "right",
 )  # fmt: skip
 
 
 def jurors_lines(found: Sequence[JurorCounts] | None, basis: str, width: int) -> Lines:
-    """Each juror against the labels, in the order of the seats."""
+    """The counts of each juror against the labels; its rates are on the jurors' own page."""
     if not found:
         return []
     lines = [heading("JURORS", width, basis), *table(_JUROR, [_juror(one) for one in found], width)]
@@ -82,31 +83,23 @@ def jurors_lines(found: Sequence[JurorCounts] | None, basis: str, width: int) ->
         "none: no vote; trim: left out; diss: votes against the decision, then how many were right"
     )
     lines += paragraph(text, width, Ink.MUTED)
-    return [*lines, *paragraph(_compared(found), width, Ink.STRONG)]
+    return [*lines, *paragraph(_lost(found), width, Ink.STRONG)]
 
 
 def _juror(one: JurorCounts) -> list[Piece]:
-    share = one.right / one.votes if one.votes else None
     figures = [
-        one.votes, one.right, "-" if share is None else f"{share:.2f}", one.tp, one.fn, one.tn,
-        one.fp, one.abstained + one.failed, one.trimmed, one.dissents, one.dissents_right,
+        one.votes, one.tp, one.fn, one.tn, one.fp, one.abstained + one.failed, one.trimmed,
+        one.dissents, one.dissents_right,
     ]  # fmt: skip
     return [(inline(one.name, 200), Ink.STRONG), *((str(figure), Ink.TEXT) for figure in figures)]
 
 
-def _compared(found: Sequence[JurorCounts]) -> str:
-    """Who is right most and least often, and whether lost votes deserve a look."""
-    ranked = sorted((one for one in found if one.votes), key=lambda one: one.right / one.votes)
+def _lost(found: Sequence[JurorCounts]) -> str:
+    """Whether lost votes deserve a look."""
     dissents = sum(one.dissents for one in found)
     heard = sum(one.dissents_right for one in found)
     lost = f"{heard} of {dissents} dissents were right" if dissents else "nobody dissented"
-    if len(ranked) < 2:
-        return lost
-    worst, best = ranked[0], ranked[-1]
-    return (
-        f"{lost}; right most often: {inline(best.name, 60)} {best.right} of {best.votes}, "
-        f"least: {inline(worst.name, 60)} {worst.right} of {worst.votes}"
-    )
+    return f"{lost}; rates of the run are on the jurors' page"
 
 
 def split_lines(found: Split, basis: str, width: int) -> Lines:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from reviewdesk.app.paint import Lines, heading, paragraph
 from reviewdesk.app.paint_table import facts, number
 from reviewdesk.app.themes import Ink
-from reviewdesk.domain.figures import Corp, Fit, Interval, LogLoss, NullEce, Suggestion, ZTest
+from reviewdesk.domain.figures import (
+    Corp,
+    Estimate,
+    Fit,
+    Interval,
+    LogLoss,
+    NullEce,
+    Suggestion,
+    ZTest,
+)
 from reviewdesk.domain.honest import Honest, Method, More
 
 RISK = 0.05
@@ -29,7 +38,7 @@ def fit_lines(found: Fit | None, basis: str, width: int) -> Lines:
     return [heading("CONFIDENCE", width, basis), *facts(pairs, width, _COLUMN)]
 
 
-def between(found: Interval | Honest | None, sign: str = "") -> str:
+def between(found: Interval | Estimate | Honest | None, sign: str = "") -> str:
     """An interval in brackets, or ``-``."""
     if found is None or found.low is None or found.high is None:
         return "-"
@@ -120,8 +129,7 @@ def honest_text(found: Honest, what: str) -> str:
     reason = found.reason or "undefined"
     if found.method is Method.NONE:
         return f"- {reason}"
-    name = what.split(":", maxsplit=1)[0]
-    return f"- {name}: bounds {between(found)}, the labelled strata at their rates; {reason}"
+    return f"- {what}: bounds {between(found)}, the labelled strata at their ends; {reason}"
 
 
 def more_lines(found: Sequence[More], width: int) -> Lines:

@@ -10,14 +10,16 @@ from reviewdesk.app.paint import Lines, Piece, clip, heading, inline, paragraph
 from reviewdesk.app.paint_table import Section, number, table, two_columns
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.jurorfacts import (
-    ENOUGH,
     JurorFacts,
     JurorsPage,
-    Leniency,
+    Quoted,
     Rate,
     Volatile,
     Windows,
+    suggested_weights,
 )
+from reviewdesk.domain.jurorrates import ENOUGH, Difference
+from reviewdesk.domain.leniency import Leniency
 
 _DRIFTED = 0.05
 """The false discovery rate under which a change of offsets is called a drift."""
@@ -29,15 +31,19 @@ def jurors_page_lines(page: JurorsPage, width: int, *, blind: bool) -> Lines:
     """The whole page; a blind one holds only what the labelled verdicts tell by themselves."""
     if not page.jurors:
         return paragraph("No juror sat in this run.", width, Ink.STRONG)
-    left: list[Section] = [
-        lambda width: _rates(page, width),
-        lambda width: _weights(page, width),
-        lambda width: _leniency(page.leniency, width),
-    ]
     if blind:
+        left: list[Section] = [
+            lambda width: _labelled_rates(page, width),
+            lambda width: _kappas(page, width, blind=True),
+        ]
         return [*two_columns(left, [], width), Content(""), *paragraph(_HIDDEN, width, Ink.NOTE)]
     return two_columns(
-        left,
+        [
+            lambda width: _rates(page, width),
+            lambda width: _against_panel(page, width),
+            lambda width: _kappas(page, width, blind=False),
+            lambda width: _leniency(page.leniency, width),
+        ],
         [
             lambda width: _offsets(page, width),
             lambda width: _failures(page.jurors, width),
@@ -48,8 +54,8 @@ def jurors_page_lines(page: JurorsPage, width: int, *, blind: bool) -> Lines:
 
 
 _HIDDEN = (
-    "Blind: offsets, drift, failed replies and moving scores are left out, for they rest on what "
-    "the jurors said of verdicts that have no label."
+    "Blind: figures of the whole run, offsets, drift, failed replies and moving scores are left "
+    "out, for they rest on what the jurors said of verdicts that have no label."
 )
 
 
@@ -65,23 +71,59 @@ def _two(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+_RATES = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
+
+
 def _rates(page: JurorsPage, width: int) -> Lines:
-    """Accuracy, sensitivity and specificity, each with Wilson's interval."""
-    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} verdicts, each label once")]
-    head = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
+    """Accuracy, sensitivity and specificity of this run, through the draw."""
+    words = ", ".join(word.value for word in page.designs)
+    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} labels, {words}: this run")]
     rows = [
         [
             _name(one),
             *_plain(str(one.counts.votes)),
-            *_rate(one.accuracy),
-            *_rate(one.sensitivity),
-            *_rate(one.specificity),
+            *_quoted(one.accuracy),
+            *_quoted(one.sensitivity),
+            *_quoted(one.specificity),
         ]
         for one in page.jurors
     ]
-    lines += table(head, rows, width)
+    lines += table(_RATES, rows, width)
+    text = "sens: of what should pass, passed; spec: of what should fail, failed; by the draw"
+    lines += paragraph(text, width, Ink.MUTED)
+    bounded = [inline(one.name, 60) for one in page.jurors if one.accuracy.bounds]
+    if bounded:
+        who = "every juror" if len(bounded) == len(page.jurors) else ", ".join(bounded)
+        text = (
+            f"{who}: a stratum has no label that counts, so the rates are of the labels alone; "
+            "the ends bound this run"
+        )
+        lines += paragraph(text, width, Ink.WARN)
+    return lines
+
+
+def _quoted(rate: Quoted) -> list[Piece]:
+    if rate.share is None:
+        return _plain("-", "-")
+    return [(_two(rate.share), Ink.TEXT), (f"{rate.low:.2f}-{rate.high:.2f}", Ink.MUTED)]
+
+
+def _labelled_rates(page: JurorsPage, width: int) -> Lines:
+    """The same of the labels alone, each once, with Wilson's interval."""
+    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} verdicts, each label once")]
+    rows = [
+        [
+            _name(one),
+            *_plain(str(one.counts.votes)),
+            *_rate(one.labelled_accuracy),
+            *_rate(one.labelled_sensitivity),
+            *_rate(one.labelled_specificity),
+        ]
+        for one in page.jurors
+    ]
+    lines += table(_RATES, rows, width)
     text = "sens: of what should pass, passed; spec: of what should fail, failed; Wilson intervals"
-    return [*lines, *paragraph(text, width, Ink.MUTED), *paragraph(_best(page.jurors), width)]
+    return [*lines, *paragraph(text, width, Ink.MUTED)]
 
 
 def _rate(rate: Rate) -> list[Piece]:
@@ -91,45 +133,67 @@ def _rate(rate: Rate) -> list[Piece]:
     return [(_two(rate.share), Ink.TEXT), (f"{low:.2f}-{high:.2f}", Ink.MUTED)]
 
 
-def _best(found: Sequence[JurorFacts]) -> str:
-    """Who is right most and least often, where their intervals tell them apart."""
-    voted = [one for one in found if one.counts.votes]
-    if len(voted) < 2:
-        return "too few labelled votes to compare the jurors"
-    ranked = sorted(voted, key=lambda one: one.accuracy.share or 0.0)
-    worst, best = ranked[0], ranked[-1]
-    if best.accuracy.interval[0] > worst.accuracy.interval[1]:
-        return f"{inline(best.name, 60)} is right more often than {inline(worst.name, 60)}"
-    return "the intervals overlap: these labels do not tell the best from the worst"
+def _against_panel(page: JurorsPage, width: int) -> Lines:
+    """How much more often each juror is right than the panel, on the same verdicts."""
+    found = page.contest
+    if found.best is None or found.panel is None:
+        return []
+    lines = [heading("AGAINST THE PANEL", width, "accuracy less the panel's, paired: this run")]
+    rows = [[_name(one), *_difference(one.drawn.difference)] for one in page.jurors]
+    lines += table(["juror", "apart", "labels", "less panel", "95%"], rows, width)
+    best = inline(found.best, 60)
+    low, high = found.panel.low, found.panel.high
+    if found.beats_every:
+        text = "the panel beats every juror"
+    elif low > 0:
+        text = f"the panel is right more often than {best}, the best by these labels"
+    elif high < 0:
+        text = f"{best} is right more often than the panel"
+    else:
+        text = f"these labels do not tell the panel from {best}, the best by them"
+    lines += paragraph(text, width, Ink.STRONG)
+    told = f"{best} beats every other juror" if found.best_stands else "no juror beats all others"
+    return [*lines, *paragraph(told, width)]
 
 
-def _weights(page: JurorsPage, width: int) -> Lines:
+def _difference(found: Difference | None) -> list[Piece]:
+    if found is None or not found.items:
+        return _plain(*"----")
+    middle = "-" if found.estimate is None else f"{found.estimate:+.2f}"
+    return [
+        *_plain(str(found.apart), str(found.labelled), middle),
+        (f"{found.low:+.2f} to {found.high:+.2f}", Ink.MUTED),
+    ]
+
+
+def _kappas(page: JurorsPage, width: int, *, blind: bool) -> Lines:
     """Mistakes, kappa, the suggested weight, and what its lone dissents were worth."""
     lines = [heading("KAPPA AND WEIGHTS", width, "suggested, never applied")]
-    head = ["juror", "false passes", "false fails", "kappa", "weight", "lone dissents right"]
-    if width < 70:
-        head = ["juror", "fp", "fn", "kappa", "weight", "lone"]
-    rows = [
-        [
-            _name(one),
-            *_plain(
-                str(one.counts.fp),
-                str(one.counts.fn),
-                _two(one.kappa),
-                _two(one.weight),
-                f"{one.dissent.k}/{one.dissent.n}" if one.dissent.n else "-",
-            ),
-        ]
-        for one in page.jurors
-    ]
+    head = ["juror", "fp", "fn", "kappa", "weight", "corrected", "lone"]
+    weights = [one.weight for one in page.jurors]
+    if blind:
+        weights, _ = suggested_weights([(j.labelled_kappa, j.counts.votes) for j in page.jurors])
+    rows = [_kappa(one, weight, blind) for one, weight in zip(page.jurors, weights, strict=True)]
     lines += table(head, rows, width)
     basis = page.basis
     when = "" if basis.days is None else f" of the last {basis.days} days"
     text = (
         f"kappa from {ENOUGH} votes on; weights: kappa clipped at 0, drawn to the mean, sum 1, "
-        f"by {basis.labels} labels{when}, raw counts; lone: alone against the decision, or trimmed"
+        f"by {basis.labels} labels{when}; fp, fn: false passes and fails; corrected: its pass rate "
+        "less its own mistakes; lone: dissents that were right, alone or trimmed, and their rate"
     )
     return [*lines, *paragraph(text, width, Ink.MUTED)]
+
+
+def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Piece]:
+    right, n = one.counts.lone_right, one.counts.lone_dissents
+    dissents = f"{right}/{n}" if n else "-"
+    if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
+        dissents += f" {one.dissent.share:.2f}"
+    kappa = one.labelled_kappa if blind else one.kappa
+    counts = str(one.counts.fp), str(one.counts.fn)
+    corrected = None if blind else one.corrected[0]
+    return [_name(one), *_plain(*counts, _two(kappa), _two(weight), _two(corrected), dissents)]
 
 
 def _leniency(found: Leniency, width: int) -> Lines:
@@ -138,12 +202,12 @@ def _leniency(found: Leniency, width: int) -> Lines:
     rows = [
         [
             (name, Ink.TEXT),
-            (f"{rate.k}/{rate.n}", Ink.TEXT),
-            *_rate(rate),
+            (f"{side.k}/{side.n}", Ink.TEXT),
+            *_plain(_two(side.share)),
         ]
-        for name, rate in (("generator's family", found.own), ("other families", found.others))
+        for name, side in (("generator's family", found.own), ("other families", found.others))
     ]
-    lines += table(["jurors", "passed", "rate", "95%"], rows, width)
+    lines += table(["jurors", "passed", "of this run"], rows, width)
     made = found.difference
     if made.diff is None or made.low is None or made.high is None:
         return [*lines, *paragraph(f"difference: - {found.reason}", width, Ink.MUTED)]
@@ -198,16 +262,16 @@ def _offset(one: JurorFacts) -> list[Piece]:
 def _alarms(page: JurorsPage, width: int) -> Lines:
     """Where CUSUM left its limit, with how often it does so by chance."""
     lines: Lines = []
+    limit = 0.0
     for one in page.jurors:
         drift = one.offset.drift if one.offset else None
         if drift is not None and drift.alarm is not None:
             where = inline(page.ids.get(drift.alarm, "?"), 100)
             lines += paragraph(f"CUSUM alarm: {inline(one.name, 60)} at {where}", width, Ink.WARN)
+        if drift is not None and drift.limit is not None:
+            limit = drift.limit
     if lines:
-        text = (
-            "CUSUM k 0.5, h 5: chance alone gives an alarm about every 465 verdicts, sooner where "
-            "offsets are skewed"
-        )
+        text = f"CUSUM k 0.5, h {limit:.1f}: in 5% of runs without drift any juror has an alarm"
         lines += paragraph(text, width, Ink.MUTED)
     return lines
 

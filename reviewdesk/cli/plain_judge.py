@@ -10,17 +10,19 @@ from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.figures import Fit, Interval, Suggestion
+    from reviewdesk.domain.figures import Estimate, Fit, Interval, Suggestion
     from reviewdesk.domain.gates import Check
     from reviewdesk.domain.honest import Honest, More
     from reviewdesk.domain.judgement import CalibrationPage, FilePage
     from reviewdesk.domain.strata import Audit, Stratum
 
+    Ends = Interval | Estimate | None
+
 
 def filed(page: FilePage) -> str:
     """The figures of a labels file."""
     lines = _calibration(page.calibration, page.gates)
-    lines += _fit(page.fit, page.calibration.design)
+    lines += _fit(page.fit, page.calibration.design, page.fit.brier, page.fit.gap)
     lines.append(f"honest      {_honest('pass rate', page.honest, page.calibration.design)}")
     return "\n".join(lines)
 
@@ -29,7 +31,9 @@ def judged(page: CalibrationPage) -> str:
     """The figures of a run with its draw."""
     design = page.calibration.design
     lines = _calibration(page.calibration, page.gates)
-    lines += [] if page.fit is None else _fit(page.fit, design)
+    if page.fit is not None:
+        ends = {name: page.ends(name) for name in ("brier", "gap")}
+        lines += _fit(page.fit, design, **ends)
     lines.append(f"honest      {_honest('pass rate', page.honest, design)}")
     lines.append(f"honest      {_honest('accuracy', page.accuracy, design)}")
     lines += [f"stratum     {_stratum(one)}" for one in page.strata]
@@ -80,12 +84,12 @@ def _gate(check: Check, design: str) -> str:
     return f"{check.status.upper():4}  {held}{margin}{note}  [{design}]"
 
 
-def _fit(fit: Fit, design: str) -> list[str]:
+def _fit(fit: Fit, design: str, brier: Ends, gap: Ends) -> list[str]:
     """What the rows of the headline say beyond sums; nothing where there are none."""
     if not fit.n:
         return []
     z, loss, corp = fit.spiegelhalter, fit.log_loss, fit.corp
-    lines = [f"intervals   Brier {_ends(fit.brier)}  gap {_ends(fit.gap)}  [{design}]"]
+    lines = [f"intervals   Brier {_ends(brier)}  gap {_ends(gap)}  [{design}]"]
     if fit.null is not None:
         lines.append(
             f"by chance   a calibrated judge would show ECE {number(fit.null.expected)} here, "
@@ -116,7 +120,7 @@ def _suggestion(one: Suggestion) -> str:
     )
 
 
-def _ends(found: Interval | None) -> str:
+def _ends(found: Ends) -> str:
     return "-" if found is None else f"{number(found.low)} to {number(found.high)}"
 
 
@@ -126,10 +130,10 @@ def _honest(what: str, found: Honest, design: str) -> str:
         return f"{what} -  ({found.reason})  [{design}]"
     ends = f"{number(found.low)} to {number(found.high)}"
     if found.estimate is None:
-        bounds = f"bounds {ends}, the labelled strata at their rates"
+        bounds = f"bounds {ends}, the labelled strata at their ends"
         return f"{what} -, {bounds}  ({found.reason})  [{design}]"
     by = found.method.replace("_", "-")
-    return f"{what} {number(found.estimate)}, {ends}  ({by}, 95%)  [{design}]"
+    return f"{what} {number(found.estimate)}, {ends}  ({by}, 95%, this run)  [{design}]"
 
 
 def _more(one: More) -> str:
@@ -158,6 +162,13 @@ def _count(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
+def _lost(line: Metrics) -> str:
+    """What unequal weights lose: how many equal ones the labels count as."""
+    if line.ess is None or abs(line.ess - line.n) < 0.05:
+        return ""
+    return f" (counting as {line.ess:.1f} by unequal weights)"
+
+
 def _metrics(line: Metrics, design: str) -> str:
     if not line.n:
         # ECE of nothing is 0 by definition, which must not read as merit.
@@ -169,7 +180,7 @@ def _metrics(line: Metrics, design: str) -> str:
             f"[{number(line.corrected_rate_low)}, {number(line.corrected_rate_high)}]"
         )
     return (
-        f"n {line.n}  ESS {number(line.ess, 1)}  ECE {number(line.ece)}  "
+        f"n {line.n}{_lost(line)}  ECE {number(line.ece)}  "
         f"Brier {number(line.brier)}  gap {number(line.gap)}  accuracy {number(line.accuracy)}"
         f"{corrected}  [{design}]"
     )

@@ -9,14 +9,9 @@ from reviewdesk.cli.plain import number
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.jurorfacts import (
-        Drift,
-        JurorFacts,
-        JurorsPage,
-        Leniency,
-        Rate,
-        Volatile,
-    )
+    from reviewdesk.domain.jurorfacts import Drift, JurorFacts, JurorsPage, Quoted, Volatile
+    from reviewdesk.domain.jurorrates import Contest, Difference
+    from reviewdesk.domain.leniency import Leniency
 
 _COUNTS = (
     "votes", "right", "wrong", "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents",
@@ -24,7 +19,7 @@ _COUNTS = (
 )  # fmt: skip
 _RATES = (
     "n", "accuracy", "95%", "sensitivity", "95%", "specificity", "95%", "kappa", "weight",
-    "lone dissents right",
+    "corrected", "lone dissents right", "rate", "less panel", "95%", "design",
 )  # fmt: skip
 _OFFSETS = (
     "seats", "failed", "unparsed", "offset", "n", "change", "against", "q", "alarm at",
@@ -32,20 +27,26 @@ _OFFSETS = (
 
 
 def jurors(page: JurorsPage) -> str:
-    """Counts, rates and offsets, each a table with the names last, so that columns stand."""
+    """Counts, rates and offsets, each a table with the names last, so that columns stand.
+
+    Counts are raw; rates are of this run, through the draw.
+    """
     return "\n".join(
         [
             "",
             _table(_COUNTS, [_counts(one) for one in page.jurors], page),
             "",
             _table(_RATES, [_rates(one) for one in page.jurors], page),
+            "rates       of this run: each label counts for the verdicts that it stands for; where",
+            "            a stratum has no label, of the labels alone, and the ends bound the run",
+            *_contest(page.contest),
             f"weights     {_basis(page)}",
             f"leniency    {_leniency(page.leniency)}",
             "",
             _table(_OFFSETS, [_offsets(one, page) for one in page.jurors], page),
             "change      Welch's t over two windows, q adjusted over the jurors; the alarm is a",
-            "            CUSUM (k 0.5, h 5), which chance alone sets off about every 465 verdicts,",
-            "            sooner where offsets are skewed",
+            f"            CUSUM (k 0.5, h {number(_limit(page), 2)}), which in 5% of runs without",
+            "            drift any juror of them sets off",
             f"volatile    {page.repeated} cases have a panel score in two runs or more",
             *(f"            {_case(one)}" for one in page.volatile),
         ]
@@ -74,23 +75,52 @@ def _rates(one: JurorFacts) -> list[str]:
         *_rate(one.specificity),
         number(one.kappa),
         number(one.weight),
-        f"{one.dissent.k}/{one.dissent.n}",
+        number(one.corrected[0]),
+        f"{one.counts.lone_right}/{one.counts.lone_dissents}",
+        number(one.dissent.share),
+        *_difference(one.drawn.difference),
+        one.drawn.design,
     ]
 
 
-def _rate(rate: Rate) -> list[str]:
+def _rate(rate: Quoted) -> list[str]:
     if rate.share is None:
         return ["-", "-"]
-    low, high = rate.interval
-    return [number(rate.share), f"[{low:.3f}, {high:.3f}]"]
+    return [number(rate.share), f"[{rate.low:.3f}, {rate.high:.3f}]"]
+
+
+def _difference(found: Difference | None) -> list[str]:
+    if found is None or not found.items:
+        return ["-", "-"]
+    middle = "-" if found.estimate is None else f"{found.estimate:+.3f}"
+    return [middle, f"[{found.low:+.3f}, {found.high:+.3f}]"]
+
+
+def _contest(found: Contest) -> list[str]:
+    """The panel against its best juror, on the same verdicts, and what may be said of it."""
+    if found.best is None or found.panel is None:
+        return []
+    name = show_line(found.best, 60)
+    middle, ends = _difference(found.panel)
+    lines = [f"panel       {middle} {ends} right more often than {name}, the best by these labels"]
+    if found.beats_every:
+        lines.append("            the panel beats every juror")
+    if found.best_stands:
+        lines.append(f"            {name} beats every other juror")
+    return lines
+
+
+def _limit(page: JurorsPage) -> float | None:
+    limits = (one.offset.drift.limit for one in page.jurors if one.offset and one.offset.drift)
+    return next(limits, None)
 
 
 def _basis(page: JurorsPage) -> str:
     basis = page.basis
     when = "" if basis.days is None else f" of the last {basis.days} days"
     return (
-        f"suggested, never applied; they sum to 1, from {basis.labels} labelled verdicts{when}, "
-        "each counted once; from 20 votes on"
+        f"suggested, never applied; they sum to 1, from {basis.labels} labelled verdicts{when}; "
+        "from 20 votes on"
     )
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.chronicle import pace
 from reviewdesk.desk.marking import tag_counts
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.gates import default_checks
 from reviewdesk.domain.honest import more, of_strata
 from reviewdesk.domain.judgement import CalibrationPage, Counts
@@ -22,7 +24,7 @@ from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.summary import Labelled
+    from reviewdesk.domain.summary import Labelled, Rowed, RunFigures
 
 
 class Fits(Flag):
@@ -55,24 +57,36 @@ def calibration_page(
     reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
     passes, right = summary.pass_parts(labelled, totals), summary.right_parts(labelled, totals)
     lacking = summary.described(made, totals)
-    fit = summary.headline_fit(made, found) if Fits.HEADLINE in fits else None
-    return CalibrationPage(
+    page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
         alone=summary.alone(labelled, given, source, fits=Fits.ALONE in fits),
-        gates=default_checks(found.headline, fit.null if fit else None),
+        gates=default_checks(found.headline),
         strata=reached,
         audit=audit(reached, summary.audited(made, labelled, totals.audits)),
         counts=_counts(run, labelled),
         honest=of_strata(passes, lacking),
         accuracy=of_strata(right, lacking),
         more=more(passes, found.headline),
-        fit=fit,
         bins=summary.bin_counts(made),
         jurors=counted,
         tags=tags,
         pace=speed,
     )
+    return _with_fit(page, made, labelled, totals) if Fits.HEADLINE in fits else page
+
+
+def _with_fit(
+    page: CalibrationPage, made: Rowed, labelled: list[Labelled], totals: RunFigures
+) -> CalibrationPage:
+    """Add what is resampled or simulated for the rows behind the headline."""
+    from reviewdesk.domain.panelintervals import panel_intervals
+    from reviewdesk.domain.summary import headline_fit
+
+    fit = headline_fit(made, page.calibration)
+    run, such = (panel_intervals(made, labelled, totals, target) for target in Target)
+    gates = default_checks(page.calibration.headline, fit.null)
+    return replace(page, gates=gates, fit=fit, intervals=run, such=such)
 
 
 def _panels(desk: Desk, run: Run) -> Iterator[Panel]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.records import Calibration, Metrics
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.figures import Bin, Fit, Interval
-    from reviewdesk.domain.honest import Honest
+    from reviewdesk.domain.figures import Bin, Estimate, Fit, Interval, PanelIntervals
     from reviewdesk.domain.judgement import CalibrationPage, FilePage
     from reviewdesk.domain.jurors import JurorCounts
     from reviewdesk.domain.strata import Stratum
@@ -32,7 +32,7 @@ def filed(page: FilePage) -> dict[str, Any]:
 def judged(page: CalibrationPage) -> dict[str, Any]:
     """The figures of a run: its draw as well, and its jurors where they were asked for."""
     jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
-    fitted = {} if page.fit is None else _fitted(page.fit) | _accuracy(page.accuracy, page.fit)
+    fitted = {} if page.fit is None else _fitted(page.fit) | _intervals(page)
     return {
         **_calibration(page.calibration),
         **fitted,
@@ -91,14 +91,30 @@ def _fitted(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _accuracy(found: Honest, fit: Fit) -> dict[str, Any]:
-    """By the strata where they give an estimate, else Wilson's on the labels."""
-    if found.estimate is None:
-        return _ends("accuracy", fit.accuracy)
-    return {"accuracy_low": found.low, "accuracy_high": found.high}
+def _intervals(page: CalibrationPage) -> dict[str, Any]:
+    """Of this run through the draw, rates between bounds if need be; and of such items."""
+    made = _panel(page.intervals)
+    # Without the draw, what the labels say of themselves stands in for Brier and gap.
+    for name in ("brier", "gap"):
+        made |= _ends(name, page.ends(name))
+    return {**made, "target": Target.RUN, "such_items": _panel(page.such)}
 
 
-def _ends(name: str, found: Interval | None) -> dict[str, Any]:
+_FIGURES = ("accuracy", "sensitivity", "specificity", "brier", "gap", "kappa")
+
+
+def _panel(found: PanelIntervals | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    if not found.counted:
+        return {f"{name}_{end}": None for name in _FIGURES for end in ("low", "high")}
+    made: dict[str, Any] = {}
+    for name in _FIGURES:
+        made |= _ends(name, getattr(found, name))
+    return made
+
+
+def _ends(name: str, found: Interval | Estimate | None) -> dict[str, Any]:
     return {
         f"{name}_low": found.low if found else None,
         f"{name}_high": found.high if found else None,

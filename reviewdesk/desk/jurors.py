@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.panels import panels
+from reviewdesk.domain.figures import Estimate, Target
 from reviewdesk.domain.jurorfacts import (
     Basis,
     Drift,
     JurorFacts,
     JurorsPage,
-    Leniency,
-    LeniencyCounter,
     Offset,
-    Rate,
+    Quoted,
     Seats,
     Volatile,
     suggested_weights,
     volatile,
 )
-from reviewdesk.domain.jurors import Counter, JurorCounts, Panel, votes
+from reviewdesk.domain.jurorrates import Contest, Drawn, Rates
+from reviewdesk.domain.jurors import Counter, JurorCounts, Panel, trim_named, votes
+from reviewdesk.domain.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Generator, Policy
 from reviewdesk.store import jurors, runs
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.columns import Columns
 
 MONTH = 30
 """The usual window of the suggested weights, in days."""
@@ -42,28 +44,51 @@ _MOST_VOLATILE = 20
 def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     """Everything about a run's jurors; weights from the labels of the last ``window`` days."""
     from reviewdesk.domain import drift
+    from reviewdesk.domain.jurordraw import first_seats
 
     now = panels(desk, run)
     past = (panels(desk, one) for one in desk.runs() if _made(one) < _made(run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn, desk.path):
-        counted = _labelled(desk, run, window)
+        counted = _labelled(desk, run, now, window)
         seats = drift.seats(now, jurors.unparsed(desk.conn, run.key))
         keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
         cases = list(_volatile(jurors.repeated(desk.conn, run.key, keys)))
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = jurors.ids(desk.conn, [key for key in alarms if key is not None])
+        firsts = first_seats(now)
+        models = jurors.models(desk.conn, [key for key, _ in firsts.values()])
     cases.sort(key=lambda case: (-case.sd, -case.swing, case.key))
     facts, mean = _facts(counted, seats, offsets)
     return JurorsPage(
         jurors=facts,
         labels=counted.labels,
-        basis=Basis(counted.recent_labels, window, mean),
-        leniency=counted.leniency.leniency(),
+        basis=Basis(counted.recent, window, mean),
+        leniency=counted.leniency,
+        contest=counted.contest,
         volatile=tuple(cases),
         repeated=repeated,
         ids=ids,
+        models={name: models[place] for name, place in firsts.items()},
     )
+
+
+def _facts(
+    found: _Labelled, seats: dict[str, Seats], offsets: dict[str, Offset]
+) -> tuple[tuple[JurorFacts, ...], float | None]:
+    """Every juror that sat in the run, in the order of the seats and then of the names."""
+    weights, mean = suggested_weights([found.kappas[name] for name in seats])
+    facts = [
+        JurorFacts(
+            counts=found.counts.get(name, JurorCounts(name, one.first, *[0] * 9)),
+            seats=one,
+            drawn=found.drawn[name],
+            offset=offsets.get(name),
+            weight=weight,
+        )
+        for (name, one), weight in zip(seats.items(), weights, strict=True)
+    ]
+    return tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))), mean
 
 
 def _made(run: Run) -> tuple[str, int]:
@@ -73,31 +98,68 @@ def _made(run: Run) -> tuple[str, int]:
     return at.astimezone(UTC).isoformat(), run.key
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Labelled:
-    """The counts over all labelled verdicts of a run, and over those labelled in the window."""
+    """What the labels say of every juror; ``recent`` counts those of the window."""
 
-    every: Counter = field(default_factory=Counter)
-    recent: Counter = field(default_factory=Counter)
-    leniency: LeniencyCounter = field(default_factory=LeniencyCounter)
-    labels: int = 0
-    recent_labels: int = 0
+    counts: dict[str, JurorCounts]
+    drawn: dict[str, Drawn]
+    kappas: dict[str, tuple[float | None, float]]
+    contest: Contest
+    leniency: Leniency
+    labels: int
+    recent: int
 
 
-def _labelled(desk: Desk, run: Run, window: int | None) -> _Labelled:
-    made = _Labelled()
+def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labelled:
+    from reviewdesk.domain import jurordraw
+    from reviewdesk.store import figures
+
+    labels = jurordraw.Labels.of(
+        now.key.tolist(),
+        jurors.strata(desk.conn, run.key),
+        {one.key: one.place for one in figures.labelled(desk.conn, run.key)},
+    )
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
     since = None if window is None else desk.clock() - timedelta(days=window)
+    counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
     for found in jurors.judged(desk.conn, run.key):
-        body = json.loads(found.body)
+        body, row = json.loads(found.body), found.key - int(now.key[0])
         panel = Panel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
-        made.labels += 1
-        made.every.add(panel)
-        made.leniency.add(panel, _generator(run, body), votes(panel))
+        counter.add(panel)
+        leniency.add(
+            panel,
+            _generator(run, body),
+            votes(panel),
+            int(labels.stratum[row]),
+            counts=bool(labels.counted[row]),
+        )
+        n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
-            made.recent_labels += 1
-            made.recent.add(panel)
+            recent.append(row)
+    drawn, contest = jurordraw.drawn(now, labels, jurordraw.lone_dissents(now, _stated(desk, now)))
+    return _Labelled(
+        counts={one.name: one for one in counter.counts()},
+        drawn=drawn,
+        kappas=jurordraw.kappas(now, labels, recent),
+        contest=contest,
+        leniency=leniency.leniency(figures.run_figures(desk.conn, run.key).sizes),
+        labels=n,
+        recent=len(recent),
+    )
+
+
+def _stated(desk: Desk, now: Columns) -> dict[int, set[int]]:
+    """Who was trimmed by the reports' own word, where more than one juror dissents."""
+    from reviewdesk.domain.jurordraw import dissents
+
+    several = now.key[dissents(now).sum(axis=1) > 1]
+    made = {}
+    for key, text in jurors.stating_trims(desk.conn, several.tolist()):
+        named = trim_named(json.loads(text))
+        if named is not None:
+            made[key - int(now.key[0])] = named
     return made
 
 
@@ -106,29 +168,6 @@ def _generator(run: Run, body: dict[str, Any]) -> Generator:
     return Generator(
         own.get("model") or common.get("model"), own.get("vendor") or common.get("vendor")
     )
-
-
-def _facts(
-    found: _Labelled, seats: dict[str, Seats], offsets: dict[str, Offset]
-) -> tuple[tuple[JurorFacts, ...], float | None]:
-    """Every juror that sat in the run, in the order of the seats and then of the names."""
-    counts = {one.name: one for one in found.every.counts()}
-    for name, one in seats.items():
-        counts.setdefault(name, _no_label(name, one.first))
-    every = sorted(counts.values(), key=lambda one: (one.seat, one.name))
-    recent = {one.name: one for one in found.recent.counts()}
-    weights, mean = suggested_weights(
-        [recent.get(one.name, _no_label(one.name, one.seat)) for one in every]
-    )
-    facts = (
-        JurorFacts(one, seats.get(one.name, Seats(one.seat, 0, 0, 0)), offsets.get(one.name), share)
-        for one, share in zip(every, weights, strict=True)
-    )
-    return tuple(facts), mean
-
-
-def _no_label(name: str, seat: int) -> JurorCounts:
-    return JurorCounts(name, seat, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def _volatile(found: Iterable[jurors.Repeated]) -> Iterable[Volatile]:
@@ -141,10 +180,16 @@ def _volatile(found: Iterable[jurors.Repeated]) -> Iterable[Volatile]:
 
 
 def jurors_shape(page: JurorsPage) -> dict[str, Any]:
-    """The page as JSON: counts are raw, each label once, and weights are only suggested."""
-    basis = page.basis
+    """The page as JSON: counts are raw, rates through the draw, and weights only suggested."""
+    basis, contest = page.basis, page.contest
     return {
         "jurors": [_juror(one, page) for one in page.jurors],
+        "contest": {
+            "best": contest.best,
+            "panel_less_best": asdict(contest.panel) if contest.panel else None,
+            "panel_beats_every_juror": contest.beats_every,
+            "best_beats_every_juror": contest.best_stands,
+        },
         "leniency": _leniency(page.leniency),
         "volatile": [_case(one) for one in page.volatile],
         "repeated_cases": page.repeated,
@@ -153,7 +198,6 @@ def jurors_shape(page: JurorsPage) -> dict[str, Any]:
             "window_days": basis.days,
             "mean_kappa": basis.mean,
             "sum": 1,
-            "counts": "each label once",
             "applied": False,
         },
     }
@@ -161,18 +205,20 @@ def jurors_shape(page: JurorsPage) -> dict[str, Any]:
 
 def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
     counts, seats, offset = one.counts, one.seats, one.offset
-    drift = offset.drift if offset else None
     corrected, status = one.corrected
     return {
         "id": one.name,
+        "model": page.models.get(one.name),
         "votes": counts.votes,
         "right": counts.right,
         "wrong": counts.wrong,
-        **_rate("accuracy", one.accuracy),
+        "design": one.drawn.design,
+        "target": Target.RUN,
+        **_quoted("accuracy", one.accuracy),
         **asdict(counts),
         "n": counts.votes,
-        **_rate("sensitivity", one.sensitivity),
-        **_rate("specificity", one.specificity),
+        **_quoted("sensitivity", one.sensitivity),
+        **_quoted("specificity", one.specificity),
         "false_passes": counts.fp,
         "false_fails": counts.fn,
         "observed_rate": one.observed.share,
@@ -181,15 +227,53 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         "corrected_status": status,
         "kappa": one.kappa,
         "weight": one.weight,
-        **_rate("dissent_precision", one.dissent),
+        **_quoted("dissent_precision", one.dissent),
+        "dissent_design": one.drawn.dissent_design,
+        "difference": asdict(one.drawn.difference) if one.drawn.difference else None,
+        "labelled": _labels_alone(one),
+        "population": _population(one.drawn),
+        "such_items": _rates(one.drawn.such),
         "seats": seats.seats,
         "seats_failed": seats.failed,
         "parse_failed": seats.parse_failed,
         "parse_failure_rate": one.parse_failures.share,
         "offset": offset.mean if offset else None,
         "offset_n": offset.n if offset else 0,
-        "drift": _drift(drift, page) if drift else None,
+        "drift": _drift(offset.drift, page) if offset and offset.drift else None,
     }
+
+
+def _labels_alone(one: JurorFacts) -> dict[str, float | None]:
+    """The rates over the labels, each once: of themselves alone."""
+    return {
+        "accuracy": one.labelled_accuracy.share,
+        "sensitivity": one.labelled_sensitivity.share,
+        "specificity": one.labelled_specificity.share,
+        "kappa": one.labelled_kappa,
+        "dissent_precision": one.labelled_dissent.share,
+    }
+
+
+def _population(found: Drawn) -> dict[str, Any]:
+    """The rates of this run, null between bounds where the labels do not carry them."""
+    dissent = _estimate("dissent_precision", found.dissent)
+    return {**_rates(found.run), "kappa": found.kappa, **dissent}
+
+
+def _rates(found: Rates) -> dict[str, Any]:
+    return {
+        **_estimate("accuracy", found.accuracy),
+        **_estimate("sensitivity", found.sensitivity),
+        **_estimate("specificity", found.specificity),
+    }
+
+
+def _estimate(name: str, found: Estimate) -> dict[str, Any]:
+    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _quoted(name: str, found: Quoted) -> dict[str, Any]:
+    return {name: found.share, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _drift(one: Drift, page: JurorsPage) -> dict[str, Any]:
@@ -197,15 +281,10 @@ def _drift(one: Drift, page: JurorsPage) -> dict[str, Any]:
     return {**asdict(one), "alarm": alarm}
 
 
-def _rate(name: str, rate: Rate) -> dict[str, Any]:
-    low, high = rate.interval
-    return {name: rate.share, f"{name}_low": low, f"{name}_high": high}
-
-
 def _leniency(found: Leniency) -> dict[str, Any]:
     return {
         **{
-            side: {"passes": rate.k, "n": rate.n, **_rate("rate", rate)}
+            side: {"passes": rate.k, "n": rate.n, "rate": rate.share}
             for side, rate in (("own", found.own), ("others", found.others))
         },
         "unknown": found.unknown,

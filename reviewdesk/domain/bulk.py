@@ -270,6 +270,14 @@ class Scores:
             self._trims[key] = self._without(cut)
         return self._trims[key]
 
+    def left_out(self, fraction: Floats, rounding: Small) -> Bools:
+        """The seats ``[n, s]`` that a trim leaves out, lowest and highest by (score, seat)."""
+        cut = self._cut(fraction, rounding)[:, None]
+        order = np.argsort(np.where(self._given, self._scores, np.inf), axis=1, kind="stable")
+        place = np.argsort(order, axis=1, kind="stable")
+        found: Bools = self._given & ((place < cut) | (place >= self.count[:, None] - cut))
+        return found
+
     def _cut(self, fraction: Floats, rounding: Small) -> Ints:
         """How many go at each end: each different case once, by ``trim.trim_count``."""
         fractions, at = np.unique(fraction, return_inverse=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.columns import Columns
+from reviewdesk.domain.cusum import SIMULATED, alarms
 from reviewdesk.domain.jurorfacts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.standards import benjamini_hochberg
 from reviewdesk.domain.student import t_two_sided
@@ -18,9 +19,6 @@ from reviewdesk.domain.verdict import SLACK
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
-
-SETTLED = 10
-"""Offsets from which a window may serve CUSUM as what is usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +86,6 @@ def welch(one: Moments, two: Moments) -> Welch | None:
     return Welch(t, df, t_two_sided(t, df))
 
 
-def cusum(z: Iterable[float], k: float = 0.5, h: float = 5.0) -> int | None:
-    """The first place where standardised values have left their usual level, or ``None``.
-
-    ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0, and either above ``h``
-    is the alarm. With k 0.5 and h 5 chance alone gives one in about 465 values. Source: Page 1954;
-    Montgomery, Introduction to Statistical Quality Control, on the tabular CUSUM.
-    """
-    up = down = 0.0
-    for place, value in enumerate(z):
-        up, down = max(0.0, up + value - k), max(0.0, down - value - k)
-        if max(up, down) > h + SLACK:
-            return place
-    return None
-
-
 def offsets(found: Columns) -> dict[str, Offsets]:
     """Each juror's score less the mean of the others' on the same verdict, by its name.
 
@@ -154,34 +137,64 @@ class Earlier:
     moments: Moments
 
 
-def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> dict[str, Earlier]:
-    """The earlier runs of the same jurors together, read one after the other.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The runs before this one: each juror's offsets, and the last verdicts as ``[n, jurors]``."""
+
+    jurors: Mapping[str, Earlier]
+    names: tuple[str, ...]
+    rows: Floats
+
+
+def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
+    """The earlier runs of the same jurors together, read one after the other, the oldest first.
 
     An offset is from the other jurors, so beside another panel it moves without any drift.
     """
     made: dict[str, Earlier] = {}
+    names, rows = tuple(jurors), np.empty((0, len(jurors)))
     for run in found:
         if set(run.names) != set(jurors):
             continue
-        for name, one in offsets(run).items():
+        here = offsets(run)
+        for name, one in here.items():
             before = made.get(name, Earlier(0, Moments()))
             made[name] = Earlier(before.runs + 1, before.moments.merge(Moments.of(one.values)))
-    return made
+        rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
+    return Past(made, names, rows)
 
 
-def drifts(now: Mapping[str, Offsets], before: Mapping[str, Earlier]) -> dict[str, Offset]:
+NO_PAST = Past({}, (), np.empty((0, 0)))
+
+
+def by_verdict(found: Mapping[str, Offsets], names: Sequence[str]) -> tuple[Ints, Floats]:
+    """The keys ``[n]`` of the verdicts with an offset, and ``[n, names]`` of them, NaN for none."""
+    keys = np.unique(np.concatenate([one.keys for one in found.values()] or [_NO_KEYS]))
+    rows = np.full((len(keys), len(names)), np.nan)
+    for place, name in enumerate(names):
+        if name in found:
+            rows[np.searchsorted(keys, found[name].keys), place] = found[name].values
+    return keys, rows
+
+
+_NO_KEYS = np.empty(0, np.int64)
+
+
+def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset]:
     """Each juror's mean offset, and its drift with p adjusted over all jurors that have one.
 
     This run is held against all earlier ones in which the juror scored two verdicts or more, else
-    the juror's second half of this run against its first.
+    the juror's second half of this run against its first. CUSUM holds the whole run against the
+    earlier ones where there are any, else its second half against its first.
     """
-    made = {name: _drift(one, before.get(name)) for name, one in now.items()}
+    made = {name: _drift(one, past.jurors.get(name)) for name, one in now.items()}
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
+    limit, alarm = _alarms(now, past)
     return {
         name: Offset(
             mean=float(now[name].values.mean()),
             n=len(now[name].values),
-            drift=replace(one, q=q) if one else None,
+            drift=replace(one, q=q, alarm=alarm.get(name), limit=limit) if one else None,
         )
         for (name, one), q in zip(made.items(), adjusted, strict=True)
     }
@@ -189,14 +202,14 @@ def drifts(now: Mapping[str, Offsets], before: Mapping[str, Earlier]) -> dict[st
 
 def _drift(found: Offsets, past: Earlier | None) -> Drift | None:
     if past is not None and past.moments.n >= 2:
-        windows, runs, usual, later = Windows.EARLIER, past.runs, past.moments, found
+        windows, runs, usual, later = Windows.EARLIER, past.runs, past.moments, found.values
     else:
         half = len(found.values) // 2
         windows, runs, usual = Windows.HALVES, 0, Moments.of(found.values[:half])
-        later = Offsets(found.values[half:], found.keys[half:])
+        later = found.values[half:]
     if not usual.n:
         return None
-    after = Moments.of(later.values)
+    after = Moments.of(later)
     test = welch(usual, after)
     return Drift(
         windows=windows,
@@ -207,13 +220,20 @@ def _drift(found: Offsets, past: Earlier | None) -> Drift | None:
         t=test.t if test else None,
         df=test.df if test else None,
         p=test.p if test else None,
-        alarm=_alarm(usual, later),
     )
 
 
-def _alarm(usual: Moments, later: Offsets) -> int | None:
-    """The key of the verdict at which CUSUM, standardised by what is usual, leaves its limit."""
-    if usual.n < SETTLED or usual.sd is None or usual.sd <= SLACK:
-        return None
-    place = cusum(((later.values - usual.mean) / usual.sd).tolist())
-    return None if place is None else int(later.keys[place])
+def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[str, int]]:
+    """The limit, and the key of the verdict at which each juror beyond it leaves it."""
+    names = past.names or tuple(now)
+    keys, rows = by_verdict(now, names)
+    usual = past.rows
+    if not len(usual):
+        half = len(rows) // 2
+        usual, keys, rows = rows[:half], keys[half:], rows[half:]
+    limit, places = alarms(usual, rows)
+    return limit, {
+        name: int(keys[place])
+        for name, place in zip(names, places, strict=True)
+        if place is not None
+    }

@@ -168,6 +168,25 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class PanelIntervals:
+    """The panel's figures with 95% intervals through the draw, all of one target.
+
+    A rate without a label in some stratum is ``None`` between bounds. Brier, gap and kappa are
+    ``None`` unless the design is weighted or a census. ``counted`` labels are behind them: without
+    one, all ends are bounds that say nothing.
+    """
+
+    target: Target
+    counted: int
+    accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    brier: Interval | None
+    gap: Interval | None
+    kappa: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """How confidence and being right go together in one set of rows, with what chance would show.
 

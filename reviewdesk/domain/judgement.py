@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.figures import Estimate, Fit, Interval, PanelIntervals
 from reviewdesk.domain.gates import Check
 from reviewdesk.domain.honest import Honest, Method, More
 from reviewdesk.domain.jurors import JurorCounts
@@ -77,12 +77,23 @@ class CalibrationPage:
     honest: Honest = _NOTHING
     accuracy: Honest = _NOTHING
     more: tuple[More, ...] = ()
+    intervals: PanelIntervals | None = None
+    """Of this run, through the draw; ``None`` if ``fit`` was not asked for."""
+    such: PanelIntervals | None = None
+    """The same of such items."""
     fit: Fit | None = None
     bins: Mapping[int, int] = field(default_factory=dict)
     """Labelled verdicts by the bin of their confidence, each once whatever its weight."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
+
+    def ends(self, figure: str) -> Interval | Estimate | None:
+        """The interval of one figure of the headline: of this run, or of the labels alone."""
+        if self.calibration.population is not None and self.intervals is not None:
+            found: Interval | Estimate | None = getattr(self.intervals, figure)
+            return found
+        return getattr(self.fit, figure, None)
 
     @property
     def missing(self) -> tuple[str, ...]:

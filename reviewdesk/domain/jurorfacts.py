@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import collections
 import math
 import statistics
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from reviewdesk.domain.bias import family
 from reviewdesk.domain.correction import Status, rogan_gladen
-from reviewdesk.domain.jurors import JurorCounts, Panel
-from reviewdesk.domain.standards import (
-    RateDifference,
-    kappa_of,
-    kappa_weights,
-    rate_difference,
-    wilson,
-)
-from reviewdesk.domain.verdict import Decision, Generator
-
-ENOUGH = 20
-"""Labelled votes from which a juror's kappa, and a weight from it, is given."""
-PER_CELL = 10
-"""Votes on responses that should fail from which leniency is told, on either side."""
+from reviewdesk.domain.figures import Estimate
+from reviewdesk.domain.jurorrates import CARRIED, ENOUGH, Cells, Contest, Drawn, kappa
+from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.leniency import Leniency
+from reviewdesk.domain.records import Design
+from reviewdesk.domain.standards import kappa_weights, wilson
+from reviewdesk.domain.verdict import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,8 @@ class Drift:
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
     ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, ``q``
-    is p adjusted over the jurors, ``alarm`` the key of the verdict where CUSUM left its limit.
+    is p adjusted over the jurors, ``alarm`` the key of the verdict where CUSUM left its ``limit``,
+    which in 5% of driftless runs any juror leaves.
     What either window is too short or too even for is ``None``.
     """
 
@@ -83,6 +75,7 @@ class Drift:
     p: float | None
     q: float | None = None
     alarm: int | None = None
+    limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +91,31 @@ class Offset:
 
 
 @dataclass(frozen=True, slots=True)
-class JurorFacts:
-    """One juror: against the labels, and over all its verdicts of the run.
+class Quoted:
+    """A rate as it may be quoted, with its ends for all the verdicts on which the juror voted.
 
-    ``kappa`` is ``None`` under twenty labelled votes, and where chance alone would agree on all;
-    ``weight`` is a suggestion, from as many votes of the window. ``offset`` is ``None`` where the
-    juror never scored beside another.
+    Where the labels do not carry a rate of the run, ``share`` is of the labels alone, each once,
+    and the ends are ``bounds`` of what the run may come to.
+    """
+
+    share: float | None
+    low: float
+    high: float
+    bounds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JurorFacts:
+    """One juror: against the labels, through the draw, and over all its verdicts of the run.
+
+    ``labelled_*`` are of the labels alone, each once, which a blind session is shown; the others
+    are through the draw. ``weight`` is a suggestion, from the votes of the window. ``offset`` is
+    ``None`` where the juror never scored beside another.
     """
 
     counts: JurorCounts
     seats: Seats
+    drawn: Drawn
     offset: Offset | None = None
     weight: float | None = None
 
@@ -117,19 +125,59 @@ class JurorFacts:
         return self.counts.name
 
     @property
-    def accuracy(self) -> Rate:
-        """Votes that match the label."""
+    def cells(self) -> Cells:
+        """Labelled votes by what was voted and deserved, each once."""
+        return Cells(self.counts.tp, self.counts.fn, self.counts.tn, self.counts.fp)
+
+    @property
+    def labelled_accuracy(self) -> Rate:
+        """Labelled votes that match the label."""
         return Rate(self.counts.right, self.counts.votes)
 
     @property
-    def sensitivity(self) -> Rate:
-        """Passes among the responses that should pass."""
+    def labelled_sensitivity(self) -> Rate:
+        """Passes among the labelled votes on responses that should pass."""
         return Rate(self.counts.tp, self.counts.tp + self.counts.fn)
 
     @property
-    def specificity(self) -> Rate:
-        """Fails among the responses that should fail."""
+    def labelled_specificity(self) -> Rate:
+        """Fails among the labelled votes on responses that should fail."""
         return Rate(self.counts.tn, self.counts.tn + self.counts.fp)
+
+    @property
+    def labelled_dissent(self) -> Rate:
+        """Labelled votes that dissented alone, or were trimmed and dissented, and were right."""
+        return Rate(self.counts.lone_right, self.counts.lone_dissents)
+
+    @property
+    def labelled_kappa(self) -> float | None:
+        """Cohen's kappa over the labels, each once."""
+        return kappa(self.cells) if self.counts.votes >= ENOUGH else None
+
+    @property
+    def accuracy(self) -> Quoted:
+        """Votes that are right."""
+        return self._quoted(self.labelled_accuracy, self.drawn.run.accuracy)
+
+    @property
+    def sensitivity(self) -> Quoted:
+        """Passes among the votes on responses that should pass."""
+        return self._quoted(self.labelled_sensitivity, self.drawn.run.sensitivity)
+
+    @property
+    def specificity(self) -> Quoted:
+        """Fails among the votes on responses that should fail."""
+        return self._quoted(self.labelled_specificity, self.drawn.run.specificity)
+
+    @property
+    def dissent(self) -> Quoted:
+        """How often the juror was right when it dissented alone or was trimmed and dissented."""
+        return _quoted(self.labelled_dissent, self.drawn.dissent, self.drawn.dissent_design)
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa with the labels; ``None`` under ``ENOUGH`` votes and where undefined."""
+        return self.drawn.kappa if self.drawn.design in CARRIED else self.labelled_kappa
 
     @property
     def observed(self) -> Rate:
@@ -150,19 +198,18 @@ class JurorFacts:
         return rogan_gladen(observed, hit, reject)
 
     @property
-    def dissent(self) -> Rate:
-        """How often the juror was right when it dissented alone or was trimmed and dissented."""
-        return Rate(self.counts.lone_right, self.counts.lone_dissents)
-
-    @property
     def parse_failures(self) -> Rate:
         """Seats of the run whose reply could not be read."""
         return Rate(self.seats.parse_failed, self.seats.seats)
 
-    @property
-    def kappa(self) -> float | None:
-        """Cohen's kappa with the labels."""
-        return kappa(self.counts)
+    def _quoted(self, labelled: Rate, drawn: Estimate) -> Quoted:
+        return _quoted(labelled, drawn, self.drawn.design)
+
+
+def _quoted(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
+    if design in CARRIED:
+        return Quoted(drawn.estimate, drawn.low, drawn.high, bounds=False)
+    return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,30 +222,6 @@ class Basis:
     labels: int
     days: int | None = None
     mean: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Leniency:
-    """P(pass | should fail) of jurors of the generator's own family, and of the others.
-
-    ``difference`` is own less others with Newcombe's interval, all ``None`` under ten votes on
-    either side. Votes on one response are not independent, so the interval is, if anything, narrow.
-    """
-
-    own: Rate
-    others: Rate
-    unknown: int
-    """Votes of jurors whose family is unknown: they are on neither side."""
-    difference: RateDifference
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no difference."""
-        if self.difference.diff is not None:
-            return None
-        if not (self.own.n or self.others.n or self.unknown):
-            return "no vote on a response that should fail, or a generator of unknown family"
-        return f"under {PER_CELL} votes on responses that should fail, on one side or both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,81 +248,39 @@ class JurorsPage:
     labels: int
     basis: Basis
     leniency: Leniency
+    contest: Contest = field(default_factory=Contest)
     volatile: tuple[Volatile, ...] = ()
     repeated: int = 0
     """How many cases of the run have a score in another run too."""
     ids: Mapping[int, str] = field(default_factory=dict)
     """The ids of the verdicts that an alarm names by key."""
+    models: Mapping[str, str | None] = field(default_factory=dict)
+    """The model of each juror's first ballot, by the juror's name."""
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """The designs of the jurors' labels, each once; usually all have one."""
+        return tuple(dict.fromkeys(one.drawn.design for one in self.jurors))
 
 
-def kappa(counts: JurorCounts) -> float | None:
-    """A juror's Cohen's kappa with the labels; ``None`` under twenty votes or where undefined."""
-    if counts.votes < ENOUGH:
-        return None
-    cells: collections.Counter[tuple[Hashable, Hashable]] = collections.Counter(
-        {
-            (True, True): counts.tp,
-            (True, False): counts.fn,
-            (False, False): counts.tn,
-            (False, True): counts.fp,
-        }
-    )
-    return kappa_of(cells)
-
-
-def suggested_weights(counts: Sequence[JurorCounts]) -> tuple[list[float | None], float | None]:
+def suggested_weights(
+    kappas: Sequence[tuple[float | None, float]],
+) -> tuple[list[float | None], float | None]:
     """A weight for each juror, summing to 1 over those that have one, and the mean kappa behind it.
 
-    The kappas are clipped at 0 and shrunk to their mean: ``n/(n+20)·kappa + 20/(n+20)·mean``, n
-    the juror's labelled votes. A juror without a kappa has no weight.
+    Takes each juror's kappa and the n labelled votes behind it. The kappas are clipped at 0 and
+    shrunk to their mean: ``n/(n+20)·kappa + 20/(n+20)·mean``. Without a kappa there is no weight.
     """
-    kappas = [kappa(one) for one in counts]
-    clipped = [None if value is None else max(value, 0.0) for value in kappas]
-    known = [value for value in clipped if value is not None]
+    clipped = [(None if value is None else max(value, 0.0), n) for value, n in kappas]
+    known = [value for value, _ in clipped if value is not None]
     if not known:
-        return [None] * len(counts), None
+        return [None] * len(kappas), None
     mean = math.fsum(known) / len(known)
     shrunk = [
-        None if value is None else (one.votes * value + ENOUGH * mean) / (one.votes + ENOUGH)
-        for one, value in zip(counts, clipped, strict=True)
+        None if value is None else (n * value + ENOUGH * mean) / (n + ENOUGH)
+        for value, n in clipped
     ]
     return kappa_weights(shrunk), mean
-
-
-class LeniencyCounter:
-    """Counts passes of responses that should fail, by whether juror and generator are kin."""
-
-    def __init__(self) -> None:
-        """Start with no vote."""
-        self._votes: collections.Counter[tuple[bool | None, bool]] = collections.Counter()
-
-    def add(self, panel: Panel, generator: Generator, votes: Iterable[bool | None]) -> None:
-        """Count one labelled verdict, ``votes`` in the order of its seats."""
-        own = family(generator.model, generator.vendor)
-        if panel.deserved or own is None:
-            return
-        for juror, vote in zip(panel.body.get("jurors") or (), votes, strict=True):
-            if vote is not None:
-                found = family(juror.get("model"), juror.get("vendor"))
-                self._votes[None if found is None else found.name == own.name, vote] += 1
-
-    def leniency(self) -> Leniency:
-        """The rates on both sides and their difference."""
-        own, others = (
-            Rate(self._votes[kin, True], self._votes[kin, True] + self._votes[kin, False])
-            for kin in (True, False)
-        )
-        few = min(own.n, others.n) < PER_CELL
-        return Leniency(
-            own=own,
-            others=others,
-            unknown=self._votes[None, True] + self._votes[None, False],
-            difference=(
-                RateDifference(None, None, None)
-                if few
-                else rate_difference(own.k, own.n, others.k, others.n)
-            ),
-        )
 
 
 def volatile(

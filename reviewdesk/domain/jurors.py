@@ -129,7 +129,7 @@ def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
     policy = _policy(panel)
     answers = _answers(panel, policy)
     ids = [juror["id"] for juror in panel.body.get("jurors") or ()]
-    gone = _trimmed(panel.body, policy, ids, answers)
+    gone = _trimmed(panel.body, policy, answers)
     losing = {Decision.PASS: False, Decision.FAIL: True}.get(panel.decision or Decision.ERROR)
     lone = sum(said.vote is losing for said in answers if said.vote is not None) == 1
     for seat, (key, said) in enumerate(zip(_keys(ids), answers, strict=True)):
@@ -165,16 +165,25 @@ def _keys(ids: list[str]) -> Iterator[_Key]:
         yield name, seen[name]
 
 
-def _trimmed(body: Body, policy: Policy, ids: list[str], answers: list[Answer]) -> set[int]:
+def _trimmed(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
     """The seats that were left out at either end: the report's own trim, else ours."""
-    stated = stated_trim(body)
-    if stated.low is not None:
-        named = {*stated.low, *(stated.high or ())}
+    named = trim_named(body)
+    if named is not None:
         return {
             seat
-            for seat, said in enumerate(answers)
-            if ids[seat] in named and (said.score is not None or said.vote is not None)
+            for seat in named
+            if answers[seat].score is not None or answers[seat].vote is not None
         }
-    scores = [said.score for said in answers]
+    scores, stated = [said.score for said in answers], stated_trim(body)
     cut = trim(scores, stated.fraction_under(policy), stated.rounding or Rounding.DOWN)
     return {*cut.low, *cut.high}
+
+
+def trim_named(body: Body) -> set[int] | None:
+    """The seats that a report itself says were trimmed; ``None`` where it does not say."""
+    stated = stated_trim(body)
+    if stated.low is None:
+        return None
+    named = {*stated.low, *(stated.high or ())}
+    jurors = body.get("jurors") or ()
+    return {seat for seat, juror in enumerate(jurors) if juror["id"] in named}

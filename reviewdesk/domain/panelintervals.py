@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from reviewdesk.domain.calibration import Bools, Floats, Rows
-from reviewdesk.domain.figures import Estimate, Interval, Pair, Target
-from reviewdesk.domain.intervals import RESAMPLES, SEED, TAIL
+from reviewdesk.domain.figures import Interval, Pair, PanelIntervals, Target
+from reviewdesk.domain.intervals import CHUNK, RESAMPLES, SEED, TAIL
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.sampling import FIRST_REST, decided_strata
 from reviewdesk.domain.stratified import stratified_rate, stratified_ratio
 from reviewdesk.domain.summary import Labelled, Rowed, RunFigures, pass_parts, right_parts
 
-
-@dataclass(frozen=True, slots=True)
-class PanelIntervals:
-    """The panel's figures with 95% intervals through the draw, all of one target.
-
-    A rate without a label in some stratum is ``None`` between bounds. Brier, gap and kappa are
-    ``None`` unless the design is weighted or a census.
-    """
-
-    target: Target
-    accuracy: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
-    brier: Interval | None
-    gap: Interval | None
-    kappa: Interval | None
+Figure: TypeAlias = Callable[[Rows, Floats], Floats]
+"""A figure of rows under each of many sets of weights ``[b, n]``: ``[b]``."""
+_LEAST = 200
+_DRAWN = 10_000_000
+"""Rows drawn in all: with very many labels there are fewer redraws, ``_LEAST`` at least."""
 
 
 def panel_intervals(
@@ -38,15 +27,17 @@ def panel_intervals(
 ) -> PanelIntervals:
     """Every interval of the panel: rates by ``stratified``, the others by bootstrap in strata."""
     drawn = made.weighing.design in {Design.WEIGHTED, Design.CENSUS}
-    draws = _Draws.of(made, figures, target) if drawn else None
+    of = (_brier, _gap, _kappa)
+    brier, gap, kappa = _resampled(made, figures, target, of) if drawn else [None] * len(of)
     return PanelIntervals(
         target=target,
+        counted=int(sum(part.labelled for part in right_parts(labelled, figures))),
         accuracy=stratified_rate(right_parts(labelled, figures), target),
         sensitivity=stratified_ratio(_pairs(labelled, figures, Truth.PASS), target),
         specificity=stratified_ratio(_pairs(labelled, figures, Truth.FAIL), target),
-        brier=draws.interval(_brier) if draws else None,
-        gap=draws.interval(_gap) if draws else None,
-        kappa=draws.interval(_kappa) if draws else None,
+        brier=brier,
+        gap=gap,
+        kappa=kappa,
     )
 
 
@@ -70,48 +61,46 @@ def _pairs(labelled: Sequence[Labelled], figures: RunFigures, truth: Truth) -> l
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Draws:
-    """Bootstrap weights ``[resamples, n]`` of the n rows that count.
+def _resampled(
+    made: Rowed, figures: RunFigures, target: Target, of: Sequence[Figure]
+) -> list[Interval | None]:
+    """The 2.5% and 97.5% points of some figures over redraws of the rows that count.
 
-    The rescaled bootstrap within strata: each redraws its m rows, and a row drawn r times weighs
-    ``w(1 - c + cr)``, ``c = √((1 - m/N)m/(m-1))`` for the run and ``√(m/(m-1))`` for such items.
-    A stratum of one row has none to redraw from and stays. Source: Rao and Wu 1988.
+    The rescaled bootstrap within strata, seeded: each redraws its m rows, and a row drawn r times
+    weighs ``w(1 - c + cr)``, ``c = √((1 - m/N)m/(m-1))`` for the run and ``√(m/(m-1))`` for such
+    items. A stratum of one row has none to redraw from and stays. A figure is ``None`` under two
+    rows, and where no redraw defines it. Source: Rao and Wu 1988.
     """
-
-    rows: Rows
-    weights: Floats
-
-    @staticmethod
-    def of(made: Rowed, figures: RunFigures, target: Target) -> _Draws | None:
-        """Of the rows of positive weight; ``None`` under two of them."""
-        weight = np.asarray(made.weights, dtype=np.float64)
-        stratum = np.asarray([verdict.place.stratum for verdict in made.verdicts])[weight > 0]
-        rows = made.rows.weighted(weight)
-        if len(rows.weight) < 2:
-            return None
-        rng = np.random.default_rng(SEED)
-        weights = np.tile(rows.weight, (RESAMPLES, 1))
-        for h in np.unique(stratum):
+    weight = np.asarray(made.weights, dtype=np.float64)
+    stratum = np.asarray([verdict.place.stratum for verdict in made.verdicts])[weight > 0]
+    rows, n = made.rows.weighted(weight), int((weight > 0).sum())
+    if n < 2:
+        return [None] * len(of)
+    redraws = min(RESAMPLES, max(_LEAST, _DRAWN // n))
+    rng, step = np.random.default_rng(SEED), max(1, CHUNK // n)
+    found = []
+    for start in range(0, redraws, step):
+        weights = np.tile(rows.weight, (min(step, redraws - start), 1))
+        for h in np.unique(stratum).tolist():
             places = np.flatnonzero(stratum == h)
             m = len(places)
-            if m < 2:
+            left = 1 - m / figures.sizes[h] if target is Target.RUN else 1.0
+            if m < 2 or left <= 0:
                 continue
-            left = 1 - m / figures.sizes[int(h)] if target is Target.RUN else 1.0
-            c = (max(left, 0.0) * m / (m - 1)) ** 0.5
-            drawn = rng.multinomial(m, np.full(m, 1 / m), size=RESAMPLES)
-            weights[:, places] *= 1 - c + c * drawn
-        return _Draws(rows, weights)
-
-    def interval(self, figure: Callable[[Rows, Floats], Floats]) -> Interval | None:
-        """The 2.5% and 97.5% points of a figure over the redraws in which it is defined."""
+            c = (left * m / (m - 1)) ** 0.5
+            times = rng.multinomial(m, np.full(m, 1 / m), size=len(weights))
+            weights[:, places] *= 1 - c + c * times
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = figure(self.rows, self.weights)
-        found = found[np.isfinite(found)]
-        if not len(found):
-            return None
-        low, high = np.quantile(found, [TAIL, 1 - TAIL])
-        return Interval(float(low), float(high))
+            found.append([figure(rows, weights) for figure in of])
+    return [_middle(np.concatenate(values)) for values in zip(*found, strict=True)]
+
+
+def _middle(found: Floats) -> Interval | None:
+    defined = found[np.isfinite(found)]
+    if not len(defined):
+        return None
+    low, high = np.quantile(defined, [TAIL, 1 - TAIL])
+    return Interval(float(low), float(high))
 
 
 def _mean(values: Floats | Bools, weights: Floats) -> Floats:

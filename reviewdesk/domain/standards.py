@@ -19,16 +19,16 @@ class RateDifference:
     high: float | None
 
 
-def wilson(k: float, n: float) -> tuple[float, float]:
-    """Wilson's 95% score interval of ``k`` of ``n``; no data leaves it open, (0, 1).
+def wilson(k: float, n: float, z: float = Z) -> tuple[float, float]:
+    """Wilson's score interval of ``k`` of ``n``, 95% by default; no data leaves it open, (0, 1).
 
     ``(p + z²/2n ± z·√(p(1-p)/n + z²/4n²)) / (1 + z²/n)``. Source: Wilson 1927.
     """
     if n <= 0:
         return 0.0, 1.0
-    p, step = k / n, Z * Z / n
+    p, step = k / n, z * z / n
     centre = (p + step / 2) / (1 + step)
-    half = Z * math.sqrt(max(p * (1 - p), 0.0) / n + step / (4 * n)) / (1 + step)
+    half = z * math.sqrt(max(p * (1 - p), 0.0) / n + step / (4 * n)) / (1 + step)
     # At 0 and at n of n the exact end is 0 or 1, and rounding must not pass it.
     return (0.0 if k <= 0 else centre - half), (1.0 if k >= n else centre + half)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from reviewdesk.domain.correction import rate_or_zero
+from reviewdesk.domain.correction import Z, rate_or_zero
 from reviewdesk.domain.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.standards import wilson
 from reviewdesk.domain.verdict import SLACK
@@ -83,14 +83,15 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Esti
     least = rate_or_zero(hits.value, total + more_misses)
     most = 1 - rate_or_zero(misses.value, total + more_hits)
     if target is Target.ITEMS:
-        wide = wilson(least * (total + more_misses), total + more_misses)[0]
-        low = max(least - math.hypot(least - low, least - wide), 0.0)
-        wide = wilson(most * (total + more_hits), total + more_hits)[1]
-        high = min(most + math.hypot(high - most, wide - most), 1.0)
-    low, high = min(low, least), max(high, most)
-    if more_hits or more_misses:
-        return Estimate(None, low, high, UNLABELLED)
-    return Estimate(least, low, high)
+        low -= _wider(least - low, least, total + more_misses, 0)
+        high += _wider(high - most, most, total + more_hits, 1)
+    ends = max(min(low, least), 0.0), min(max(high, most), 1.0)
+    return Estimate(None, *ends, UNLABELLED) if more_hits or more_misses else Estimate(least, *ends)
+
+
+def _wider(off: float, rate: float, n: float, end: int) -> float:
+    """How much further an end lies that is ``off`` its rate for the run, for such items."""
+    return math.hypot(off, rate - wilson(rate * n, n)[end]) - off
 
 
 class _Total:
@@ -120,7 +121,7 @@ def _least(a: float, b: float, below: float, above: float, cross: float) -> floa
     return odds / (1 + odds)
 
 
-def part_interval(part: Part) -> tuple[float, float]:
+def part_interval(part: Part, z: float = Z) -> tuple[float, float]:
     """Wilson's interval of one stratum with its finite population, at ``n(N-1)/(N-n)``.
 
     A stratum labelled to its end is a point, one without labels 0..1.
@@ -131,7 +132,7 @@ def part_interval(part: Part) -> tuple[float, float]:
     if not part.labelled:
         return 0.0, 1.0
     n = part.labelled * (part.size - 1) / left
-    return wilson(_rate(part) * n, n)
+    return wilson(_rate(part) * n, n, z)
 
 
 def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) -> int | None:

@@ -54,11 +54,11 @@ def rows(page: CalibrationPage) -> list[Row]:
     """The figures that may be quoted, each with its interval where it has one."""
     line, fit = page.calibration.headline, page.fit
     return [
-        ("labels", words.count(line.n), words.NONE, f"effective sample size {_ess(line)}"),
+        ("labels", words.count(line.n), words.NONE, _ess(line)),
         ("ECE", words.number(line.ece), words.NONE, _by_chance(fit)),
-        ("Brier score", words.number(line.brier), _fitted(fit, "brier"), "0 is perfect"),
-        ("gap", words.number(line.gap), _fitted(fit, "gap"), "positive is overconfident"),
-        ("accuracy", words.number(line.accuracy), _accuracy(page), "decisions that labels confirm"),
+        ("Brier score", words.number(line.brier), _ends(page, "brier"), "0 is perfect"),
+        ("gap", words.number(line.gap), _ends(page, "gap"), "positive is overconfident"),
+        ("accuracy", words.number(line.accuracy), _ends(page, "accuracy"), _CONFIRMED),
         ("AUROC", words.number(fit.auroc if fit else None), words.NONE, "0.5 is chance"),
         (
             "pass rate, observed",
@@ -73,7 +73,8 @@ def rows(page: CalibrationPage) -> list[Row]:
             _status(line),
         ),
         ("pass rate, honest", *_honest(page.honest)),
-        ("accuracy, honest", *_honest(page.accuracy)),
+        # An estimate stands above already, with its interval.
+        *([] if page.accuracy.estimate is not None else [_bounds(page.accuracy)]),
         (
             "confusion",
             f"tp {words.count(line.tp)}, fn {words.count(line.fn)}",
@@ -94,8 +95,11 @@ def _rates(line: Metrics) -> str:
     return f"sensitivity {sensitivity}, specificity {specificity}"
 
 
+_CONFIRMED = "decisions that labels confirm"
+
+
 def _ess(line: Metrics) -> str:
-    return words.number(line.ess, 1)
+    return f"count as {words.number(line.ess, 1)} equal ones: the loss by unequal weights"
 
 
 def _by_chance(fit: Fit | None) -> str:
@@ -104,16 +108,14 @@ def _by_chance(fit: Fit | None) -> str:
     return f"a calibrated judge would show {fit.null.expected:.3f} here; p {fit.null.p:.4f}"
 
 
-def _fitted(fit: Fit | None, name: str) -> str:
-    found = getattr(fit, name) if fit else None
+def _ends(page: CalibrationPage, name: str) -> str:
+    """Of this run through the draw, else of the labels alone."""
+    found = page.ends(name)
     return words.NONE if found is None else words.ends(found.low, found.high)
 
 
-def _accuracy(page: CalibrationPage) -> str:
-    """By the strata where they give an estimate, else Wilson's on the labels."""
-    if page.accuracy.estimate is not None:
-        return words.ends(page.accuracy.low, page.accuracy.high)
-    return _fitted(page.fit, "accuracy")
+def _bounds(found: Honest) -> Row:
+    return "accuracy, of the run", *_honest(found)
 
 
 def _honest(found: Honest) -> tuple[str, str, str]:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from reviewdesk.domain.gates import Check, Outcome
 from reviewdesk.domain.honest import Honest
 from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.domain.jurorfacts import JurorsPage
 from reviewdesk.domain.rerun import flipped
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
+from reviewdesk.pages.jurors import HEADS, cells
 from reviewdesk.pages.marktext import code, table
 from reviewdesk.pages.overview import title
 from reviewdesk.pages.records import Listed, RunPage
@@ -25,6 +27,7 @@ def summary(page: RunPage, listed: Iterable[Listed]) -> str:
         *_pass_rate(page.calibration),
         "",
         *_gates(page.calibration.gates),
+        *_jurors(page.jurors),
         *_escalated(page, listed),
         *_flips(page),
     ]
@@ -94,6 +97,14 @@ def _gates(checks: Iterable[Check]) -> Iterator[str]:
         for check in checks
     ]
     yield from table(("gate", "outcome", "value", "limit", "note"), rows)
+    yield ""
+
+
+def _jurors(page: JurorsPage) -> Iterator[str]:
+    if not page.labels or not page.jurors:
+        return
+    rows = [(code(one.name), words.count(one.counts.votes), *cells(one)) for one in page.jurors]
+    yield from table(("juror", "labelled votes", *HEADS), rows)
     yield ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from reviewdesk.domain.verdict import Decision, Status
 class Judged:
     """A verdict that people call a pass or a fail, and when they last said so."""
 
+    key: int
     body: str
     decision: Decision | None
     truth: Truth
@@ -37,7 +39,7 @@ class Repeated:
 def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
     """The run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
-        """SELECT b.body, v.decision, t.truth, t.at
+        """SELECT v.key, b.body, v.decision, t.truth, t.at
            FROM (SELECT item, min(label) AS truth, max(at) AS at FROM labels GROUP BY item
                  HAVING min(label) = max(label) AND min(label) IN ('pass', 'fail')) t
            CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
@@ -46,7 +48,7 @@ def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
     )
     for row in rows:
         decision = Decision(row["decision"]) if row["decision"] else None
-        yield Judged(row["body"], decision, Truth(row["truth"]), row["at"])
+        yield Judged(row["key"], row["body"], decision, Truth(row["truth"]), row["at"])
 
 
 def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
@@ -60,6 +62,33 @@ def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
     )
     for row in rows:
         yield row["key"], row["seat"]
+
+
+def strata(conn: sqlite3.Connection, run: int) -> list[int]:
+    """The stratum of every verdict of a run, in file order."""
+    rows = conn.execute("SELECT stratum FROM verdicts WHERE run = ? ORDER BY key", (run,))
+    return [row["stratum"] for row in rows]
+
+
+def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[int, str]]:
+    """The keys and bodies of those of some verdicts that may say themselves who was trimmed."""
+    rows = conn.execute(
+        """SELECT verdict, body FROM bodies WHERE verdict IN (SELECT value FROM json_each(?))
+           AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))""",
+        (json.dumps(keys),),
+    )
+    for row in rows:
+        yield row["verdict"], row["body"]
+
+
+def models(conn: sqlite3.Connection, keys: list[int]) -> dict[tuple[int, int], str | None]:
+    """The models named on the ballots of a few verdicts, by the verdict's key and the seat."""
+    rows = conn.execute(
+        """SELECT verdict, seat, model FROM ballots
+           WHERE verdict IN (SELECT value FROM json_each(?))""",
+        (json.dumps(keys),),
+    )
+    return {(row["verdict"], row["seat"]): row["model"] for row in rows}
 
 
 _SCORES = """SELECT mine.key, mine.id, v.run, avg(v.score) AS score,

@@ -16,7 +16,7 @@ from reviewdesk.domain.alpha import (
     contributions,
     interval_ci,
 )
-from reviewdesk.domain.drift import cusum
+from reviewdesk.domain.cusum import cusum
 from reviewdesk.domain.standards import cohen_kappa, kappa_weights, rate_difference, wilson
 
 Input = Mapping[str, Any]

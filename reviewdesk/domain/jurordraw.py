@@ -1,0 +1,233 @@
+"""Counts of each juror's votes per stratum of the draw, taken from the columns of a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from reviewdesk.domain.bulk import Scores
+from reviewdesk.domain.columns import DECISIONS, NOTHING, STRATEGIES, Bools, Columns, Ints, Small
+from reviewdesk.domain.correction import Z
+from reviewdesk.domain.figures import Part, Target
+from reviewdesk.domain.jurorrates import (
+    CARRIED,
+    Apart,
+    Cells,
+    Contest,
+    Difference,
+    Drawn,
+    Voted,
+    accuracy,
+    design,
+    labelled,
+    paired,
+    quoted_kappa,
+    rates,
+)
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.sampling import STRATA, LabelledVerdict, prefix_end
+from reviewdesk.domain.stratified import stratified_rate
+from reviewdesk.domain.verdict import Decision, Strategy
+
+PANEL = "panel"
+_TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
+_DECIDED = tuple(DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What people said of n verdicts, ``[n]`` in file order.
+
+    ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail
+    labels inside the completed prefix of their stratum.
+    """
+
+    stratum: Ints
+    truth: Small
+    counted: Bools
+
+    @staticmethod
+    def of(
+        keys: Sequence[int], strata: Sequence[int], placed: Mapping[int, LabelledVerdict]
+    ) -> Labels:
+        """Lay out the labels ``placed`` by verdict key; ``keys`` and ``strata`` are of all."""
+        ranks: dict[int, set[int]] = {}
+        for place in placed.values():
+            ranks.setdefault(place.stratum, set()).add(place.rank)
+        ends = {h: prefix_end(found) for h, found in ranks.items()}
+        truth = np.full(len(keys), NOTHING, np.int8)
+        counted = np.zeros(len(keys), np.bool_)
+        for row, key in enumerate(keys):
+            mine = placed.get(key)
+            if mine is not None and mine.truth in {Truth.PASS, Truth.FAIL}:
+                truth[row] = mine.truth is Truth.PASS
+                counted[row] = mine.rank < ends[mine.stratum]
+        return Labels(np.asarray(strata, np.int64), truth, counted)
+
+    def among(self, kept: Bools) -> Labels:
+        """The labels of some verdicts alone; of the others nothing is known."""
+        return Labels(
+            self.stratum,
+            np.where(kept, self.truth, np.int8(NOTHING)),
+            self.counted & kept,
+        )
+
+
+def votes_of(found: Columns) -> dict[str, Small]:
+    """Each juror's votes over the run, ``[n]``: 1, 0, or -1 where it cast none, by its name."""
+    votes = np.full((len(found.names), len(found)), NOTHING, np.int8)
+    rows, seats = np.nonzero(found.juror >= 0)
+    votes[found.juror[rows, seats], rows] = found.votes[rows, seats]
+    return dict(zip(found.names, votes, strict=True))
+
+
+def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
+    """The key of the first verdict on which each juror sits, and its seat there, by its name."""
+    rows, seats = np.nonzero(found.juror >= 0)
+    who, first = np.unique(found.juror[rows, seats], return_index=True)
+    return {
+        found.names[j]: (int(found.key[rows[i]]), int(seats[i]))
+        for j, i in zip(who.tolist(), first.tolist(), strict=True)
+    }
+
+
+def panel_votes(found: Columns) -> Small:
+    """What the panel decided, as votes: 1 for a pass, 0 for a fail, else -1."""
+    fail, passed = _DECIDED
+    return np.where(
+        found.decision == passed, 1, np.where(found.decision == fail, 0, NOTHING)
+    ).astype(np.int8)
+
+
+def voted(votes: Small, labels: Labels) -> list[Voted]:
+    """A rater's votes in each stratum; one labelled to its end counts whole, prefix or not."""
+    cast = votes >= 0
+    sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
+    every = _cells(votes, labels, cast & (labels.truth >= 0))
+    drawn = _cells(votes, labels, cast & labels.counted)
+    made = []
+    for h in range(len(STRATA)):
+        fails, passes = int(sizes[2 * h]), int(sizes[2 * h + 1])
+        whole = every[h].n == fails + passes
+        made.append(Voted(h, passes, fails, every[h] if whole else drawn[h], every[h]))
+    return made
+
+
+def _cells(votes: Small, labels: Labels, kept: Bools) -> list[Cells]:
+    code = 4 * labels.stratum[kept] + 2 * votes[kept] + labels.truth[kept]
+    counts = np.bincount(code, minlength=4 * len(STRATA)).reshape(-1, 4).tolist()
+    # Vote and truth as two bits: 0 both fail, 1 the vote alone fails, 2 the truth alone, 3 neither.
+    return [Cells(tp=both, fn=fn, tn=tn, fp=fp) for tn, fn, fp, both in counts]
+
+
+def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Difference:
+    """The accuracy of one rater less that of another, paired on the verdicts that both decided."""
+    both = (one >= 0) & (two >= 0)
+    apart = both & (one != two)
+    size = np.bincount(labels.stratum, minlength=len(STRATA))
+    seen = np.bincount(labels.stratum[labels.counted], minlength=len(STRATA))
+    cells = []
+    for h in np.unique(labels.stratum[apart]).tolist():
+        mine = apart & (labels.stratum == h)
+        known = mine & (labels.truth >= 0)
+        if known.sum() < mine.sum():
+            known = mine & labels.counted
+        right = known & (one == labels.truth)
+        cells.append(
+            Apart(h, int(mine.sum()), int(known.sum()), int(right.sum()), float(seen[h] / size[h]))
+        )
+    return paired(to, int(both.sum()), cells, z)
+
+
+def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
+    """Where each juror dissents alone, or is trimmed and dissents, ``[n]``, by its name.
+
+    ``stated`` gives the seats that a report itself says were trimmed, by the verdict's row; ours
+    are left out where a trimmed mean decided or no rule is known.
+    """
+    against = dissents(found)
+    trims = np.isin(found.strategy, _TRIMS)
+    scores = Scores(found.scores, found.weights)
+    gone = scores.left_out(found.fraction, found.rounding) & trims[:, None]
+    for row, seats in stated.items():
+        gone[row] = np.isin(np.arange(gone.shape[1]), list(seats))
+    marked = against & ((against.sum(axis=1) == 1)[:, None] | gone)
+    made = np.zeros((len(found.names), len(found)), np.bool_)
+    rows, seats_ = np.nonzero(marked)
+    made[found.juror[rows, seats_], rows] = True
+    return dict(zip(found.names, made, strict=True))
+
+
+def dissents(found: Columns) -> Bools:
+    """The votes ``[n, s]`` against a pass or a fail of the panel."""
+    made = panel_votes(found)[:, None]
+    against: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
+    return against
+
+
+def drawn(
+    found: Columns, labels: Labels, lone: Mapping[str, Bools]
+) -> tuple[dict[str, Drawn], Contest]:
+    """Every juror of a run through the draw, and the panel held against them."""
+    votes, panel = votes_of(found), panel_votes(found)
+    made = {}
+    for name, cast in votes.items():
+        mine = voted(cast, labels)
+        alone = voted(np.where(lone[name], cast, np.int8(NOTHING)), labels)
+        word = design(mine)
+        made[name] = Drawn(
+            design=word,
+            run=rates(mine),
+            such=rates(mine, Target.ITEMS),
+            kappa=quoted_kappa(mine)[0] if word in CARRIED else None,
+            dissent=stratified_rate(
+                [Part(one.size, one.counted.n, one.counted.right) for one in alone]
+            ),
+            dissent_design=design(alone),
+            difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
+        )
+    return made, _contest(votes, panel, labels)
+
+
+def kappas(
+    found: Columns, labels: Labels, rows: Sequence[int]
+) -> dict[str, tuple[float | None, float]]:
+    """Each juror's kappa by the labels of some rows alone, and how many votes it rests on."""
+    kept = np.zeros(len(found), np.bool_)
+    kept[list(rows)] = True
+    within = labels.among(kept)
+    return {name: quoted_kappa(voted(cast, within)) for name, cast in votes_of(found).items()}
+
+
+def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contest:
+    """The panel against every juror, and its best juror against the others."""
+    shares = {name: _share(voted(cast, labels)) for name, cast in votes.items()}
+    known = {name: share for name, share in shares.items() if share is not None}
+    if len(known) < 2:
+        return Contest()
+    best = max(known, key=lambda name: known[name])
+    others = [cast for name, cast in votes.items() if name != best and (cast >= 0).any()]
+    z = NormalDist().inv_cdf(1 - 0.025 / len(others))
+    return Contest(
+        best=best,
+        panel=compare(best, panel, votes[best], labels),
+        beats_every=all(
+            compare(name, panel, cast, labels).low > 0
+            for name, cast in votes.items()
+            if (cast >= 0).any()
+        ),
+        best_stands=all(compare("", votes[best], cast, labels, z).low > 0 for cast in others),
+    )
+
+
+def _share(found: Iterable[Voted]) -> float | None:
+    """The accuracy that may be quoted: through the draw, else over the labels, each once."""
+    held = list(found)
+    if design(held) in CARRIED:
+        return accuracy(held).estimate
+    cells = labelled(held)
+    return cells.right / cells.n if cells.n else None

@@ -1,0 +1,188 @@
+"""Whether jurors of the generator's own family let more pass that should fail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reviewdesk.domain.bias import family
+from reviewdesk.domain.jurors import Panel
+from reviewdesk.domain.standards import RateDifference, wilson
+from reviewdesk.domain.verdict import Generator
+
+PER_CELL = 10
+"""Votes on responses that should fail from which leniency is told, on either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Passes among the labelled votes of one side on what should fail, each label once.
+
+    ``share`` is the rate through the draw, ``None`` where the labels do not carry it.
+    """
+
+    k: int
+    n: int
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leniency:
+    """P(pass | should fail) of jurors of the generator's own family, and of the others.
+
+    ``difference`` is own less others through the draw, paired with verdicts as units, and ``None``
+    with its ``reason`` under ten votes on either side or where a stratum has no label that counts.
+    """
+
+    own: Side
+    others: Side
+    unknown: int
+    """Votes of jurors whose family is unknown: they are on neither side."""
+    difference: RateDifference
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A labelled verdict: its stratum, and passes and votes of own and of other families.
+
+    Where it should pass, or its generator is of unknown family, there are no votes to count.
+    """
+
+    stratum: int
+    counts: bool
+    own: tuple[int, int] = (0, 0)
+    others: tuple[int, int] = (0, 0)
+
+
+_NOTHING = RateDifference(None, None, None)
+
+
+class LeniencyCounter:
+    """Counts passes of responses that should fail, by whether juror and generator are kin."""
+
+    def __init__(self) -> None:
+        """Start with no vote."""
+        self._items: list[_Item] = []
+        self._unknown = 0
+
+    def add(
+        self,
+        panel: Panel,
+        generator: Generator,
+        votes: Iterable[bool | None],
+        stratum: int,
+        *,
+        counts: bool,
+    ) -> None:
+        """Count one labelled verdict, ``votes`` in the order of its seats.
+
+        ``counts`` says whether its label counts for the draw.
+        """
+        own = family(generator.model, generator.vendor)
+        if panel.deserved or own is None:
+            self._items.append(_Item(stratum, counts))
+            return
+        sides = {True: [0, 0], False: [0, 0], None: [0, 0]}
+        for juror, vote in zip(panel.body.get("jurors") or (), votes, strict=True):
+            if vote is not None:
+                found = family(juror.get("model"), juror.get("vendor"))
+                side = sides[None if found is None else found.name == own.name]
+                side[0] += vote
+                side[1] += 1
+        self._unknown += sides[None][1]
+        kin, far = sides[True], sides[False]
+        self._items.append(_Item(stratum, counts, (kin[0], kin[1]), (far[0], far[1])))
+
+    def leniency(self, sizes: Mapping[int, int]) -> Leniency:
+        """The rates on both sides and their difference; ``sizes`` are those of the strata."""
+        (k1, n1), (k2, n2) = (
+            (sum(side[0] for side in found), sum(side[1] for side in found))
+            for found in ([one.own for one in self._items], [one.others for one in self._items])
+        )
+        reason = None
+        if not (n1 or n2 or self._unknown):
+            reason = "no vote on a response that should fail, or a generator of unknown family"
+        elif min(n1, n2) < PER_CELL:
+            reason = f"under {PER_CELL} votes on responses that should fail, on one side or both"
+        strata = self._strata(sizes)
+        if reason is None and any(not found for _, found in strata):
+            reason = "a stratum has no label that counts: the labels do not speak for the run"
+        if reason is not None:
+            return Leniency(Side(k1, n1), Side(k2, n2), self._unknown, _NOTHING, reason)
+        own, others, difference = paired_rates(
+            [(size, [(*one.own, *one.others) for one in found]) for size, found in strata]
+        )
+        reason = None if difference.diff is not None else "no label that counts is of both sides"
+        return Leniency(Side(k1, n1, own), Side(k2, n2, others), self._unknown, difference, reason)
+
+    def _strata(self, sizes: Mapping[int, int]) -> list[tuple[int, list[_Item]]]:
+        """Each stratum's size and counted labels; one labelled to its end counts whole."""
+        made = []
+        for h, size in sorted(sizes.items()):
+            mine = [one for one in self._items if one.stratum == h]
+            if size:
+                made.append((size, mine if len(mine) == size else [i for i in mine if i.counts]))
+        return made
+
+
+def paired_rates(
+    strata: Sequence[tuple[int, Sequence[tuple[int, int, int, int]]]],
+) -> tuple[float | None, float | None, RateDifference]:
+    """Two rates of votes over the same verdicts, and the first less the second with its interval.
+
+    A stratum is its size N and for each of its m labelled verdicts ``(k, n, k', n')``: votes that
+    hit and votes, of both sides. A rate is ``Σ w k / Σ w n`` with w = N/m; its variance, and the
+    covariance of both, are linearised with verdicts as units: of ``u = (k - Rn)/Σ w n`` per stratum
+    ``N²(1 - m/N)s²/m``. A rate's ends are Wilson's at the number of votes that has this variance,
+    where it is 0 or 1 at Kish's number of the verdicts that hold votes; both are combined by MOVER
+    with their correlation. ``None`` without votes on a side. Source: Korn and Graubard 1998; Zou
+    and Donner 2008; Cochran 1977, section 6.
+    """
+    rows = [(size / len(found), row) for size, found in strata for row in found]
+    totals = [sum(w * row[i] for w, row in rows) for i in range(4)]
+    if totals[1] <= 0 or totals[3] <= 0:
+        return None, None, _NOTHING
+    one, two = totals[0] / totals[1], totals[2] / totals[3]
+    vary = [0.0, 0.0, 0.0]
+    for size, found in strata:
+        us = [((k - one * n) / totals[1], (k2 - two * n2) / totals[3]) for k, n, k2, n2 in found]
+        scale = size * size * (1 - len(us) / size) / len(us)
+        vary[0] += scale * _covariance([u for u, _ in us], [u for u, _ in us])
+        vary[1] += scale * _covariance([v for _, v in us], [v for _, v in us])
+        vary[2] += scale * _covariance([u for u, _ in us], [v for _, v in us])
+    known = all(len(found) == size for size, found in strata)
+    low1, high1 = _ends(one, vary[0], [w for w, row in rows if row[1]], known=known)
+    low2, high2 = _ends(two, vary[1], [w for w, row in rows if row[3]], known=known)
+    spread = math.sqrt(vary[0] * vary[1])
+    r = min(max(vary[2] / spread, -1.0), 1.0) if spread > 0 else 0.0
+    low = one - two - _apart(one - low1, high2 - two, r)
+    high = one - two + _apart(high1 - one, two - low2, r)
+    return one, two, RateDifference(one - two, max(low, -1.0), min(high, 1.0))
+
+
+def _apart(one: float, two: float, r: float) -> float:
+    return math.sqrt(max(one * one + two * two - 2 * r * one * two, 0.0))
+
+
+def _covariance(one: Sequence[float], two: Sequence[float]) -> float:
+    """With m - 1; of a single value, its product, for nothing is known of its spread."""
+    m = len(one)
+    if m < 2:
+        return one[0] * two[0] if m else 0.0
+    a, b = math.fsum(one) / m, math.fsum(two) / m
+    return math.fsum((x - a) * (y - b) for x, y in zip(one, two, strict=True)) / (m - 1)
+
+
+def _ends(
+    rate: float, variance: float, weights: Sequence[float], *, known: bool
+) -> tuple[float, float]:
+    """Wilson's ends of a rate; a point where every verdict is ``known``."""
+    if known:
+        return rate, rate
+    if variance > 0 and 0 < rate < 1:
+        n = rate * (1 - rate) / variance
+    else:
+        n = math.fsum(weights) ** 2 / math.fsum(w * w for w in weights)
+    return wilson(rate * n, n)
