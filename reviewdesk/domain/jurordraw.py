@@ -12,7 +12,7 @@ import numpy as np
 from reviewdesk.domain.bulk import Scores
 from reviewdesk.domain.columns import DECISIONS, NOTHING, STRATEGIES, Bools, Columns, Ints, Small
 from reviewdesk.domain.correction import Z
-from reviewdesk.domain.figures import Part, Target
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.jurorrates import (
     CARRIED,
     Apart,
@@ -30,7 +30,6 @@ from reviewdesk.domain.jurorrates import (
 )
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.sampling import STRATA, LabelledVerdict, prefix_end
-from reviewdesk.domain.stratified import stratified_rate
 from reviewdesk.domain.verdict import Decision, Strategy
 
 PANEL = "panel"
@@ -184,9 +183,7 @@ def drawn(
             run=rates(mine),
             such=rates(mine, Target.ITEMS),
             kappa=quoted_kappa(mine)[0] if word in CARRIED else None,
-            dissent=stratified_rate(
-                [Part(one.size, one.counted.n, one.counted.right) for one in alone]
-            ),
+            dissent=accuracy(alone),
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )

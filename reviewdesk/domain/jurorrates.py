@@ -10,7 +10,12 @@ from reviewdesk.domain.correction import Z
 from reviewdesk.domain.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.sampling import FIRST_REST
-from reviewdesk.domain.stratified import part_interval, stratified_rate, stratified_ratio
+from reviewdesk.domain.stratified import (
+    midp_interval,
+    part_interval,
+    stratified_rate,
+    stratified_ratio,
+)
 
 ENOUGH = 20
 """Labelled votes from which a juror's kappa, and a weight from it, is given."""
@@ -171,7 +176,9 @@ def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
 def accuracy(found: Sequence[Voted], target: Target = Target.RUN) -> Estimate:
     """The share of votes that are right: ``Σ N_h/N · k_h/n_h`` over the strata it voted in."""
     return stratified_rate(
-        [Part(one.size, one.counted.n, one.counted.right) for one in found if one.size], target
+        [Part(one.size, one.counted.n, one.counted.right) for one in found if one.size],
+        target,
+        midp_interval,
     )
 
 
