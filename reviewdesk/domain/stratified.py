@@ -28,8 +28,8 @@ def stratified_rate(
     Wilson's at ``n(N-1)/(N-n)`` unless another is given, and a point if labelled to its end. For
     ``such items`` Wilson's of the estimate at N, which holds the run as a sample, is combined in by
     squares. Where a stratum has no label the estimate is ``None`` and the ends are bounds: its rate
-    set to 0 and to 1, the others at their ends. Raises ValueError for impossible counts. Source: Zou and Donner
-    2008; Imbens and Manski 2004.
+    set to 0 and to 1, the others at their ends. Raises ValueError for impossible counts. Source:
+    Zou and Donner 2008; Imbens and Manski 2004.
     """
     held = [part for part in parts if part.size]
     for part in parts:
@@ -146,8 +146,8 @@ def midp_interval(part: Part) -> tuple[float, float]:
 
     Of N verdicts K hits are kept where ``P(X > k) + P(X = k)/2`` and ``P(X < k) + P(X = k)/2`` are
     both over 2.5%, X hypergeometric with n draws. Rates of a juror are nearer 95% with it than with
-    Wilson's, which miss low where a stratum has a dozen labels and few misses. A stratum labelled to its end is a point, one without
-    labels 0..1. Source: Berry and Armitage 1995; Lancaster 1961.
+    Wilson's, which miss low where a stratum has a dozen labels and few misses. A stratum labelled
+    to its end is a point, one without labels 0..1. Source: Lancaster 1961; Berry and Armitage 1995.
     """
     size, n, k = part.size, int(part.labelled), int(part.hits)
     if not n:

@@ -1,0 +1,121 @@
+"""CUSUM by hand, and how often runs without drift set it off."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.cusum import (
+    Floats,
+    alarms,
+    cusum,
+    peaks,
+    siegmund_limit,
+    simulated_limit,
+    standardised,
+)
+
+
+def test_cusum_by_hand() -> None:
+    # Up: 1.5, 3.5, 4.9, 6.6 after -.1 brought it back to 0.
+    assert cusum([0.2, -0.1, 2.0, 2.5, 1.9, 2.2, 0.1]) == 5
+    # 1, 2, 3, 4, 5 is at the limit, not above it; downwards the same.
+    assert cusum([1.5] * 5) is None
+    assert cusum([1.5] * 6) == 5
+    assert cusum([-1.5] * 6) == 5
+    # Every step stays within the allowance.
+    assert cusum([0.5, -0.5] * 1000) is None
+    # A tenth over the allowance, fifty times, is 5 but for rounding.
+    assert cusum([0.6] * 50) is None
+    assert cusum([0.6] * 51) == 50
+    assert cusum([]) is None
+
+
+@given(st.lists(st.floats(-4, 4), max_size=40))
+def test_cusum_does_not_look_ahead(z: list[float]) -> None:
+    found = cusum(z)
+    if found is not None:
+        assert cusum(z[: found + 1]) == found
+        assert cusum(z[:found]) is None
+        assert cusum([-value for value in z]) == found
+
+
+def test_a_missing_value_is_passed_over() -> None:
+    assert cusum([1.5, math.nan, 1.5, 1.5, 1.5, 1.5, math.nan, 1.5]) == 7
+
+
+@given(st.lists(st.lists(st.floats(-4, 4), min_size=3, max_size=3), min_size=1, max_size=30))
+def test_the_peak_is_the_limit_that_the_scalar_form_does_not_pass(rows: list[list[float]]) -> None:
+    z = np.asarray(rows)
+    top = float(peaks(z[None])[0])
+    assert all(cusum(column.tolist(), h=top) is None for column in z.T)
+    if top > 1e-3:
+        assert any(cusum(column.tolist(), h=top - 1e-3) is not None for column in z.T)
+
+
+def test_who_is_not_settled_is_not_standardised() -> None:
+    usual = np.column_stack([np.arange(12.0), np.r_[np.arange(9.0), [np.nan] * 3], np.ones(12)])
+    found = standardised(usual[None], np.full((1, 2, 3), 5.5))[0]
+    # The first has twelve that vary, about 5.5; the second nine, and the third never varies.
+    assert found[:, 0] == pytest.approx([0, 0])
+    assert np.isnan(found[:, 1:]).all()
+    assert alarms(usual[:, 1:], np.full((2, 2), 9.0)) == (None, [None, None])
+    assert alarms(np.empty((0, 0)), np.empty((0, 0))) == (None, [])
+
+
+def offsets(rng: np.random.Generator, n: int, *, skewed: bool) -> Floats:
+    """Five jurors' scores less the mean of the others, which makes them hang together."""
+    noise = rng.normal(size=(n, 5))
+    if skewed:
+        noise = 0.05 * noise - 0.6 * (rng.random((n, 5)) < 0.1)
+    found: Floats = noise - (noise.sum(axis=1, keepdims=True) - noise) / 4
+    return found
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_runs_without_drift_alarm_in_about_one_of_twenty(skewed: bool) -> None:
+    rng, hits = np.random.default_rng(8), 0
+    fixed = 0
+    for _ in range(60):
+        found = offsets(rng, 200, skewed=skewed)
+        before, after = found[:100], found[100:]
+        hits += any(one is not None for one in alarms(before, after)[1])
+        z = standardised(before[None], after[None])
+        fixed += float(peaks(z)[0]) > 5
+    # Of 60 at 5% more than 8 have a chance of 0.3%. With a limit of 5, 36 and more do.
+    assert hits <= 8
+    assert fixed >= 20
+
+
+def test_a_shift_of_one_deviation_is_found_at_the_juror_that_moved() -> None:
+    found = np.random.default_rng(9).normal(size=(400, 3))
+    found[250:, 1] += 1
+    limit, places = alarms(found[:200], found[200:])
+    assert limit is not None
+    assert places[0] is None
+    assert places[2] is None
+    # It moves at the 50th; each step gains a half on average.
+    assert places[1] is not None
+    assert 50 < places[1] < 50 + 4 * limit
+
+
+@pytest.mark.parametrize("jurors", [1, 3])
+def test_siegmund_agrees_with_the_shuffled_limit(jurors: int) -> None:
+    found = np.random.default_rng(jurors).normal(size=(5_000, jurors))
+    shuffled = simulated_limit(found[:2_500], found[2_500:], 199)
+    assert shuffled == pytest.approx(siegmund_limit(2_500, jurors, 2_500), abs=0.7)
+
+
+def test_a_long_run_is_held_to_siegmunds_limit_whatever_its_offsets_look_like() -> None:
+    found = offsets(np.random.default_rng(10), 24_000, skewed=True)
+    limit, places = alarms(found[:12_000], found[12_000:])
+    assert limit == siegmund_limit(12_000, 5, 12_000)
+    assert places == [None] * 5
+    found[20_000:, 2] += 0.1
+    where = alarms(found[:12_000], found[12_000:])[1][2]
+    assert where is not None
+    assert where > 8_000
