@@ -10,19 +10,30 @@ import pytest
 
 from reviewdesk.app.paint_jurors import jurors_page_lines
 from reviewdesk.desk.jurors import jurors_page
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.jurorfacts import (
     Basis,
     Drift,
     JurorFacts,
     JurorsPage,
-    Leniency,
     Offset,
-    Rate,
     Seats,
     Volatile,
     Windows,
 )
+from reviewdesk.domain.jurorrates import (
+    Cells,
+    Contest,
+    Difference,
+    Drawn,
+    Voted,
+    accuracy,
+    design,
+    quoted_kappa,
+    rates,
+)
 from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.leniency import Leniency, Side
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.standards import rate_difference
 from tests.app.test_paint import HOSTILE, WIDTHS, check
@@ -31,23 +42,44 @@ from tests.helpers import load, open_desk, report, verdict
 CLEAN = HOSTILE.replace("\ud800", "")
 
 
+def drawn(*found: Voted) -> Drawn:
+    """Through the draw, with a tenth of the verdicts on which it differs from the panel."""
+    alone = [Voted(0, 30, 0, Cells(12, 0, 0, 18), Cells(12, 0, 0, 18))]
+    less = Difference("panel", -0.1234, -0.2, -0.0456, 2345, 234, 200)
+    return Drawn(
+        design(found),
+        rates(found),
+        rates(found, Target.ITEMS),
+        quoted_kappa(found)[0],
+        accuracy(alone),
+        design(alone),
+        less,
+    )
+
+
+FLAGGED = Voted(0, 1244, 845, *[Cells(1234, 56, 789, 10)] * 2)
+"""A stratum that is labelled to its end."""
+
+
 def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
-    drift = Drift(Windows.EARLIER, 3, 12345, 2345, -0.123, 4.5, 99.1, 0.0004, q, alarm=7)
+    drift = Drift(Windows.EARLIER, 3, 12345, 2345, -0.123, 4.5, 99.1, 0.0004, q, 7, 9.87)
     return JurorFacts(
         JurorCounts(name, seat, 1234, 56, 789, 10, 3, 4, 555, 66, 44, 30, 12),
-        Seats(seat, 2345, 67, 8),
+        Seats(seat, 2345, 67, 8, 2300, 1150),
+        drawn(FLAGGED),
         Offset(-0.0456, 2345, drift),
         0.25,
     )
 
 
 def filled(*names: str) -> JurorsPage:
-    own, others = Rate(30, 40), Rate(20, 60)
+    own, others = Side(30, 40, 0.75), Side(20, 60, 1 / 3)
     return JurorsPage(
         jurors=tuple(facts(name, seat) for seat, name in enumerate(names)),
         labels=2089,
         basis=Basis(2089, 30, 0.61),
         leniency=Leniency(own, others, 5, rate_difference(30, 40, 20, 60)),
+        contest=Contest(names[-1], Difference(names[-1], 0.02, -0.01, 0.05, 2345, 99, 90)),
         volatile=(Volatile(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),),
         repeated=1,
         ids={7: names[0]},
@@ -58,24 +90,28 @@ def text(page: JurorsPage, width: int = 80, *, blind: bool = False) -> str:
     return "\n".join(line.plain for line in jurors_page_lines(page, width, blind=blind))
 
 
-def rows_of(drawn: str, name: str) -> list[list[str]]:
+def rows_of(shown: str, name: str) -> list[list[str]]:
     """The figures behind a name, one list for each table."""
-    found = (row.split()[1:] for row in drawn.splitlines() if row.startswith(name))
+    found = (row.split()[1:] for row in shown.splitlines() if row.startswith(name))
     return [figures for figures in found if len(figures) >= 5]
 
 
 def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
-    drawn = text(filled("a-juror-with-a-very-long-name-indeed", "other"))
-    wilson = ["0.97", "0.96-0.98", "0.96", "0.94-0.97", "0.99", "0.98-0.99"]
-    # 2023 of 2089 right, 1234 of 1290 and 789 of 799.
-    assert rows_of(drawn, "a-juror")[0] == ["2089", *wilson]
-    # kappa: p_o .96841, p_e (1290·1244 + 799·845)/2089² = .52244.
-    assert rows_of(drawn, "a-juror")[1] == ["10", "56", "0.93", "0.25", "12/30"]
+    shown = text(filled("a-juror-with-a-very-long-name-indeed", "other"))
+    # 2023 of 2089 right, 1234 of 1290 and 789 of 799: all there are, so nothing is left to guess.
+    known = ["0.97", "0.97-0.97", "0.96", "0.96-0.96", "0.99", "0.99-0.99"]
+    assert rows_of(shown, "a-juror")[0] == ["2089", *known]
+    assert rows_of(shown, "a-juror")[1] == ["234", "200", "-0.12", "-0.20", "to", "-0.05"]
+    # kappa: p_o .96841, p_e (1290·1244 + 799·845)/2089² = .52244. Half of its votes pass:
+    # (.5 + .98748 - 1)/(.95659 + .98748 - 1) = .5164. 12 of the 30 lone dissents are right.
+    assert rows_of(shown, "a-juror")[2] == ["10", "56", "0.93", "0.25", "0.52", "12/30", "0.40"]
     offsets = ["-0.046", "2345", "-0.123", "3", "runs", "12345", "0.001"]
-    assert rows_of(drawn, "a-juror")[2] == offsets
-    assert rows_of(drawn, "a-juror")[3] == ["2345", "67", "8", "0.00", "0.00-0.01"]
+    assert rows_of(shown, "a-juror")[3] == offsets
+    assert rows_of(shown, "a-juror")[4] == ["2345", "67", "8", "0.00", "0.00-0.01"]
     for said in ("drifted: a-juror-with", "CUSUM alarm: other at a-juror", "more lenient with"):
-        assert said in drawn
+        assert said in shown
+    assert "h 9.9" in shown
+    assert "these labels do not tell the panel from other" in shown
 
 
 def test_sections_stand_side_by_side_where_there_is_room() -> None:
@@ -88,18 +124,26 @@ def test_what_is_undefined_is_a_dash() -> None:
     few = replace(
         filled("a"),
         jurors=(
-            JurorFacts(JurorCounts("a", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0), Seats(0, 1, 0, 0)),
+            JurorFacts(
+                JurorCounts("a", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+                Seats(0, 1, 0, 0),
+                replace(
+                    drawn(Voted(3, 9, 0, Cells(), Cells(tp=1))), difference=None
+                ),
+            ),
         ),
-        leniency=Leniency(Rate(0, 0), Rate(0, 0), 0, rate_difference(0, 0, 0, 0)),
+        leniency=Leniency(Side(0, 0), Side(0, 0), 0, rate_difference(0, 0, 0, 0), "no vote"),
         volatile=(),
         repeated=0,
     )  # fmt: skip
-    drawn = text(few)
-    assert rows_of(drawn, "a ")[0] == ["1", "1.00", "0.21-1.00", "1.00", "0.21-1.00", "-", "-"]
-    assert rows_of(drawn, "a ")[1] == ["0", "0", "-", "-", "-"]
-    assert rows_of(drawn, "a ")[2] == ["-"] * 5
-    assert "difference: - no vote" in drawn
-    assert "- no case of this run" in drawn
+    shown = text(few)
+    # Its only label is outside the draw: of itself alone, and the run may be anything.
+    assert rows_of(shown, "a ")[0] == ["1", "1.00", "0.00-1.00", "1.00", "0.00-1.00", "-", "-"]
+    assert "every juror: a stratum has no label that counts" in shown
+    assert rows_of(shown, "a ")[1] == ["0", "0", "-", "-", "-", "-"]
+    assert rows_of(shown, "a ")[2] == ["-"] * 5
+    assert "difference: - no vote" in shown
+    assert "- no case of this run" in shown
 
 
 def test_no_juror_is_said() -> None:
@@ -110,7 +154,7 @@ def test_no_juror_is_said() -> None:
     ("low", "words"), [((30, 40), "more lenient"), ((2, 40), "stricter"), ((14, 40), "no leniency")]
 )
 def test_leniency_in_words(low: tuple[int, int], words: str) -> None:
-    found = Leniency(Rate(*low), Rate(20, 60), 0, rate_difference(*low, 20, 60))
+    found = Leniency(Side(*low), Side(20, 60), 0, rate_difference(*low, 20, 60))
     assert words in text(replace(filled("a"), leniency=found))
 
 
@@ -136,10 +180,10 @@ def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
     for width in (80, 160):
         assert text(one, width, blind=True) == text(two, width, blind=True)
         assert text(one, width) != text(two, width)
-    drawn = text(one, blind=True)
-    for title in ("OFFSET", "FAILED", "MOVING"):
-        assert title not in drawn
-    assert "AGAINST THE LABELS  2 verdicts" in drawn
+    shown = text(one, blind=True)
+    for title in ("OFFSET", "FAILED", "MOVING", "PANEL"):
+        assert title not in shown
+    assert "AGAINST THE LABELS  2 verdicts, each label once" in shown
 
 
 def test_whatever_a_report_holds_no_line_is_too_wide() -> None:

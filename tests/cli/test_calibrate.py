@@ -31,7 +31,9 @@ def test_calibrate(loaded: Cli) -> None:
 GATE = "target, value, limit, op, status, margin"
 STRATUM = "stratum, size, labelled, prefix, counted, unanswered, weight, audit, audit_done"
 JUROR = """id, seat, votes, right, wrong, accuracy, tp, fn, tn, fp, abstained, failed, trimmed,
-    dissents, dissents_right, n, accuracy_low, accuracy_high, sensitivity, specificity,
+    dissents, dissents_right, n, model, design, target, difference, labelled, population,
+    such_items, corrected_rate, dissent_design, sensitivity_low, specificity_high, accuracy_low,
+    accuracy_high, sensitivity, specificity,
     false_passes, false_fails, kappa, weight, lone_dissents, lone_right, dissent_precision, seats,
     seats_failed, parse_failed, parse_failure_rate, offset, offset_n, drift"""
 
@@ -98,6 +100,27 @@ def test_calibrate_jurors(labelled: Cli) -> None:
     ]
     assert found[0]["accuracy"] == pytest.approx(2 / 3)
     assert (found[1]["dissents"], found[1]["dissents_right"]) == (1, 1)
+    # j2 is right where it differs from the panel, on split, of the two that both decided.
+    assert found[1]["difference"] == {
+        "to": "panel", "estimate": 0.5, "low": 0.5, "high": 0.5, "items": 2, "apart": 1,
+        "labelled": 1,
+    }  # fmt: skip
+    assert {row["design"] for row in found} == {"census"}
+    assert whole["contest"]["best"] == "j2"
+    assert whole["contest"]["panel_less_best"]["to"] == "j2"
+    assert whole["contest"]["panel_less_best"]["estimate"] == -0.5
+
+
+def test_without_a_label_of_the_rest_a_juror_has_bounds(loaded: Cli) -> None:
+    loaded("label", "split", "fail")
+    found = loaded("calibrate", "--jurors", "--json").json["jurors"][0]
+    assert (found["design"], found["accuracy"], found["population"]["accuracy"]) == (
+        "escalated-only",
+        0.0,
+        None,
+    )
+    # j1 is wrong on the flagged one, and may be right on its two other votes.
+    assert (found["accuracy_low"], found["accuracy_high"]) == (0.0, pytest.approx(2 / 3))
 
 
 def test_a_window_is_of_the_jurors(labelled: Cli) -> None:
@@ -120,8 +143,8 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
         f"gate FAIL ece 0.322 <= 0.100 margin -0.222 {few} [census]",
         "gate PASS corrected_rate 0.333 <= 0.667 margin +0.333 [census]",
         # One of the three deserves a pass and two were judged rightly; nothing is left to guess.
-        "honest pass rate 0.333, 0.333 to 0.333 (stratified, 95%) [census]",
-        "honest accuracy 0.667, 0.667 to 0.667 (stratified, 95%) [census]",
+        "honest pass rate 0.333, 0.333 to 0.333 (stratified, 95%, this run) [census]",
+        "honest accuracy 0.667, 0.667 to 0.667 (stratified, 95%, this run) [census]",
         "more pass_rate <= 0.667: 0 more audits to gate, if the rates stay",
         f"stratum rest/fail 1 verdicts, 1 labelled, {reached}",
         "audit 2 of 3 done, 2 count, 0 errors",

@@ -163,11 +163,13 @@ def test_a_juror_s_rate_is_of_the_whole_run(tmp_path: Path) -> None:
     for at, truth in enumerate(("pass", "pass", "pass", "fail")):
         desk.label(desk.find(run, f"v{at}"), Truth(truth))
     first, second = jurors_shape(jurors_page(desk, run))["jurors"]
-    # j1 passes v0 v1 v4 v5 of six; on the labelled ones sensitivity 2/3, specificity 1.
+    # The panel passes v0 v4 v5, of which v0 alone has a label, so it stands for three; it fails v1
+    # v2 v3, all labelled. j1 passes v0 v1 v4 v5 of six: sensitivity (3 + 1)/(3 + 2), specificity 1.
     assert (first["observed_rate"], first["observed_votes"]) == (pytest.approx(4 / 6), 6)
-    assert first["corrected_rate"] == pytest.approx(rogan_gladen(4 / 6, 2 / 3, 1.0)[0])
+    assert first["sensitivity"] == pytest.approx(4 / 5)
+    assert first["corrected_rate"] == pytest.approx(rogan_gladen(4 / 6, 4 / 5, 1.0)[0])
     assert first["corrected_status"] == "ok"
-    # j2 did not vote on v4: passes v0 v2 v5 of five, sensitivity 2/3, specificity 1: 0.9.
+    # j2 did not vote on v4, so v0 stands for two: passes v0 v2 v5 of five, sensitivity 3/4: 0.8.
     assert (second["observed_rate"], second["observed_votes"]) == (pytest.approx(3 / 5), 5)
-    assert second["corrected_rate"] == pytest.approx(0.9)
+    assert second["corrected_rate"] == pytest.approx(0.8)
     desk.close()

@@ -1,0 +1,25 @@
+"""The published counts of LLMBar come out of the command, to the last one."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT, SHARED
+
+DATA = SHARED / "data/published/llmbar"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published data are not beside the project")
+def test_every_published_count_comes_out(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("published", ROOT / "benchmarks/published.py")
+    assert spec is not None
+    assert spec.loader is not None
+    published = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(published)
+    rows = list(published.agreeing(tmp_path))
+    assert len(rows) == 650
+    assert [row for row in rows if not row[2]] == []

@@ -1,0 +1,276 @@
+"""Jurors through the draw: counts per stratum, rates, comparisons, and how often they cover."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviewdesk.domain.assess import assess
+from reviewdesk.domain.columns import Columns, Small, columns
+from reviewdesk.domain.jurordraw import (
+    Labels,
+    compare,
+    drawn,
+    kappas,
+    lone_dissents,
+    voted,
+    votes_of,
+)
+from reviewdesk.domain.jurorrates import Apart, Cells, design, labelled, paired, rates, weighted
+from reviewdesk.domain.jurors import Panel, count
+from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.sampling import LabelledVerdict
+from reviewdesk.domain.standards import wilson
+from reviewdesk.domain.verdict import Decision, Policy
+from tests.domain.bodies import body, juror, panel, read
+from tests.helpers import ROOT
+
+PASS, FAIL, NONE = 1, 0, -1
+
+
+def small(*votes: int) -> Small:
+    return np.asarray(votes, np.int8)
+
+
+def labels(strata: list[int], truths: list[int | None]) -> Labels:
+    """Labels in file order, which is the order of every stratum's draw; ``None`` is no label."""
+    seen: dict[int, int] = {}
+    placed = {}
+    for row, (h, truth) in enumerate(zip(strata, truths, strict=True)):
+        rank = seen.get(h, 0)
+        seen[h] = rank + 1
+        if truth is not None:
+            said = {PASS: Truth.PASS, FAIL: Truth.FAIL, NONE: Truth.UNSURE}[truth]
+            placed[row] = LabelledVerdict(h, rank, said)
+    return Labels.of(range(len(strata)), strata, placed)
+
+
+def test_only_the_prefix_counts_and_unsure_completes_it() -> None:
+    found = labels([3] * 6, [PASS, NONE, FAIL, None, PASS, None])
+    assert found.truth.tolist() == [1, -1, 0, -1, 1, -1]
+    assert found.counted.tolist() == [True, False, True, False, False, False]
+
+
+def test_a_stratum_is_the_verdicts_on_which_the_juror_voted() -> None:
+    # Flagged: three, of which it voted on two, both labelled. Rest: five, voted on four, and the
+    # first two of the draw are labelled, of which it voted on one.
+    strata = [0, 0, 0, 3, 3, 3, 3, 3]
+    said = labels(strata, [PASS, FAIL, FAIL, PASS, PASS, None, None, None])
+    votes = small(PASS, PASS, NONE, PASS, NONE, FAIL, PASS, PASS)
+    found = [one for one in voted(votes, said) if one.size]
+    assert [(one.stratum, one.passes, one.fails) for one in found] == [(0, 2, 0), (3, 3, 1)]
+    assert [one.counted for one in found] == [Cells(tp=1, fp=1), Cells(tp=1)]
+    assert design(found) is Design.WEIGHTED
+    # 2 flagged at 1/2 and 4 of the rest at 1: (1 + 4) / 6, not 2 of 3 labels.
+    assert rates(found).accuracy.estimate == pytest.approx(5 / 6)
+    assert weighted(found) == Cells(tp=1 + 4, fp=1)
+    assert labelled(found) == Cells(tp=2, fp=1)
+
+
+def test_what_is_labelled_to_its_end_is_a_census_in_any_order() -> None:
+    # The verdict that breaks the prefix is one on which the juror did not vote.
+    said = labels([3, 3, 3], [None, PASS, FAIL])
+    found = voted(small(NONE, PASS, PASS), said)
+    assert design(found) is Design.CENSUS
+    assert (rates(found).accuracy.low, rates(found).accuracy.high) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("truths", "word"),
+    [
+        ([None] * 4, Design.NONE),
+        ([None, PASS, None, PASS], Design.AD_HOC),
+        ([PASS, None, None, None], Design.ESCALATED_ONLY),
+        ([None, None, PASS, None], Design.PARTIAL),
+        ([PASS, None, PASS, None], Design.WEIGHTED),
+        ([PASS] * 4, Design.CENSUS),
+    ],
+)
+def test_the_design_is_the_juror_s_own(truths: list[int | None], word: Design) -> None:
+    assert design(voted(small(PASS, PASS, PASS, FAIL), labels([0, 0, 3, 3], truths))) is word
+
+
+def test_an_unlabelled_stratum_leaves_bounds() -> None:
+    said = labels([0, 0, 3, 3], [PASS, FAIL, None, None])
+    found = rates(voted(small(PASS, PASS, PASS, FAIL), said))
+    assert found.accuracy.estimate is None
+    # 1 right of the two flagged; the other two may be wrong or right.
+    assert (found.accuracy.low, found.accuracy.high) == (0.25, 0.75)
+    # One pass was right. Its pass of the rest may be right too, its fail a miss.
+    assert (found.sensitivity.low, found.sensitivity.high) == (0.5, 1.0)
+
+
+# Against each other
+
+
+def test_a_difference_is_known_where_two_raters_agree() -> None:
+    strata, truths = [3] * 10, [PASS] * 3 + [None] * 7
+    same = compare("panel", small(*[PASS] * 10), small(*[PASS] * 10), labels(strata, truths))
+    assert (same.estimate, same.low, same.high) == (0, 0, 0)
+    assert (same.items, same.apart) == (10, 0)
+
+
+def test_a_difference_by_hand() -> None:
+    # They differ on 20 of 100: the first is right on 3 of the 4 of these that are labelled.
+    found = paired("panel", 100, [Apart(3, 20, 4, 3, 0.2)])
+    assert found.estimate == pytest.approx(0.2 * (2 * 0.75 - 1))
+    # n_eff 4·19/16 = 4.75.
+    low, high = wilson(0.75 * 4.75, 4.75)
+    assert (found.low, found.high) == pytest.approx((0.2 * (2 * low - 1), 0.2 * (2 * high - 1)))
+
+
+def test_a_cell_without_labels_widens_either_side_by_its_share() -> None:
+    known = paired("panel", 100, [Apart(0, 10, 10, 9, 1.0)])
+    assert (known.low, known.estimate, known.high) == pytest.approx((0.08, 0.08, 0.08))
+    open_ = paired("panel", 100, [Apart(0, 10, 10, 9, 1.0), Apart(3, 5, 0, 0, 0.1)])
+    assert (open_.low, open_.estimate, open_.high) == pytest.approx((0.03, 0.08, 0.13))
+    nobody = paired("panel", 100, [Apart(3, 5, 0, 0, 0.0)])
+    assert (nobody.low, nobody.estimate, nobody.high) == pytest.approx((-0.05, None, 0.05))
+
+
+def test_cells_are_merged_only_where_sampled_at_one_rate() -> None:
+    # At one rate a cell of 5 passes without a label borrows from the 15 fails beside it.
+    alike = paired("x", 100, [Apart(3, 5, 0, 0, 0.1), Apart(4, 15, 2, 2, 0.105)])
+    assert alike.estimate == pytest.approx(0.2)
+    apart = paired("x", 100, [Apart(3, 5, 0, 0, 0.1), Apart(4, 15, 2, 2, 0.3)])
+    assert apart.estimate == pytest.approx(0.15)
+    sides = paired("x", 100, [Apart(0, 5, 0, 0, 0.1), Apart(3, 15, 2, 2, 0.1)])
+    assert sides.estimate == pytest.approx(0.15)
+
+
+def many(*seats: list[float]) -> Columns:
+    """Verdicts by scores of three jurors at a threshold of a half, decided by the mean."""
+    words = ["pass" if sum(scores) >= len(scores) / 2 else "fail" for scores in seats]
+    bodies_ = [panel(*scores, decision=word) for scores, word in zip(seats, words, strict=True)]
+    verdicts = [read(one, threshold=0.5) for one in bodies_]
+    return columns((i, verdict, assess(verdict)) for i, verdict in enumerate(verdicts))
+
+
+def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
+    # j0 is right throughout; j1 and j2 are wrong on every other verdict together, and carry the
+    # panel there.
+    found = many(*[[0.9, 0.9, 0.9], [0.9, 0.1, 0.1]] * 20)
+    said = labels([3] * 40, [PASS] * 40)
+    made, contest = drawn(found, said, lone_dissents(found, {}))
+    assert contest.best == "j0"
+    assert contest.best_stands
+    assert not contest.beats_every
+    assert contest.panel is not None
+    assert (contest.panel.estimate, contest.panel.high) == (-0.5, -0.5)
+    assert made["j0"].difference is not None
+    assert (made["j0"].difference.to, made["j0"].difference.estimate) == ("panel", 0.5)
+    # Each juror is wrong on another third, and the panel never.
+    thirds = [[0.1, 0.9, 0.9], [0.9, 0.1, 0.9], [0.9, 0.9, 0.1]]
+    found = many(*thirds * 10)
+    _, contest = drawn(found, labels([3] * 30, [PASS] * 30), lone_dissents(found, {}))
+    assert contest.beats_every
+    assert not contest.best_stands
+
+
+# Counts of a whole run agree with those of one verdict at a time
+
+BODIES = st.lists(
+    st.tuples(
+        st.lists(st.none() | st.integers(0, 10).map(lambda x: x / 10), min_size=1, max_size=5),
+        st.sampled_from([Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(BODIES)
+def test_the_counts_are_those_of_one_verdict_at_a_time(
+    found: list[tuple[list[float | None], Decision, bool]],
+) -> None:
+    made = [
+        (panel(*scores, decision=word.value, strategy="trimmed_mean", trim_fraction=0.2), truth)
+        for scores, word, truth in found
+    ]
+    read_ = [read(said, threshold=0.5) for said, _ in made]
+    run = columns((i, one, assess(one)) for i, one in enumerate(read_))
+    said = labels([0] * len(made), [PASS if truth else FAIL for _, truth in made])
+    expected = count(
+        Panel(body_, Policy(threshold=0.5), word, truth)
+        for (body_, truth), (_, word, _) in zip(made, found, strict=True)
+    )
+    lone = lone_dissents(run, {})
+    votes = votes_of(run)
+    for one in expected:
+        cells = labelled(voted(votes[one.name], said))
+        assert (cells.tp, cells.fn, cells.tn, cells.fp) == (one.tp, one.fn, one.tn, one.fp)
+        mine = voted(np.where(lone[one.name], votes[one.name], np.int8(NONE)), said)
+        assert (labelled(mine).n, labelled(mine).right) == (one.lone_dissents, one.lone_right)
+
+
+def test_a_trim_that_a_report_states_goes_before_ours() -> None:
+    said = body(*(juror(f"j{i}", s) for i, s in enumerate((0.1, 0.2, 0.3, 0.8, 0.9))))
+    said |= {"decision": "pass", "strategy": "trimmed_mean", "trim_fraction": 0.2}
+    one = read(said, threshold=0.5)
+    run = columns([(0, one, assess(one))])
+    # Three dissent and none alone: ours leaves out the first, the report says the second.
+    assert [name for name, mask in lone_dissents(run, {}).items() if mask.any()] == ["j0"]
+    stated = lone_dissents(run, {0: {1, 4}})
+    assert [name for name, mask in stated.items() if mask.any()] == ["j1"]
+
+
+def test_kappa_goes_through_the_draw_and_a_window_has_its_own_labels() -> None:
+    # 20 flagged, half right; of 60 others 20 labelled, all right. One juror scores alone.
+    found = many(*[[0.9], [0.1]] * 40)
+    truths: list[int | None] = [PASS, PASS, FAIL, FAIL] * 5 + [PASS, FAIL] * 10 + [None] * 40
+    said = labels([0] * 20 + [3] * 60, truths)
+    value, n = kappas(found, said, range(80))["j0"]
+    assert n == 40
+    # Weighted: flagged 5 5 5 5 and the rest 30 tp, 30 tn: p_o 70/80, p_e 1/2.
+    assert value == pytest.approx(0.75)
+    # The labels of the rest alone: a flagged one is lacking, so each counts once.
+    assert kappas(found, said, range(20, 40))["j0"] == (1.0, 20)
+
+
+# How often the intervals hold the truth
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    """The benchmark, whose simulation this shares."""
+    spec = importlib.util.spec_from_file_location("jurors_study", ROOT / "benchmarks/jurors.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_rates_of_jurors_cover_the_run(study: ModuleType) -> None:
+    runs = 60
+    found = study.coverage(study.PROCESSES[0], runs)
+    assert found.keys() == {"accuracy", "sensitivity", "specificity", "less panel"}
+    for name, trials in found.items():
+        held = sum(one.held for one in trials) / len(trials)
+        off = sum(one.estimate - one.truth for one in trials) / len(trials)
+        # About 300 intervals, those of one run hanging together: counting each label once covers
+        # 13 to 70%, and is off by more than .05.
+        assert held >= 0.9, name
+        assert abs(off) < 0.02, name
+
+
+def test_counting_each_label_once_would_not(study: ModuleType) -> None:
+    held, off = [], []
+    for seed in range(20):
+        run = study.invented(study.PROCESSES[0], seed)
+        for votes in run.votes:
+            cells = labelled(voted(votes, run.labels))
+            truth = float((votes == run.truth)[votes >= 0].mean())
+            low, high = wilson(cells.right, cells.n)
+            held.append(low <= truth <= high)
+            off.append(cells.right / cells.n - truth)
+    assert np.mean(held) < 0.8
+    assert np.mean(off) < -0.05
