@@ -40,6 +40,8 @@ class JudgePage:
     """Takes what was read, and whether the session is ``blind``."""
     table: Callable[..., Lines] | None = None
     source: str = ""
+    targets: bool = False
+    """Whether its intervals can be those of such items: it draws with a ``target`` then."""
 
     @property
     def read_as(self) -> str:
@@ -59,7 +61,12 @@ def _figures(found: CalibrationPage, *, blind: bool) -> tuple[Drill, ...]:
 
 PAGES = (
     JudgePage(
-        "figures", calibration_page, calibration_lines, "reading the labels …", drills=_figures
+        "figures",
+        calibration_page,
+        calibration_lines,
+        "reading the labels …",
+        drills=_figures,
+        targets=True,
     ),
     JudgePage(
         "reliability",
@@ -70,7 +77,7 @@ PAGES = (
         table=reliability_table,
         source="figures",
     ),
-    JudgePage("jurors", jurors_page, jurors_page_lines, "working out the jurors …"),
+    JudgePage("jurors", jurors_page, jurors_page_lines, "working out the jurors …", targets=True),
     JudgePage(
         "what-if",
         what_if,

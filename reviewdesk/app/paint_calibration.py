@@ -26,7 +26,7 @@ from reviewdesk.app.paint_fit import (
 from reviewdesk.app.paint_table import Section, facts, number, table, two_columns
 from reviewdesk.app.themes import Ink
 from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import Estimate, Fit, Interval
+from reviewdesk.domain.figures import Estimate, Fit, Interval, Target
 from reviewdesk.domain.gates import Check, Outcome
 from reviewdesk.domain.judgement import CalibrationPage
 from reviewdesk.domain.records import Calibration, Design, Metrics
@@ -37,20 +37,25 @@ _INTERVALS = 52
 _OUTCOMES = {Outcome.PASS: Ink.PASS, Outcome.FAIL: Ink.FAIL, Outcome.SKIP: Ink.MUTED}
 
 
-def calibration_lines(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """The whole page; a blind one holds only what the labelled verdicts tell by themselves."""
+def calibration_lines(
+    page: CalibrationPage, width: int, *, blind: bool, target: Target = Target.RUN
+) -> Lines:
+    """The whole page; a blind one holds only what the labelled verdicts tell by themselves.
+
+    ``target`` is what the intervals of the metrics speak of.
+    """
     metrics = page.alone.metrics if blind else page.calibration.labelled
     if not metrics.n:
         return _nothing(page, width, blind=blind)
-    left, right = _blind_sections(page) if blind else _sections(page)
+    left, right = _blind_sections(page) if blind else _sections(page, target)
     return two_columns(left, right, width)
 
 
-def _sections(page: CalibrationPage) -> tuple[list[Section], list[Section]]:
+def _sections(page: CalibrationPage, target: Target) -> tuple[list[Section], list[Section]]:
     found = page.calibration
     basis = f"{found.design.value}, n {found.headline.n}"
     return [
-        lambda width: _metrics(page, width),
+        lambda width: _metrics(page, target, width),
         lambda width: fit_lines(page.fit, basis, width),
         lambda width: _confusion(found.headline, basis, _left_out(found), width),
         lambda width: [
@@ -115,7 +120,7 @@ def _left_out(found: Calibration) -> str:
 # Metrics
 
 
-def _metrics(page: CalibrationPage, width: int) -> Lines:
+def _metrics(page: CalibrationPage, target: Target, width: int) -> Lines:
     found = page.calibration
     # Under a weighted design the first column is still every label at weight 1.
     plain = "unweighted" if found.design is Design.WEIGHTED else found.design.value
@@ -123,8 +128,9 @@ def _metrics(page: CalibrationPage, width: int) -> Lines:
     lines = [heading("METRICS", width, f"confidence from {found.confidence_source}")]
     names = ["labelled", "population"]
     designs = [plain, found.design.value if whole else "-"]
-    ends = None if page.fit is None else page.ends
-    lines += _columns(names, designs, [line_, whole], ends, width)
+    ends = None if page.fit is None else partial(page.ends, target=target)
+    what = f"population, {target.value}" if whole else "labelled"
+    lines += _columns(names, designs, [line_, whole], ends, width, what)
     if whole is None:
         text = "population: - until each stratum has a pass or fail label in its prefix"
         lines += paragraph(text, width, Ink.MUTED)
@@ -158,6 +164,7 @@ def _columns(
     found: Sequence[Metrics | None],
     ends: Callable[[str], Interval | Estimate | None] | None,
     width: int,
+    what: str = "labelled",
 ) -> Lines:
     """The figures that need no pass rate, a column for each line of the strip.
 
@@ -185,7 +192,6 @@ def _columns(
         rows.insert(2, row("ESS", lambda one: _tenths(one.ess)))
     lines = table(["", *names, *(["95%"] if roomy else [])], rows, width)
     if roomy:
-        what = "population, this run" if found[-1] and designs else names[0]
         text = f"95%: of {what}; ECE has no interval that covers"
         lines += paragraph(text, width, Ink.MUTED)
     return lines

@@ -9,6 +9,7 @@ from textual.content import Content
 from reviewdesk.app.paint import Lines, Piece, clip, heading, inline, paragraph
 from reviewdesk.app.paint_table import Section, number, table, two_columns
 from reviewdesk.app.themes import Ink
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.jurorfacts import (
     JurorFacts,
     JurorsPage,
@@ -27,8 +28,13 @@ _SHOWN = 8
 """How many of the most volatile cases are listed."""
 
 
-def jurors_page_lines(page: JurorsPage, width: int, *, blind: bool) -> Lines:
-    """The whole page; a blind one holds only what the labelled verdicts tell by themselves."""
+def jurors_page_lines(
+    page: JurorsPage, width: int, *, blind: bool, target: Target = Target.RUN
+) -> Lines:
+    """The whole page; a blind one holds only what the labelled verdicts tell by themselves.
+
+    ``target`` is what the intervals of the rates speak of.
+    """
     if not page.jurors:
         return paragraph("No juror sat in this run.", width, Ink.STRONG)
     if blind:
@@ -39,7 +45,7 @@ def jurors_page_lines(page: JurorsPage, width: int, *, blind: bool) -> Lines:
         return [*two_columns(left, [], width), Content(""), *paragraph(_HIDDEN, width, Ink.NOTE)]
     return two_columns(
         [
-            lambda width: _rates(page, width),
+            lambda width: _rates(page, target, width),
             lambda width: _against_panel(page, width),
             lambda width: _kappas(page, width, blind=False),
             lambda width: _leniency(page.leniency, width),
@@ -74,17 +80,17 @@ def _two(value: float | None) -> str:
 _RATES = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
 
 
-def _rates(page: JurorsPage, width: int) -> Lines:
-    """Accuracy, sensitivity and specificity of this run, through the draw."""
+def _rates(page: JurorsPage, target: Target, width: int) -> Lines:
+    """Accuracy, sensitivity and specificity, through the draw."""
     words = ", ".join(word.value for word in page.designs)
-    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} labels, {words}: this run")]
+    lines = [heading("AGAINST THE LABELS", width, f"{page.labels} labels, {words}: {target.value}")]
     rows = [
         [
             _name(one),
             *_plain(str(one.counts.votes)),
-            *_quoted(one.accuracy),
-            *_quoted(one.sensitivity),
-            *_quoted(one.specificity),
+            *_quoted(one.rate("accuracy", target)),
+            *_quoted(one.rate("sensitivity", target)),
+            *_quoted(one.rate("specificity", target)),
         ]
         for one in page.jurors
     ]
@@ -96,7 +102,7 @@ def _rates(page: JurorsPage, width: int) -> Lines:
         who = "every juror" if len(bounded) == len(page.jurors) else ", ".join(bounded)
         text = (
             f"{who}: a stratum has no label that counts, so the rates are of the labels alone; "
-            "the ends bound this run"
+            f"the ends bound {target.value}"
         )
         lines += paragraph(text, width, Ink.WARN)
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.figures import Estimate, Fit, Interval, PanelIntervals
+from reviewdesk.domain.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.gates import Check
 from reviewdesk.domain.honest import Honest, Method, More
 from reviewdesk.domain.jurors import JurorCounts
@@ -88,10 +88,11 @@ class CalibrationPage:
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
 
-    def ends(self, figure: str) -> Interval | Estimate | None:
-        """The interval of one figure of the headline: of this run, or of the labels alone."""
-        if self.calibration.population is not None and self.intervals is not None:
-            found: Interval | Estimate | None = getattr(self.intervals, figure)
+    def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
+        """The interval of one figure of the headline: of the target, or of the labels alone."""
+        drawn = self.intervals if target is Target.RUN else self.such
+        if self.calibration.population is not None and drawn is not None:
+            found: Interval | Estimate | None = getattr(drawn, figure)
             return found
         return getattr(self.fit, figure, None)
 

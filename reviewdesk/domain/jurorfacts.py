@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reviewdesk.domain.correction import Status, rogan_gladen
-from reviewdesk.domain.figures import Estimate
+from reviewdesk.domain.figures import Estimate, Target
 from reviewdesk.domain.jurorrates import CARRIED, ENOUGH, Cells, Contest, Drawn, kappa
 from reviewdesk.domain.jurors import JurorCounts
 from reviewdesk.domain.leniency import Leniency
@@ -157,17 +157,17 @@ class JurorFacts:
     @property
     def accuracy(self) -> Quoted:
         """Votes that are right."""
-        return self._quoted(self.labelled_accuracy, self.drawn.run.accuracy)
+        return self.rate("accuracy")
 
     @property
     def sensitivity(self) -> Quoted:
         """Passes among the votes on responses that should pass."""
-        return self._quoted(self.labelled_sensitivity, self.drawn.run.sensitivity)
+        return self.rate("sensitivity")
 
     @property
     def specificity(self) -> Quoted:
         """Fails among the votes on responses that should fail."""
-        return self._quoted(self.labelled_specificity, self.drawn.run.specificity)
+        return self.rate("specificity")
 
     @property
     def dissent(self) -> Quoted:
@@ -202,8 +202,10 @@ class JurorFacts:
         """Seats of the run whose reply could not be read."""
         return Rate(self.seats.parse_failed, self.seats.seats)
 
-    def _quoted(self, labelled: Rate, drawn: Estimate) -> Quoted:
-        return _quoted(labelled, drawn, self.drawn.design)
+    def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
+        """One of accuracy, sensitivity and specificity, with ends of either target."""
+        drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
+        return _quoted(getattr(self, f"labelled_{name}"), drawn, self.drawn.design)
 
 
 def _quoted(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:

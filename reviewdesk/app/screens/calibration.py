@@ -22,6 +22,7 @@ from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.choice import Choice
 from reviewdesk.app.themes import Ink
 from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.domain.figures import Target
 from reviewdesk.domain.judgement import Drill
 from reviewdesk.settings import Feedback
 
@@ -38,10 +39,12 @@ class CalibrationScreen(DeskScreen):
         super().__init__()
         self.verbs["drill"] = self._drill
         self.verbs["diagram.table"] = self._tabulate
+        self.verbs["target.switch"] = self._aim
         self.verbs["section.next"] = partial(self.turn, 1)
         self.verbs["section.previous"] = partial(self.turn, -1)
         self._at = 0
         self._tables = False
+        self._target = Target.RUN
         self._found: dict[str, object] = {}
         self._asked: dict[str, int] = {}
         """The token of the newest question, by what the page reads."""
@@ -82,9 +85,11 @@ class CalibrationScreen(DeskScreen):
         """Moving, turning the page, drilling down and going back."""
         following = PAGES[(self._at + 1) % len(PAGES)]
         wanted = ("leave", "screen.runs", "help", "quit", "command")
-        drills = bool(self._drills())
+        drills, blind = bool(self._drills()), self.desk_app.sitting.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
+        other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
         own = {"section.next": following.name, "drill": drills, "diagram.table": table}
+        own |= {"target.switch": self.page.targets and not blind and other.value}
         return own | dict.fromkeys(wanted, True)
 
     @property
@@ -103,6 +108,8 @@ class CalibrationScreen(DeskScreen):
         if page.read_as not in self._found:
             return paragraph(page.waiting, width, Ink.MUTED)
         draw = page.table if page.table and self._tables else page.draw
+        if page.targets:
+            draw = partial(draw, target=self._target)
         return draw(self._found[page.read_as], width, blind=session.view.blind)
 
     def move(self, by: float, *, pages: bool = False) -> None:
@@ -127,6 +134,13 @@ class CalibrationScreen(DeskScreen):
             return
         self._tables = not self._tables
         self._pane.paint(partial(self._lines, self.page))
+        self.frame()
+
+    def _aim(self) -> None:
+        """Show the intervals of such items, or of this run again."""
+        self._target = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
+        for page in PAGES:
+            self._paned(page).paint(partial(self._lines, page))
         self.frame()
 
     # the figures
