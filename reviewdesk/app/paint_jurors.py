@@ -148,12 +148,11 @@ def _against_panel(page: JurorsPage, width: int) -> Lines:
     rows = [[_name(one), *_difference(one.drawn.difference)] for one in page.jurors]
     lines += table(["juror", "apart", "labels", "less panel", "95%"], rows, width)
     best = inline(found.best, 60)
-    low, high = found.panel.low, found.panel.high
     if found.beats_every:
         text = "the panel beats every juror"
-    elif low > 0:
+    elif found.panel.low > 0:
         text = f"the panel is right more often than {best}, the best by these labels"
-    elif high < 0:
+    elif found.best_beats_panel:
         text = f"{best} is right more often than the panel"
     else:
         text = f"these labels do not tell the panel from {best}, the best by them"

@@ -102,9 +102,11 @@ def _contest(found: Contest) -> list[str]:
         return []
     name = show_line(found.best, 60)
     middle, ends = _difference(found.panel)
-    lines = [f"panel       {middle} {ends} right more often than {name}, the best by these labels"]
+    lines = [f"panel       accuracy {middle} {ends} against {name}, the best by these labels"]
     if found.beats_every:
         lines.append("            the panel beats every juror")
+    if found.best_beats_panel:
+        lines.append(f"            {name} beats the panel")
     if found.best_stands:
         lines.append(f"            {name} beats every other juror")
     return lines

@@ -189,6 +189,7 @@ def jurors_shape(page: JurorsPage) -> dict[str, Any]:
             "panel_less_best": asdict(contest.panel) if contest.panel else None,
             "panel_beats_every_juror": contest.beats_every,
             "best_beats_every_juror": contest.best_stands,
+            "best_beats_panel": contest.best_beats_panel,
         },
         "leniency": _leniency(page.leniency),
         "volatile": [_case(one) for one in page.volatile],

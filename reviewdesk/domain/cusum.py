@@ -19,6 +19,8 @@ SETTLED = 10
 """Offsets from which a window may serve CUSUM as what is usual."""
 RISK = 0.05
 """The share of driftless runs in which any juror of the run may sound an alarm."""
+_STILL = 1e-6
+"""Offsets with a deviation of no more than this do not vary."""
 SIMULATED = 5_000
 """Verdicts up to which the limit is simulated."""
 SHUFFLES = 499
@@ -58,7 +60,7 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
         return None, [None] * usual.shape[1]
     if len(later) <= SIMULATED:
         usual = usual[-SIMULATED:]
-        z, h = standardised(usual[None], later[None])[0], simulated_limit(usual, later)
+        z, h = standardised(usual, later), simulated_limit(usual, later)
     else:
         z = np.column_stack([_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
         there = ~np.isnan(z).all(axis=0)
@@ -74,30 +76,35 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
 
 
 def standardised(usual: Floats, later: Floats) -> Floats:
-    """``later`` ``[b, m, J]`` less the mean over the deviation of ``usual`` ``[b, n, J]``.
+    """``later`` ``[m, J]`` less the mean over the deviation of ``usual`` ``[n, J]``.
 
     A juror without ten usual offsets, or whose usual offsets do not vary, is NaN throughout.
     """
-    n = (~np.isnan(usual)).sum(axis=1)
-    mean = np.nansum(usual, axis=1) / np.maximum(n, 1)
-    squares = np.nansum((usual - mean[:, None]) ** 2, axis=1)
-    sd = np.sqrt(squares / np.maximum(n - 1, 1))
-    sd = np.where((n >= SETTLED) & (sd > SLACK), sd, np.nan)
-    found: Floats = (later - mean[:, None]) / sd[:, None]
+    there = ~np.isnan(usual)
+    n = there.sum(axis=0)
+    mean = np.where(there, usual, 0.0).sum(axis=0) / np.maximum(n, 1)
+    squares = np.where(there, usual - mean, 0.0) ** 2
+    sd = np.sqrt(squares.sum(axis=0) / np.maximum(n - 1, 1))
+    sd = np.where((n >= SETTLED) & (sd > _STILL), sd, np.nan)
+    found: Floats = (later - mean) / sd
     return found
 
 
 def peaks(z: Floats) -> Floats:
-    """The largest CUSUM of any of J jurors over m steps, ``[b]`` for ``[b, m, J]``."""
-    up = np.zeros((len(z), z.shape[2]))
+    """The largest CUSUM of any of J jurors over m steps: ``[...]`` for ``[m, ..., J]``."""
+    up = np.zeros(z.shape[1:])
     down, top = up.copy(), up.copy()
-    rise, fall = np.nan_to_num(z - STEP), np.nan_to_num(-z - STEP)
-    for row in range(z.shape[1]):
-        np.maximum(up + rise[:, row], 0.0, out=up)
-        np.maximum(down + fall[:, row], 0.0, out=down)
+    missing = np.isnan(z)
+    some = bool(missing.any())
+    for row, off in zip(z, missing, strict=True):
+        rise, fall = row - STEP, -row - STEP
+        if some:
+            rise[off] = fall[off] = 0.0
+        np.maximum(up + rise, 0.0, out=up)
+        np.maximum(down + fall, 0.0, out=down)
         np.maximum(top, up, out=top)
         np.maximum(top, down, out=top)
-    found: Floats = top.max(axis=1)
+    found: Floats = top.max(axis=-1)
     return found
 
 
@@ -111,12 +118,22 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
     """
     rng = np.random.default_rng(SEED)
     rows, n = np.concatenate([usual, later]), len(usual)
+    there = ~np.isnan(rows)
+    # Near 0, the squares below lose nothing to the mean.
+    rows -= np.where(there, rows, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    known = np.where(there, rows, 0.0)
     step = max(1, min(shuffles, _HELD // max(rows.size, 1)))
     found = []
     for start in range(0, shuffles, step):
         orders = np.argsort(rng.random((min(step, shuffles - start), len(rows))), axis=1)
-        mixed = rows[orders]
-        found.append(peaks(standardised(mixed[:, :n], mixed[:, n:])))
+        first = np.zeros(orders.shape)
+        np.put_along_axis(first, orders[:, :n], 1.0, axis=1)
+        count = first @ there
+        mean = first @ known / np.maximum(count, 1)
+        spread = np.maximum(first @ known**2 - count * mean**2, 0.0)
+        sd = np.sqrt(spread / np.maximum(count - 1, 1))
+        sd[(count < SETTLED) | (sd <= _STILL)] = np.nan
+        found.append(peaks((rows[orders[:, n:].T] - mean) / sd))
     tops = np.sort(np.concatenate(found))
     limit = float(tops[math.ceil((1 - RISK) * (shuffles + 1)) - 1])
     return limit if limit > 0 else None

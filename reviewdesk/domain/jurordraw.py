@@ -217,6 +217,7 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
             for name, cast in votes.items()
             if (cast >= 0).any()
         ),
+        best_beats_panel=compare(PANEL, votes[best], panel, labels, z).low > 0,
         best_stands=all(compare("", votes[best], cast, labels, z).low > 0 for cast in others),
     )
 

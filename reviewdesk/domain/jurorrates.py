@@ -123,14 +123,15 @@ class Contest:
 
     ``best`` is the juror with the highest accuracy, and ``panel`` the panel less it. The panel
     ``beats_every`` juror where each lower end is above 0 (intersection-union, Berger 1982);
-    ``best_stands`` where the best juror is above all others, each at 95% shared among them
-    (Bonferroni), for it was chosen by the labels.
+    ``best_stands`` where the best juror is above all others, and ``best_beats_panel`` where it is
+    above the panel, each at 95% shared among the others (Bonferroni): the labels chose it.
     """
 
     best: str | None = None
     panel: Difference | None = None
     beats_every: bool = False
     best_stands: bool = False
+    best_beats_panel: bool = False
 
 
 def design(found: Sequence[Voted]) -> Design:
