@@ -114,6 +114,15 @@ def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
     assert "these labels do not tell the panel from other" in shown
 
 
+def test_such_items_are_less_sure_than_this_run() -> None:
+    lines = jurors_page_lines(filled("a", "b"), 80, blind=False, target=Target.ITEMS)
+    shown = "\n".join(line.plain for line in lines)
+    assert "AGAINST THE LABELS  2089 labels, census: such items" in shown
+    # Of a census nothing is left to guess of the run: Wilson of 2023, 1234 and 789 as samples.
+    wilson = ["0.97", "0.96-0.98", "0.96", "0.94-0.97", "0.99", "0.98-0.99"]
+    assert rows_of(shown, "a ")[0] == ["2089", *wilson]
+
+
 def test_sections_stand_side_by_side_where_there_is_room() -> None:
     first = text(filled("a", "b"), 160).splitlines()[0]
     assert "AGAINST THE LABELS" in first

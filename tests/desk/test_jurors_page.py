@@ -228,3 +228,72 @@ def test_the_shape_is_plain_json(tmp_path: Path) -> None:
     assert shape["leniency"]["diff"] is None
     assert shape["volatile"] == []
     desk.close()
+
+
+def drawn_in_part(folder: Path) -> tuple[Desk, Run]:
+    """20 flagged and 60 others; all flagged and the audit of 30 have a label, as the queue asks.
+
+    j1 follows the panel; j2 is against it on every flagged verdict and with it on the others. What
+    is flagged was decided wrongly, and all else rightly.
+    """
+    bodies = [
+        verdict(f"v{i}", 0.9, 0.1 if i < 20 else 0.9, 0.9, flagged=i < 20, decision="pass")
+        for i in range(80)
+    ]
+    desk, run = opened(folder, *bodies)
+    for row in desk.rows(desk.queue(run)):
+        if row.audit or row.stratum.startswith("flagged"):
+            flagged = row.stratum.startswith("flagged")
+            desk.label(row.key, Truth.FAIL if flagged else Truth.PASS)
+    return desk, run
+
+
+def test_labels_of_the_queue_stand_for_the_run(tmp_path: Path) -> None:
+    desk, run = drawn_in_part(tmp_path)
+    shape = jurors_shape(jurors_page(desk, run))
+    one, two, three = shape["jurors"]
+    assert {juror["design"] for juror in shape["jurors"]} == {"weighted"}
+    # Each label once j1 is right on 30 of 50; in the run on 60 of 80.
+    assert one["labelled"]["accuracy"] == pytest.approx(0.6)
+    assert one["accuracy"] == one["population"]["accuracy"] == pytest.approx(0.75)
+    assert one["accuracy_low"] < 0.75
+    assert one["such_items"]["accuracy_low"] < one["accuracy_low"]
+    assert (one["tp"], one["fn"], one["tn"], one["fp"]) == (30, 0, 0, 20)
+    # j2 is right throughout, and its 20 dissents, each alone, were all right: all are labelled.
+    assert (two["accuracy"], two["kappa"], two["corrected_rate"]) == (1, 1, pytest.approx(0.75))
+    assert (two["dissent_design"], two["dissent_precision"]) == ("census", 1)
+    # They differ on the flagged alone, which are known: 20 of 80.
+    assert [two["difference"][name] for name in ("to", "estimate", "low", "high")] == (
+        ["panel", 0.25, 0.25, 0.25]
+    )
+    assert one["difference"]["estimate"] == three["difference"]["estimate"] == 0
+    assert shape["contest"]["best_beats_panel"]
+    assert shape["contest"]["best_beats_every_juror"]
+    # j1's kappa over the labels is 0 and through the draw too: it never fails anything.
+    assert [juror["weight"] for juror in shape["jurors"]] == pytest.approx(weights(50))
+    desk.close()
+
+
+def weights(n: int) -> list[float]:
+    """Of kappas 0, 1 and 0, each shrunk to their mean of 1/3 by n/(n + 20)."""
+    shrunk = [(n * kappa + 20 / 3) / (n + 20) for kappa in (0, 1, 0)]
+    return [one / sum(shrunk) for one in shrunk]
+
+
+def test_a_dissent_that_the_report_says_was_trimmed_counts_on_any_verdict(tmp_path: Path) -> None:
+    """Two dissent; the report names one of them as trimmed, where a trim of ours would not."""
+    trim = {"method": "quantile", "fraction": 0.2, "dropped_low": ["j2"], "dropped_high": ["j5"]}
+    bodies = [
+        verdict(f"v{i}", 0.1, 0.2, 0.7, 0.8, 0.9, decision="pass", trim=trim, strategy="quorum")
+        for i in range(3)
+    ]
+    desk, run = opened(tmp_path, *bodies)
+    say(desk, run, "fail", "v0", "v1", "v2")
+    one, two = jurors_shape(jurors_page(desk, run))["jurors"][:2]
+    assert (two["lone_dissents"], two["dissent_precision"], two["dissent_design"]) == (
+        3,
+        1,
+        "census",
+    )
+    assert (one["lone_dissents"], one["dissent_precision"]) == (0, None)
+    desk.close()

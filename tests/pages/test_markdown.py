@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.runpage import summary
+from reviewdesk.desk.jurors import jurors_page, jurors_shape
+from reviewdesk.desk.runpage import html, summary
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.pages.marktext import code, table
@@ -94,6 +95,22 @@ def test_a_summary_has_the_figures_of_the_run(desk: Desk) -> None:
     assert "| corrected | 0.625 |" in made
     assert "census, n 8 |" in made
     assert "| brier | **PASS** |" in made
+
+
+def test_the_jurors_of_both_exports_are_those_of_the_command(desk: Desk) -> None:
+    run = load(desk, numbered(80))
+    assert "| juror |" not in summary(desk, run)
+    for row in desk.rows(desk.queue(run)):
+        if row.audit or row.stratum.startswith("flagged"):
+            flip = row.stratum == "flagged/pass"
+            desk.label(row.key, Truth.FAIL if flip else Truth(str(row.decision)))
+    found = jurors_shape(jurors_page(desk, run))["jurors"][0]
+    # 13 of the 80 are flagged passes, and they alone are wrong; each label once says 37 of 50.
+    assert found["accuracy"] == pytest.approx(67 / 80)
+    ends = f"{found['accuracy_low']:.3f} to {found['accuracy_high']:.3f}"
+    assert f"| 50 | weighted | 0.838 | {ends} |" in summary(desk, run)
+    cells = "".join(html(desk, run))
+    assert f"<td>weighted</td><td>0.838</td><td>{ends}</td>" in cells
 
 
 def test_the_escalated_are_cut_and_counted(desk: Desk) -> None:
