@@ -84,7 +84,7 @@ def figures(found: Columns) -> dict[str, Callable[[], object]]:
         "shares of disagreement": lambda: shares(scores),
         "quorum": lambda: Panels(found).decide(Variant(strategy=Strategy.QUORUM)),
         "trimmed mean": lambda: Panels(found).decide(Variant(strategy=Strategy.TRIMMED_MEAN)),
-        "offsets and drift": lambda: drifts(offsets(found), {}),
+        "offsets and drift": lambda: drifts(offsets(found)),
     }
 
 
