@@ -32,7 +32,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Band, Decision, Status, Verdict
+from reviewdesk.domain.verdict import Band, Decision, Verdict
 from reviewdesk.settings import Feedback
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
@@ -232,16 +232,7 @@ def _named(seat: Seat, room: int) -> str:
 def _state(seat: Seat) -> Piece:
     """The state in words; dissent and contradiction are never told by colour alone."""
     ballot = seat.ballot
-    words = {
-        State.COUNTED: "counted",
-        State.TRIMMED_LOW: "trimmed low",
-        State.TRIMMED_HIGH: "trimmed high",
-        State.FAILED: f"failed: {ballot.status}",
-    }[seat.state]
-    if ballot.status is Status.ABSTAINED:
-        words = "waits for --scale" if ballot.unscaled else "abstained"
-    if seat.tied:
-        words += " (tie)"
+    words = seat.words
     ink = Ink.MUTED if seat.state is not State.COUNTED else Ink.TEXT
     if seat.dissent:
         words += " · DISSENT"

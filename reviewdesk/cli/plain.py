@@ -167,11 +167,9 @@ def _juror(seat: Any) -> str:
     score = number(ballot.score, 2)
     if ballot.score is None and ballot.raw_score is not None:
         score = f"raw {ballot.raw_score:g}"
-    state = seat.state.replace("_", " ") + (" (tie)" if seat.tied else "")
-    state = "waits for --scale" if ballot.unscaled else state
     dissent = "  DISSENT" if seat.dissent else ""
     said = ballot.error or ballot.reason or ""
     return (
-        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {state}{dissent}\n"
+        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{dissent}\n"
         f"      {show_line(said, 20_000)}"
     )

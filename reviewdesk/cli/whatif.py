@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STRATEGIES = (
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
-    "trimmed_mean",
+    "trimmed_mean", "supermajority",
 )  # fmt: skip
 
 
@@ -71,6 +71,9 @@ Examples:
     help="How a trim becomes whole jurors.",
 )
 @click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum: 0.67 or 2/3.")
+@click.option(
+    "--supermajority", "shares", multiple=True, metavar="S", help="Of those who committed: 2/3."
+)
 @click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass line, 0 to 1.")
 @click.option(
     "--drop",
@@ -121,7 +124,15 @@ def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
         [quorum_of(text) for text in given["quorums"]],
         [_share("--threshold", text, "a threshold") for text in given["thresholds"]],
         given["dropped"],
+        [_supermajority(text) for text in given["shares"]],
     )
+
+
+def _supermajority(text: str) -> str:
+    from reviewdesk.domain import limits
+
+    limits.supermajority("--supermajority", text)
+    return text
 
 
 def _share(option: str, text: str, what: str, below: float | None = None) -> float:

@@ -55,6 +55,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
             "quorum": rule.quorum,
             "trim": {"fraction": rule.trim, "rounding": rule.rounding},
             "failed_jurors": rule.failed_jurors,
+            "supermajority": rule.supermajority,
             "strategy_for": dict(rule.routes),
         },
         "jurors": [_seat(seat, checked.missing) for seat in panel.seats],

@@ -12,7 +12,7 @@ from reviewdesk.domain.flags import Flag, names
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.trail import trail
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, Status
 from reviewdesk.store.runs import Tally
 
 if TYPE_CHECKING:
@@ -150,6 +150,9 @@ def _found(item: Item) -> dict[str, Any]:
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
         "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
+        "not_understood": [b.id for b in stated.ballots if b.status is Status.UNKNOWN],
+        "unanimous_scores": found.unanimous_scores,
+        "unanimous_votes": found.unanimous_votes,
         "trim": trim(item),
         "agreement": agreement(item),
         "band": found.band,
@@ -167,6 +170,7 @@ def _found(item: Item) -> dict[str, Any]:
         "derived": list(found.derived),
         "set_by_you": list(stated.set_by_you),
         "remarks": list(remarks(stated, found)),
+        "supermajority": stated.policy.supermajority,
         "strategy_used": found.rule.used,
         "fallback_reason": found.rule.reason,
         "label_reported": stated.text("label"),
@@ -220,6 +224,7 @@ def jurors(item: Item) -> list[dict[str, Any]]:
             "weight": seat.ballot.weight,
             "status": seat.ballot.status,
             "state": seat.state,
+            "would_trim": seat.would_trim,
             "dissent": seat.dissent,
             "reason": seat.ballot.reason,
             "error": seat.ballot.error,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from reviewdesk.domain.panel import rule_for
 from reviewdesk.domain.trim import trim
 from reviewdesk.domain.verdict import (
     Answer,
@@ -13,8 +14,9 @@ from reviewdesk.domain.verdict import (
     Decision,
     Policy,
     Rounding,
-    Status,
+    Strategy,
     answer,
+    read_ballot,
     stated_trim,
 )
 
@@ -137,8 +139,7 @@ def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
         tally.seat = min(tally.seat, seat)
         cells = tally.cells
         if said.vote is None:
-            quiet = said.status in {Status.OK, Status.ABSTAINED}
-            cells["abstained" if quiet else "failed"] += 1
+            cells["failed" if said.status.failed else "abstained"] += 1
         else:
             cells[_cell(said.vote, deserved=panel.deserved)] += 1
             if said.vote is losing:
@@ -166,7 +167,7 @@ def _keys(ids: list[str]) -> Iterator[_Key]:
 
 
 def _trimmed(body: Body, policy: Policy, ids: list[str], answers: list[Answer]) -> set[int]:
-    """The seats that were left out at either end: the report's own trim, else ours."""
+    """The seats that were left out at either end, as ``domain/seats.py`` has it."""
     stated = stated_trim(body)
     if stated.low is not None:
         named = {*stated.low, *(stated.high or ())}
@@ -175,6 +176,9 @@ def _trimmed(body: Body, policy: Policy, ids: list[str], answers: list[Answer]) 
             for seat, said in enumerate(answers)
             if ids[seat] in named and (said.score is not None or said.vote is not None)
         }
+    ballots = [read_ballot(0, juror, policy) for juror in body.get("jurors") or ()]
+    if rule_for(policy, ballots, body.get("regime")).used not in {None, Strategy.TRIMMED_MEAN}:
+        return set()
     scores = [said.score for said in answers]
     cut = trim(scores, stated.fraction_under(policy), stated.rounding or Rounding.DOWN)
     return {*cut.low, *cut.high}

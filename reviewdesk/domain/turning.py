@@ -63,6 +63,8 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> Outcome:
     if variant.quorum is not None:
         # Only here: a quorum alone does not change by what a verdict is decided.
         policy = replace(policy, quorum=variant.quorum)
+    if variant.supermajority is not None:
+        policy = replace(policy, supermajority=variant.supermajority)
     method, cut = STRATEGIES[used], _UNCUT
     if used is Strategy.TRIMMED_MEAN:
         cut = _cut(verdict, variant, panel.scores)

@@ -139,7 +139,6 @@ def _jury(item: Item) -> Html:
 def _ballot(seat: Seat) -> Html:
     ballot = seat.ballot
     model = f" ({line(ballot.model, 200)})" if ballot.model and ballot.model != ballot.id else ""
-    state = seat.state.value.replace("_", " ") + (" (tie)" if seat.tied else "")
     vote = words.VOTES[ballot.vote]
     return el(
         "tr",
@@ -147,14 +146,14 @@ def _ballot(seat: Seat) -> Html:
         el("td", words.number(ballot.score, 2)),
         el("td", word(vote, vote)),
         el("td", words.number(ballot.weight, 2)),
-        el("td", state, el("strong", ", dissents") if seat.dissent else None),
+        el("td", seat.words, el("strong", ", dissents") if seat.dissent else None),
     )
 
 
 def _reason(seat: Seat) -> Html:
     error = seat.ballot.error
     if error:
-        return el("span", "failed: ", error)
+        return el("span", "failed: " if seat.ballot.status.failed else "", error)
     return el("span", seat.ballot.reason or "gave no reason")
 
 

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment, State
+from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.provenance import canonical_json, content_hash
 from reviewdesk.domain.sampling import stratum
@@ -46,10 +46,10 @@ class Tally:
             or verdict.bias_warning is not None
             or bool(found.flags & Flag.DISPUTE)
             or found.decision is Decision.INCONCLUSIVE
+            or found.no_votes
         )
         self.ballots += len(found.seats)
-        lost = [seat.ballot for seat in found.seats if seat.state is State.FAILED]
-        self.failed += sum(not ballot.unscaled for ballot in lost)
+        self.failed += sum(seat.ballot.status.failed for seat in found.seats)
         self.stated_scores += verdict.score is not None
         self.decided += decided
         self.decided_stated += decided and verdict.score is not None

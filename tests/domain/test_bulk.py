@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assess import assess
-from reviewdesk.domain.bulk import Panels, exact_sums
+from reviewdesk.domain.bulk import Panels
+from reviewdesk.domain.bulkscores import exact_sums
 from reviewdesk.domain.columns import DECISIONS, columns, seat_names
 from reviewdesk.domain.panel import decision_by, score_by
 from reviewdesk.domain.policies import STRATEGIES, Variant
