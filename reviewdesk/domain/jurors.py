@@ -14,6 +14,7 @@ from reviewdesk.domain.verdict import (
     Decision,
     Policy,
     Rounding,
+    Status,
     Strategy,
     answer,
     read_ballot,
@@ -139,7 +140,10 @@ def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
         tally.seat = min(tally.seat, seat)
         cells = tally.cells
         if said.vote is None:
-            cells["failed" if said.status.failed else "abstained"] += 1
+            if said.status.failed:
+                cells["failed"] += 1
+            elif said.status in {Status.OK, Status.ABSTAINED}:
+                cells["abstained"] += 1
         else:
             cells[_cell(said.vote, deserved=panel.deserved)] += 1
             if said.vote is losing:

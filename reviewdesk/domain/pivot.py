@@ -44,7 +44,7 @@ def pivotal_seats(
         ballot.seat
         for ballot in counted
         if ballot.vote is not None
-        and _turned(ballots, ballot, votes, cut, method, policy) not in {base, None}
+        and _turned(ballots, ballot, cut, method, policy) not in {base, None}
     )
 
 
@@ -53,17 +53,13 @@ def _with_passes(votes: Votes, passes: int, method: Method, policy: Policy) -> D
 
 
 def _turned(
-    ballots: Sequence[Ballot],
-    turned: Ballot,
-    votes: Votes,
-    cut: Trim,
-    method: Method,
-    policy: Policy,
+    ballots: Sequence[Ballot], turned: Ballot, cut: Trim, method: Method, policy: Policy
 ) -> Decision | None:
     if turned.score is None or policy.threshold is None:
         return None
     other = policy.threshold - _JUST_UNDER if turned.vote else policy.threshold
     scores = [other if ballot.seat == turned.seat else ballot.score for ballot in ballots]
+    votes = Votes(0, 0, len(ballots))
     anew = trim(scores, cut.fraction, cut.rounding) if _trims(method) else cut
     sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, anew)
     return method.decide(votes, method.value(sheet), policy)

@@ -85,7 +85,7 @@ def _unanimous_value(sheet: Sheet) -> float | None:
 
 def _by_score(votes: Votes, value: float | None, policy: Policy) -> Decision | None:
     # Scores of jurors that all withheld their votes are worth a value and no decision.
-    if value is None or policy.threshold is None or not votes.answered:
+    if value is None or policy.threshold is None or votes.silent:
         return None
     return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
 
@@ -184,13 +184,13 @@ _METHODS = (
         Strategy.FIRST_DISAGREEMENT, Reads.LABELS, "the common label, or DISAGREE on any difference"
     ),
     _on_votes(Strategy.SINGLE, _mean, _single, "the vote of the only juror that cast one"),
+    _elsewhere(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
     _on_votes(
         Strategy.SUPERMAJORITY,
         _mean,
         _supermajority,
         "passes or fails by two thirds, or another share, of the three or more that committed",
     ),
-    _elsewhere(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
 )
 
 STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}

@@ -126,7 +126,7 @@ class Ballot:
     withheld: bool = False
     """The juror says outright that it casts no vote, whatever its score."""
     raw_score: float | None = None
-    declined: bool = False
+    declined: bool = field(default=False, compare=False)
     """The juror's own status says that it abstains."""
 
     @property
