@@ -32,6 +32,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
+from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.verdict import Band, Decision, Verdict
 from reviewdesk.settings import Feedback
 
@@ -104,6 +105,8 @@ def _decision(item: Item, width: int) -> Lines:
     votes = found.votes
     first += [line(*score)] if score else []
     first.append(line(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated"))
+    if silent := silent_words(found.seats):
+        first.append(line((silent, Ink.WARN)))
     second = [line(("agreement", Ink.MUTED))]
     if verdict.agreement is not None or verdict.band is not None:
         second.append(_stated_agreement(verdict))
@@ -111,6 +114,8 @@ def _decision(item: Item, width: int) -> Lines:
     figure = "-" if spread.raw is None else f"{spread.raw:.3f}"
     ours = "ours r_WG" if len(second) > 1 else "r_WG"
     second.append(line((f"{ours} {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
+    if alike := [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]:
+        second.append(line((f"unanimous {' and '.join(alike)}", Ink.NOTE)))
     return [*flow(first, width), *flow(second, width)]
 
 

@@ -10,6 +10,7 @@ from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.domain.seats import silent_words
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -38,9 +39,15 @@ def loaded(line: dict[str, Any]) -> str:
         f"{show_line(line['file'])}: {show_line(line['run'])} "
         f"({'new' if line['new'] else 'known'}, {line['format']}), {line['verdicts']} verdicts, "
         f"{line['ballots']} ballots, {line['flagged']} flagged, "
-        f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped"
+        f"{line['failed_ballots']} failed ballots, {_unknown(line)}{line['skipped']} skipped"
     )
     return "\n".join([text, *_human(line), *_notes(line)])
+
+
+def _unknown(line: Mapping[str, Any]) -> str:
+    """The ballots whose answer was not understood, where there are any."""
+    found = line["unknown_ballots"]
+    return f"{found} not understood, " if found else ""
 
 
 def human_labels(found: int) -> str:
@@ -63,11 +70,11 @@ def run_line(line: dict[str, Any]) -> str:
     text = (
         f"{show_line(line['run'])}  {line['hash'][:8]}  {line['verdicts']} verdicts, "
         f"{line['flagged']} flagged, {line['audit']} to audit, {line['labelled']} labelled, "
-        f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped  "
+        f"{line['failed_ballots']} failed ballots, {_unknown(line)}{line['skipped']} skipped  "
         f"({line['format']}, {show_line(line['file'])})"
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
-    text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}"
+    text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}\n  {_unanimous(line)}"
     return "\n".join([text, *_human(line), *_notes(line)])
 
 
@@ -86,6 +93,12 @@ def _alphas(line: Mapping[str, Any]) -> str:
     votes = said("alpha_votes", f"on votes {number(line['alpha_votes'])}")
     ranks = said("alpha_ordinal", f"on ranks {number(line['alpha_ordinal'])}")
     return f"{alpha}, {votes}, {ranks}"
+
+
+def _unanimous(line: Mapping[str, Any]) -> str:
+    """How often all jurors of a verdict gave the same."""
+    scores = "-" if line["unanimous_scores"] is None else line["unanimous_scores"]
+    return f"unanimous: {scores} by equal scores, {line['unanimous_votes']} by equal votes"
 
 
 def _audited(counts: Mapping[str, int] | None) -> str:
@@ -114,6 +127,7 @@ def verdict(item: Item) -> str:
             f"decision {found.decision or '-'}  score {number(found.score)}  "
             f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
+            + (f", {silent}" if (silent := silent_words(found.seats)) else "")
         ),
         f"agreement {number(item.row.agreement)}  band {found.band or '-'}",
     ]

@@ -23,7 +23,7 @@ _FALSE_CHOICE = "the best of many policies on the same labels looks better than 
 
 def table(found: Table) -> str:
     """The run as it stands, then a line for each policy; the names last, for columns to stand."""
-    return _aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
+    return aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
 
 
 def _row(row: Result) -> list[str]:
@@ -61,7 +61,7 @@ def legend(found: Table) -> list[str]:
 def item(one: Item, found: Sequence[Outcome]) -> str:
     """One verdict as it stands, then a line for each policy."""
     rows = [_outcome(row, one) for row in found]
-    return _aligned(("value", "decision", "", "policy"), rows)
+    return aligned(("value", "decision", "", "policy"), rows)
 
 
 def _outcome(row: Outcome, one: Item) -> list[str]:
@@ -69,7 +69,8 @@ def _outcome(row: Outcome, one: Item) -> list[str]:
     return [number(row.value), row.decision or "-", differs, show_line(row.variant.name, 200)]
 
 
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose last column is names, so that those before it stand."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)][:-1]
     return "\n".join(
         "  ".join([*map(str.rjust, cells[:-1], widths), cells[-1]]) for cells in [head, *rows]

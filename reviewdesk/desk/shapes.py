@@ -11,8 +11,9 @@ from reviewdesk.domain.breaches import Breach, kinds
 from reviewdesk.domain.flags import Flag, names
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.seats import ballot_counts
 from reviewdesk.domain.trail import trail
-from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.runs import Tally
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
         "audit": run.audit,
         "labelled": line.labelled,
         "failed_ballots": run.failed_ballots,
+        "unknown_ballots": tally.unknown_ballots,
         "skipped": run.skipped,
         "human_labels": run.human_labels,
+        "unanimous_scores": tally.unanimous_scores if line.alphas.measured else None,
+        "unanimous_votes": tally.unanimous_votes,
         "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
         "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
         **_agreed(line.alphas),
@@ -92,6 +96,7 @@ def loaded(file: str, made: Loaded) -> dict[str, Any]:
         "ballots": run.ballots,
         "flagged": run.flagged,
         "failed_ballots": run.failed_ballots,
+        "unknown_ballots": made.unknown_ballots,
         "skipped": run.skipped,
         "human_labels": run.human_labels,
         "notes": [*run.notes, *made.notes],
@@ -150,7 +155,7 @@ def _found(item: Item) -> dict[str, Any]:
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
         "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
-        "not_understood": [b.id for b in stated.ballots if b.status is Status.UNKNOWN],
+        "ballots": ballot_counts(found.seats),
         "unanimous_scores": found.unanimous_scores,
         "unanimous_votes": found.unanimous_votes,
         "trim": trim(item),

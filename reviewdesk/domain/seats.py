@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -92,3 +93,27 @@ def _end(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
     if low:
         return State.TRIMMED_LOW
     return State.TRIMMED_HIGH if high else State.COUNTED
+
+
+_COUNTED = {
+    "ok": "answered",
+    "failed": "failed",
+    "abstained": "abstained",
+    "unknown": "not understood",
+    "not_asked": "not asked",
+}
+
+
+def ballot_counts(found: Iterable[Seat]) -> dict[str, int]:
+    """How many jurors answered, failed, abstained, were not understood, and were not asked."""
+    counts = dict.fromkeys(_COUNTED, 0)
+    for status in (seat.ballot.status for seat in found):
+        counts["failed" if status.failed else status.value] += 1
+    return counts
+
+
+def silent_words(found: Iterable[Seat]) -> str:
+    """The jurors without an answer, counted by why; empty where all of them answered."""
+    counts = ballot_counts(found)
+    told = [f"{n} {_COUNTED[kind]}" for kind, n in counts.items() if n and kind != "ok"]
+    return ", ".join(told)

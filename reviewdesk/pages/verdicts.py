@@ -9,6 +9,7 @@ from reviewdesk.domain.assess import Seat
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.rerun import Rerun, flipped
+from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import facts, items, paragraph
@@ -62,7 +63,9 @@ def _standing(item: Item) -> Iterator[Child]:
     yield word(words.decision(found.decision), found.decision)
     threshold = "" if policy.threshold is None else f" (threshold {policy.threshold:g})"
     yield _fact("score", words.number(found.score, 2) + threshold)
-    yield _fact("votes", f"{found.votes.passes} of {found.votes.answered} pass")
+    silent = silent_words(found.seats)
+    said = f"{found.votes.passes} of {found.votes.answered} pass"
+    yield _fact("votes", f"{said}, {silent}" if silent else said)
     band = f", {found.band}" if found.band else ""
     yield _fact("agreement", words.number(row.agreement, 2) + band)
     if row.label is None:

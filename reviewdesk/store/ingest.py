@@ -171,6 +171,8 @@ def _drawn(
         )
     if tally.undecidable:
         notes = [*notes, f"{tally.undecidable} without a decision: {_UNDECIDED}"]
+    if tally.voteless:
+        notes = [*notes, f"{tally.voteless} without a decision: no juror cast a vote"]
     return Staged(new, tally, measured, strata, drawn, seed, notes, skipped)
 
 

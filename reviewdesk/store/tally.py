@@ -31,6 +31,7 @@ class Tally:
     decided_stated: int = 0
     decided_scored: int = 0
     undecidable: int = 0
+    voteless: int = 0
     human_labels: int = 0
     stated_escalation: bool = False
     contents: Any = field(default_factory=hashlib.sha256)
@@ -54,7 +55,8 @@ class Tally:
         self.decided += decided
         self.decided_stated += decided and verdict.score is not None
         self.decided_scored += decided and found.score is not None
-        self.undecidable += found.decision is None
+        self.voteless += found.no_votes
+        self.undecidable += found.decision is None and not found.no_votes
         self.human_labels += isinstance(verdict.body.get("human"), dict)
         self.stated_escalation |= verdict.escalate is not None
         self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import State, assess
+from reviewdesk.domain.assess import assess
 from reviewdesk.domain.jurors import JurorCounts, Panel, count
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from tests.domain.bodies import bodies, body, juror
