@@ -74,7 +74,7 @@ def run_line(line: dict[str, Any]) -> str:
         f"({line['format']}, {show_line(line['file'])})"
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
-    text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}\n  {_unanimous(line)}"
+    text += f"\n  {_alphas(line)}; {_unanimous(line)}\n  {_audited(line['breaches'])}"
     return "\n".join([text, *_human(line), *_notes(line)])
 
 

@@ -18,7 +18,7 @@ from reviewdesk.store.tally import Tally
 from tests.domain.bodies import GRID, body, juror, read
 from tests.domain.test_bulk import together
 
-WITHHELD = {"pass": None}
+WITHHELD: dict[str, Any] = {"pass": None}
 RULES = st.fixed_dictionaries(
     {
         "threshold": GRID,
@@ -31,7 +31,11 @@ RULES = st.fixed_dictionaries(
 @st.composite
 def silent(draw: st.DrawFn) -> dict[str, Any]:
     """A panel that casts no vote: abstentions, whatever they carry, and withheld votes."""
-    said = [WITHHELD | {"status": "abstained"}, {"status": "abstained"}, WITHHELD]
+    said: list[dict[str, Any]] = [
+        WITHHELD | {"status": "abstained"},
+        {"status": "abstained"},
+        WITHHELD,
+    ]
     seats = [
         juror(f"j{n}", draw(GRID), **draw(st.sampled_from(said)))
         for n in range(draw(st.integers(1, 6)))
