@@ -166,7 +166,7 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
     head = ["juror", "family", "score", "vote", *(["weight"] if weights else []), "state"]
     widths = [max(len(n), *(cell_len(row[i][0]) for row in rows)) for i, n in enumerate(head[:-1])]
     room = width - sum(widths[1:]) - len(widths) - 2
-    state = max(cell_len(row[-1][0]) for row in rows)
+    state = max(cell_len(row[-2][0] + row[-1][0]) for row in rows)
     named = [
         (_named(seat, max(0, room - state)), row[0][1])
         for seat, row in zip(ranked, rows, strict=True)
@@ -224,7 +224,7 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     ]
     if weights:
         cells.append(("-" if ballot.weight is None else f"{ballot.weight:g}", quiet))
-    return [*cells, _state(seat)]
+    return [*cells, _state(seat), (seat.aside, Ink.MUTED)]
 
 
 def _named(seat: Seat, room: int) -> str:
@@ -260,7 +260,7 @@ def _reasons(seats: Sequence[Seat], width: int) -> Lines:
             names.append(line((inline(ballot.model, 200), Ink.MUTED)))
         if ballot.score is not None:
             names.append(line(f"{ballot.score:.3f}"))
-        lines += flow([*names, line((words, ink))], width, 2)
+        lines += flow([*names, line((words, ink), (seat.aside, Ink.MUTED))], width, 2)
         if ballot.error:
             lines += paragraph(block(ballot.error), width, Ink.WARN, indent=2, first=[("  ", "")])
         if ballot.reason:

@@ -60,7 +60,7 @@ def _rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision |
         *rows,
         ("majority", tally, made.majority),
         ("unanimous", f"{votes.passes} of {votes.answered}", made.unanimous),
-        (f"supermaj. {share}", f"{votes.passes} of {votes.answered}", made.supermajority),
+        (f"supermajority {share}", f"{votes.passes} of {votes.answered}", made.supermajority),
     ]
 
 

@@ -190,7 +190,7 @@ def _cast(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
     if not cast.usable:
-        return cast.status.words
+        return cast.status.value if cast.status.failed else cast.status.words
     return f"{_VOTES[cast.vote]} {number(cast.score)}"
 
 

@@ -184,6 +184,6 @@ def _juror(seat: Any) -> str:
     dissent = "  DISSENT" if seat.dissent else ""
     said = ballot.error or ballot.reason or ""
     return (
-        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{dissent}\n"
+        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{seat.aside}{dissent}\n"
         f"      {show_line(said, 20_000)}"
     )

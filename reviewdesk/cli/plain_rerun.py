@@ -86,7 +86,7 @@ def _juror(one: Mapping[str, Any]) -> str:
 def _cast(cast: Mapping[str, Any] | None) -> str:
     if cast is None:
         return "not on the panel"
-    if cast["status"] != Status.OK:
-        return Status(cast["status"]).words
+    if (status := Status(cast["status"])) is not Status.OK:
+        return status.value if status.failed else status.words
     score = "" if cast["score"] is None else f" {number(cast['score'])}"
     return f"{_VOTES[cast['pass']]}{score}"

@@ -48,8 +48,12 @@ class Seat:
         """The state as a person reads it; a ballot that does not count says why."""
         if self.state is State.FAILED:
             return "waits for --scale" if self.ballot.unscaled else self.ballot.status.words
-        told = self.state.value.replace("_", " ") + (" (tie)" if self.tied else "")
-        return f"{told} · {WOULD_TRIM}" if self.would_trim else told
+        return self.state.value.replace("_", " ") + (" (tie)" if self.tied else "")
+
+    @property
+    def aside(self) -> str:
+        """What is said behind the state of a ballot that a trimmed mean would leave out."""
+        return f" · {WOULD_TRIM}" if self.would_trim else ""
 
     @property
     def trimmed(self) -> bool:

@@ -149,7 +149,7 @@ def _ballot(seat: Seat) -> Html:
         el("td", words.number(ballot.score, 2)),
         el("td", word(vote, vote)),
         el("td", words.number(ballot.weight, 2)),
-        el("td", seat.words, el("strong", ", dissents") if seat.dissent else None),
+        el("td", seat.words + seat.aside, el("strong", ", dissents") if seat.dissent else None),
     )
 
 

@@ -130,11 +130,11 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
 def test_the_jurors_of_a_census(tmp_path: Path) -> None:
     lines = [" ".join(line.split()) for line in text(census(tmp_path)).splitlines()]
     # Threshold .6. j1: .9 .9 .2 .86 is wrong on b alone; j2: .9 .5 .4 .86 is always right, and
-    # dissents on b; j3 as j1. Trimmed: the lowest and the highest of three, ties by the seat.
+    # dissents on b; j3 as j1. The mean decides, so that nobody is trimmed.
     for line in (
-        "j1 4 3 0.75 2 0 1 1 0 4 0 0",
-        "j2 4 4 1.00 2 0 2 0 0 2 1 1",
-        "j3 4 3 0.75 2 0 1 1 0 2 0 0",
+        "j1 4 3 0.75 2 0 1 1 0 0 0 0",
+        "j2 4 4 1.00 2 0 2 0 0 0 1 1",
+        "j3 4 3 0.75 2 0 1 1 0 0 0 0",
     ):
         assert line in lines, line
     assert "1 of 1 dissents were right; right most often: j2 4 of 4, least: j1 3 of 4" in " ".join(
