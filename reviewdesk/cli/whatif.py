@@ -99,6 +99,9 @@ def whatif(
     undecided lacks a threshold, a quorum, a score or a vote. The pass rate is passes over passes
     and fails. Accuracy, Brier and ECE are against the labels, as calibrate weights them.
 
+    Of one VERDICT it also tells what sigma, tukey and winsorised, the rules on outliers, would
+    give, and how far 1, 2, ... bought jurors could carry each rule.
+
     A changed threshold is the jurors' pass line too: scores vote by it, except where a vote was
     withheld. A juror left out is neither seated nor counted.
     """
@@ -176,3 +179,5 @@ def _of_item(
         put_json([item_shape(item, row) for row in rows])
     else:
         put(plainwhatif.item(item, found))
+        if variants is None and (told := plainwhatif.attack(item, found)):
+            put(told)

@@ -21,6 +21,7 @@ from enum import StrEnum
 from itertools import product
 from typing import TypeVar
 
+from reviewdesk.domain.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
@@ -73,6 +74,8 @@ class Variant:
     dropped: str | None = None
     supermajority: float | str | None = None
     """The share of those who committed, for that strategy alone."""
+    outliers: Outliers | None = None
+    """The mean of what a rule on outliers leaves, in the place of a strategy; for one panel."""
 
     @property
     def group(self) -> Group:
@@ -85,12 +88,14 @@ class Variant:
             return Group.QUORUMS
         if self.fraction is not None or self.rounding is not None:
             return Group.TRIMS
-        return Group.RULES if self.strategy is not None else Group.STANDING
+        ruled = self.strategy is not None or self.outliers is not None
+        return Group.RULES if ruled else Group.STANDING
 
     @property
     def name(self) -> str:
         """The policy in words; only a juror's name in it comes from outside."""
         words = [] if self.strategy is None else [self.strategy.value]
+        words += [] if self.outliers is None else [self.outliers.value]
         if self.fraction is not None:
             words.append(f"{100 * self.fraction:.6g}%")
         words += [] if self.rounding is None else [self.rounding.value]
@@ -190,6 +195,11 @@ def thresholds() -> tuple[Variant, ...]:
 def left_out(names: Iterable[str]) -> tuple[Variant, ...]:
     """Each juror left out in turn, under the run's own rule."""
     return tuple(Variant(dropped=name) for name in names)
+
+
+def outliers() -> tuple[Variant, ...]:
+    """The rules on outliers, which are there to be compared with."""
+    return tuple(Variant(outliers=one) for one in Outliers)
 
 
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
