@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +23,7 @@ class Votes:
     seated: int
     unknown: int = 0
     """Jurors whose score would vote by a threshold that nobody knows; no rule on votes decides."""
-    withheld: int = 0
+    withheld: int = field(default=0, compare=False)
     """Jurors that answered and cast no vote; where nobody did, their scores decide nothing."""
 
     @property
