@@ -38,7 +38,7 @@ from reviewdesk.domain.rerun import (
     flipped,
     missing,
 )
-from reviewdesk.domain.verdict import Ballot, Decision
+from reviewdesk.domain.verdict import Ballot, Decision, Status
 
 _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
 _VOTES = {True: "pass", False: "fail", None: "no vote"}
