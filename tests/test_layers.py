@@ -15,10 +15,11 @@ from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
-    "domain/alpha.py", "domain/bulk.py", "domain/calibration.py", "domain/columns.py",
-    "domain/corp.py", "domain/cusum.py", "domain/drift.py", "domain/intervals.py",
-    "domain/jurordraw.py", "domain/nullece.py", "domain/panelintervals.py", "domain/recalibrate.py",
-    "domain/reliability.py", "domain/standards.py", "domain/summary.py", "domain/whatif.py",
+    "domain/alpha.py", "domain/bulk.py", "domain/bulkscores.py", "domain/calibration.py",
+    "domain/columns.py", "domain/corp.py", "domain/cusum.py", "domain/drift.py",
+    "domain/intervals.py", "domain/jurordraw.py", "domain/nullece.py", "domain/pairs.py",
+    "domain/panelintervals.py", "domain/recalibrate.py", "domain/reliability.py",
+    "domain/standards.py", "domain/summary.py", "domain/whatif.py",
 }  # fmt: skip
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""
 SCREEN = {"textual", "rich"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from reviewdesk.domain.enums import Status
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.errors import ReviewDeskError
 
@@ -98,7 +99,7 @@ class Arrival:
     @property
     def failed(self) -> bool:
         """Whether it came without an answer; who abstained has answered."""
-        return bool(self.error) or self.status not in {"ok", "abstained"}
+        return bool(self.error) or Status(self.status).missing
 
 
 class BallotArrived(Message):

@@ -33,7 +33,8 @@ from reviewdesk.domain.agreement import AgreementPair
 from reviewdesk.domain.assess import Seat, State
 from reviewdesk.domain.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Band, Decision, Status
+from reviewdesk.domain.seats import silent_words
+from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.settings import Feedback
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
@@ -105,6 +106,8 @@ def _decision(item: Item, width: int) -> Lines:
     votes = found.votes
     first += [line(*score)] if score else []
     first.append(line(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated"))
+    if silent := silent_words(found.seats):
+        first.append(line((silent, Ink.WARN)))
     second = [line(("agreement", Ink.MUTED))]
     if found.pair.reported:
         second.append(_stated_agreement(found.pair))
@@ -112,6 +115,8 @@ def _decision(item: Item, width: int) -> Lines:
     figure = "-" if spread.raw is None else f"{spread.raw:.3f}"
     ours = "ours r_WG" if found.pair.reported else "r_WG"
     second.append(line((f"{ours} {figure}", Ink.MUTED), " ", *_band(spread.band)).rstrip())
+    if alike := [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]:
+        second.append(line((f"unanimous {' and '.join(alike)}", Ink.NOTE)))
     return [*flow(first, width), *flow(second, width)]
 
 
@@ -161,7 +166,7 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
     head = ["juror", "family", "score", "vote", *(["weight"] if weights else []), "state"]
     widths = [max(len(n), *(cell_len(row[i][0]) for row in rows)) for i, n in enumerate(head[:-1])]
     room = width - sum(widths[1:]) - len(widths) - 2
-    state = max(cell_len(row[-1][0]) for row in rows)
+    state = max(cell_len(row[-2][0] + row[-1][0]) for row in rows)
     named = [
         (_named(seat, max(0, room - state)), row[0][1])
         for seat, row in zip(ranked, rows, strict=True)
@@ -219,7 +224,7 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     ]
     if weights:
         cells.append(("-" if ballot.weight is None else f"{ballot.weight:g}", quiet))
-    return [*cells, _state(seat)]
+    return [*cells, _state(seat), (seat.aside, Ink.MUTED)]
 
 
 def _named(seat: Seat, room: int) -> str:
@@ -232,16 +237,7 @@ def _named(seat: Seat, room: int) -> str:
 def _state(seat: Seat) -> Piece:
     """The state in words; dissent and contradiction are never told by colour alone."""
     ballot = seat.ballot
-    words = {
-        State.COUNTED: "counted",
-        State.TRIMMED_LOW: "trimmed low",
-        State.TRIMMED_HIGH: "trimmed high",
-        State.FAILED: f"failed: {ballot.status}",
-    }[seat.state]
-    if ballot.status is Status.ABSTAINED:
-        words = "waits for --scale" if ballot.unscaled else "abstained"
-    if seat.tied:
-        words += " (tie)"
+    words = seat.words
     ink = Ink.MUTED if seat.state is not State.COUNTED else Ink.TEXT
     if seat.dissent:
         words += " · DISSENT"
@@ -264,7 +260,7 @@ def _reasons(seats: Sequence[Seat], width: int) -> Lines:
             names.append(line((inline(ballot.model, 200), Ink.MUTED)))
         if ballot.score is not None:
             names.append(line(f"{ballot.score:.3f}"))
-        lines += flow([*names, line((words, ink))], width, 2)
+        lines += flow([*names, line((words, ink), (seat.aside, Ink.MUTED))], width, 2)
         if ballot.error:
             lines += paragraph(block(ballot.error), width, Ink.WARN, indent=2, first=[("  ", "")])
         if ballot.reason:

@@ -11,6 +11,7 @@ from reviewdesk.app.themes import Ink
 from reviewdesk.domain.assess import Assessment, Seat, State
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.trail import Trail, trail
 from reviewdesk.domain.verdict import Decision, Policy
 
@@ -38,6 +39,7 @@ def numbers_lines(item: Item, width: int) -> Lines:
 def _rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
     values, made, votes = found.values, found.decisions, found.votes
     tally = f"{votes.passes} of {votes.seated}"
+    share = own_share(policy.supermajority) or DEFAULT_SHARE
     quorum = "-" if policy.quorum is None else inline(policy.quorum, 12)
     rows = [
         ("mean", _number(values.mean), made.mean),
@@ -58,6 +60,7 @@ def _rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision |
         *rows,
         ("majority", tally, made.majority),
         ("unanimous", f"{votes.passes} of {votes.answered}", made.unanimous),
+        (f"supermajority {share}", f"{votes.passes} of {votes.answered}", made.supermajority),
     ]
 
 

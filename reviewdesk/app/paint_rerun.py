@@ -143,10 +143,9 @@ def _remarks(made: Rerun) -> Iterator[tuple[str, str, Ink]]:
     rule = made.assessment.rule
     for reason in made.assessment.degraded:
         yield "degraded", inline(reason, 500), Ink.WARN
-    kept = {Status.OK, Status.ABSTAINED}
     for cast in made.verdict.ballots:
-        if cast.status not in kept:
-            why = inline(cast.error or cast.status.value, 300)
+        if cast.status.missing:
+            why = inline(cast.error or cast.status.words, 300)
             yield "no answer", f"{inline(cast.id, 80)}: {why}", Ink.WARN
     if rule.reason and rule.used is not None and rule.used is not rule.strategy:
         asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
@@ -191,7 +190,7 @@ def _cast(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
     if not cast.usable:
-        return cast.status.value
+        return cast.status.value if cast.status.failed else cast.status.words
     return f"{_VOTES[cast.vote]} {number(cast.score)}"
 
 

@@ -121,7 +121,7 @@ def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
         return stack([about, *rest, lambda width: paragraph(_HIDDEN, width, Ink.NOTE)], width)
     left = [
         about,
-        section("AGREEMENT", _agreed(found.alphas), "of the jurors, over all verdicts"),
+        section("AGREEMENT", _agreement(found), "of the jurors, over all verdicts"),
         section("AUDIT", _audited(found), "where the report breaks its own rules"),
         *rest,
     ]
@@ -153,9 +153,14 @@ def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
     return [
         *pairs,
         *([("human labels", _in_file(found))] if run.human_labels else []),
-        ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed"),
+        ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed{_unknown(found)}"),
         ("skipped rows", str(run.skipped)),
     ]
+
+
+def _unknown(found: RunDetails) -> str:
+    unknown = found.tally.unknown_ballots
+    return f", {unknown} not understood" if unknown else ""
 
 
 def _report(found: RunDetails) -> list[tuple[str, str]]:
@@ -214,6 +219,16 @@ def _agreed(found: RunAlphas) -> list[tuple[str, str]]:
         *([("", interval)] if found.alpha is not None else []),
         ("on votes", said("alpha_votes", found.alpha_votes, "nominal")),
         ("on ranks", said("alpha_ordinal", found.alpha_ordinal, "ordinal, on the scores")),
+    ]
+
+
+def _agreement(found: RunDetails) -> list[tuple[str, str]]:
+    """The alphas, and how often all jurors of a verdict gave the same, as the filters say it."""
+    counted = found.tally
+    scores = str(counted.unanimous_scores) if found.alphas.measured else "-"
+    return [
+        *_agreed(found.alphas),
+        ("unanimous", f"{scores} unanimous_scores, {counted.unanimous_votes} unanimous_votes"),
     ]
 
 

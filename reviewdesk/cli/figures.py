@@ -104,20 +104,24 @@ def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> N
 def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli import plain_judge, plain_jurors
+    from reviewdesk.cli import plain_judge, plain_jurors, plain_pairs
     from reviewdesk.desk import judgeshapes
     from reviewdesk.desk.judge import Fits, calibration_page
     from reviewdesk.desk.jurors import jurors_page, jurors_shape
+    from reviewdesk.desk.panels import panels
+    from reviewdesk.domain.pairs import pairs, pairs_shape
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=False, fits=Fits.HEADLINE)
         found = jurors_page(desk, run, window)
+        alike = pairs(panels(desk, run))
     if as_json:
-        put_json(judgeshapes.judged(page) | jurors_shape(found))
+        put_json(judgeshapes.judged(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)})
         return
     put(plain_judge.judged(page))
     put(plain_jurors.jurors(found))
+    put(plain_pairs.table(alike))
     _warn(page.calibration)
 
 

@@ -10,6 +10,7 @@ from reviewdesk.domain.flags import SHORT
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.trail import trail
 
 
@@ -39,9 +40,15 @@ def loaded(line: dict[str, Any]) -> str:
         f"{show_line(line['file'])}: {show_line(line['run'])} "
         f"({'new' if line['new'] else 'known'}, {line['format']}), {line['verdicts']} verdicts, "
         f"{line['ballots']} ballots, {line['flagged']} flagged, "
-        f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped"
+        f"{line['failed_ballots']} failed ballots, {_unknown(line)}{line['skipped']} skipped"
     )
     return "\n".join([text, *_human(line), *_notes(line)])
+
+
+def _unknown(line: Mapping[str, Any]) -> str:
+    """The ballots whose answer was not understood, where there are any."""
+    found = line["unknown_ballots"]
+    return f"{found} not understood, " if found else ""
 
 
 def human_labels(found: int) -> str:
@@ -64,11 +71,11 @@ def run_line(line: dict[str, Any]) -> str:
     text = (
         f"{show_line(line['run'])}  {line['hash'][:8]}  {line['verdicts']} verdicts, "
         f"{line['flagged']} flagged, {line['audit']} to audit, {line['labelled']} labelled, "
-        f"{line['failed_ballots']} failed ballots, {line['skipped']} skipped  "
+        f"{line['failed_ballots']} failed ballots, {_unknown(line)}{line['skipped']} skipped  "
         f"({line['format']}, {show_line(line['file'])})"
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
-    text += f"\n  {_alphas(line)}\n  {_audited(line['breaches'])}"
+    text += f"\n  {_alphas(line)}; {_unanimous(line)}\n  {_audited(line['breaches'])}"
     return "\n".join([text, *_human(line), *_notes(line)])
 
 
@@ -87,6 +94,12 @@ def _alphas(line: Mapping[str, Any]) -> str:
     votes = said("alpha_votes", f"on votes {number(line['alpha_votes'])}")
     ranks = said("alpha_ordinal", f"on ranks {number(line['alpha_ordinal'])}")
     return f"{alpha}, {votes}, {ranks}"
+
+
+def _unanimous(line: Mapping[str, Any]) -> str:
+    """How often all jurors of a verdict gave the same."""
+    scores = "-" if line["unanimous_scores"] is None else line["unanimous_scores"]
+    return f"unanimous: {scores} by equal scores, {line['unanimous_votes']} by equal votes"
 
 
 def _audited(counts: Mapping[str, int] | None) -> str:
@@ -115,6 +128,7 @@ def verdict(item: Item) -> str:
             f"decision {found.decision or '-'}  score {number(found.score)}  "
             f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
             f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
+            + (f", {silent}" if (silent := silent_words(found.seats)) else "")
         ),
         *_agreement(item),
     ]
@@ -181,11 +195,9 @@ def _juror(seat: Any) -> str:
     score = number(ballot.score, 2)
     if ballot.score is None and ballot.raw_score is not None:
         score = f"raw {ballot.raw_score:g}"
-    state = seat.state.replace("_", " ") + (" (tie)" if seat.tied else "")
-    state = "waits for --scale" if ballot.unscaled else state
     dissent = "  DISSENT" if seat.dissent else ""
     said = ballot.error or ballot.reason or ""
     return (
-        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {state}{dissent}\n"
+        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{seat.aside}{dissent}\n"
         f"      {show_line(said, 20_000)}"
     )

@@ -72,6 +72,8 @@ def _rule(panel: Composition) -> list[str]:
     parts.append(f"trim {rule.trim:g} rounded {rule.rounding}")
     if rule.regime:
         parts.append(f"regime {rule.regime}")
+    if Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}:
+        parts.append(f"supermajority {rule.supermajority} of those who committed")
     if rule.failed_jurors:
         parts.append("the median stands in where a juror failed")
     lines = _said("decides", ", ".join(parts))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.cli.plain import number
+from reviewdesk.domain.enums import Status
 from reviewdesk.domain.rerun import contract_note
 from reviewdesk.domain.safetext import show_line
 
@@ -85,7 +86,7 @@ def _juror(one: Mapping[str, Any]) -> str:
 def _cast(cast: Mapping[str, Any] | None) -> str:
     if cast is None:
         return "not on the panel"
-    if cast["status"] != "ok":
-        return str(cast["status"])
+    if (status := Status(cast["status"])) is not Status.OK:
+        return status.value if status.failed else status.words
     score = "" if cast["score"] is None else f" {number(cast['score'])}"
     return f"{_VOTES[cast['pass']]}{score}"

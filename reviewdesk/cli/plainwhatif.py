@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.cli.plain import number
+from reviewdesk.desk.whatif import attacked
+from reviewdesk.domain.attack import Attack
 from reviewdesk.domain.policies import Outcome, Result, Table, Variant, departures
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.safetext import show_line
@@ -18,12 +20,13 @@ _COLUMNS = (
     "changed: every decision that differs; inconclusive: decided neither way",
     "pass rate: passes / (passes + fails)",
 )
+_ATTACK = "the largest change of the value that so many bought jurors force; !: the decision turns"
 _FALSE_CHOICE = "the best of many policies on the same labels looks better than it is"
 
 
 def table(found: Table) -> str:
     """The run as it stands, then a line for each policy; the names last, for columns to stand."""
-    return _aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
+    return aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
 
 
 def _row(row: Result) -> list[str]:
@@ -61,7 +64,26 @@ def legend(found: Table) -> list[str]:
 def item(one: Item, found: Sequence[Outcome]) -> str:
     """One verdict as it stands, then a line for each policy."""
     rows = [_outcome(row, one) for row in found]
-    return _aligned(("value", "decision", "", "policy"), rows)
+    return aligned(("value", "decision", "", "policy"), rows)
+
+
+def attack(one: Item, found: Sequence[Outcome]) -> str:
+    """What bought jurors could force under each rule, a line for each rule."""
+    rules = {row.variant.name: attacked(one, row) for row in found}
+    most = max((len(made) for made in rules.values()), default=0)
+    if not most:
+        return ""
+    head = [*(f"{n} bought" for n in range(1, most + 1)), "attack"]
+    rows = [
+        [*([_forced(attack) for attack in made] + [""] * most)[:most], name]
+        for name, made in rules.items()
+        if made
+    ]
+    return "\n".join(["", aligned(head, rows), _ATTACK])
+
+
+def _forced(found: Attack) -> str:
+    return number(found.change) + (" !" if found.decisions else "")
 
 
 def _outcome(row: Outcome, one: Item) -> list[str]:
@@ -69,7 +91,8 @@ def _outcome(row: Outcome, one: Item) -> list[str]:
     return [number(row.value), row.decision or "-", differs, show_line(row.variant.name, 200)]
 
 
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose last column is names, so that those before it stand."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)][:-1]
     return "\n".join(
         "  ".join([*map(str.rjust, cells[:-1], widths), cells[-1]]) for cells in [head, *rows]

@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _STRATEGIES = (
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
-    "trimmed_mean",
+    "trimmed_mean", "supermajority",
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STRATEGIES = (
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
-    "trimmed_mean",
+    "trimmed_mean", "supermajority",
 )  # fmt: skip
 
 
@@ -71,6 +71,9 @@ Examples:
     help="How a trim becomes whole jurors.",
 )
 @click.option("--quorum", "quorums", multiple=True, metavar="Q", help="Quorum: 0.67 or 2/3.")
+@click.option(
+    "--supermajority", "shares", multiple=True, metavar="S", help="Of those who committed: 2/3."
+)
 @click.option("--threshold", "thresholds", multiple=True, metavar="T", help="Pass line, 0 to 1.")
 @click.option(
     "--drop",
@@ -95,6 +98,9 @@ def whatif(
     changed every different decision; inconclusive what the policy decides neither way, of which
     undecided lacks a threshold, a quorum, a score or a vote. The pass rate is passes over passes
     and fails. Accuracy, Brier and ECE are against the labels, as calibrate weights them.
+
+    Of one VERDICT it also tells what sigma, tukey and winsorised, the rules on outliers, would
+    give, and how far 1, 2, ... bought jurors could carry each rule.
 
     A changed threshold is the jurors' pass line too: scores vote by it, except where a vote was
     withheld. A juror left out is neither seated nor counted.
@@ -121,7 +127,15 @@ def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
         [quorum_of(text) for text in given["quorums"]],
         [_share("--threshold", text, "a threshold") for text in given["thresholds"]],
         given["dropped"],
+        [_supermajority(text) for text in given["shares"]],
     )
+
+
+def _supermajority(text: str) -> str:
+    from reviewdesk.domain import limits
+
+    limits.supermajority("--supermajority", text)
+    return text
 
 
 def _share(option: str, text: str, what: str, below: float | None = None) -> float:
@@ -165,3 +179,5 @@ def _of_item(
         put_json([item_shape(item, row) for row in rows])
     else:
         put(plainwhatif.item(item, found))
+        if variants is None and (told := plainwhatif.attack(item, found)):
+            put(told)

@@ -11,6 +11,7 @@ from reviewdesk import __version__
 from reviewdesk.domain.judged import judged, unasked
 from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
 from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.supermajority import own_share
 from reviewdesk.domain.turnout import Allowance, Turnouts
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.batch import Answered, Counts
@@ -179,6 +180,7 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
             "strategy": None if rule.strategy is None else str(rule.strategy),
             "regime": None if rule.regime is None else str(rule.regime),
             "failed_jurors": None if rule.failed_jurors is None else str(rule.failed_jurors),
+            "supermajority": own_share(rule.supermajority),
             "strategy_for": {tag: str(word) for tag, word in rule.routes.items()} or None,
             "trim": {"fraction": rule.trim, "rounding": str(rule.rounding)},
             "jurors": [_seat(juror) for juror in panel.jurors],

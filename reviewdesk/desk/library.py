@@ -12,6 +12,7 @@ from reviewdesk.domain.cases import Case
 from reviewdesk.domain.labelrules import Aggregate
 from reviewdesk.domain.library import Panel as Rule
 from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.domain.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.vendors import Vendor
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
@@ -82,6 +83,7 @@ class Panel:
         aggregate: Aggregate | None = None,
         priority: tuple[str, ...] = (),
         use_confidence: bool = True,
+        supermajority: float | str = DEFAULT_SHARE,
         *,
         jurors: Iterable[Juror] = (),
         rubric: str | None = None,
@@ -96,6 +98,7 @@ class Panel:
         rule = Rule(
             strategy, threshold, quorum, {**own, **given}, trim, rounding,
             failed_jurors, regime, routes or {}, aggregate, priority, use_confidence,
+            supermajority,
         )  # fmt: skip
         self._spec = PanelSpec(name, seats, rule, rubric)
 

@@ -13,7 +13,7 @@ from reviewdesk.domain.records import Loaded, Run, Truth
 from reviewdesk.domain.sampling import AUDIT_SHARE
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
-from reviewdesk.store import events, runs
+from reviewdesk.store import events, measures, runs
 from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import Entry
 from reviewdesk.store.ingest import NewRun, Staged, enter, stage, staging
@@ -129,7 +129,7 @@ def _opened(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
             "Leave out --seed.",
         )
     runs.touch(desk.conn, known.key)
-    return Loaded(known, new=False, notes=_taken(desk, known, options))
+    return _loaded(desk, known, _taken(desk, known, options), new=False)
 
 
 def _entered(desk: Desk, staged: Staged, options: LoadOptions) -> Loaded:
@@ -138,7 +138,13 @@ def _entered(desk: Desk, staged: Staged, options: LoadOptions) -> Loaded:
         return _opened(desk, known, options)
     notes = _notice(desk, staged.new.file_hash)
     run = runs.by_key(desk.conn, enter(desk.conn, staged))
-    return Loaded(run, new=True, notes=(*notes, *_taken(desk, run, options)))
+    taken = (*notes, *_taken(desk, run, options))
+    return _loaded(desk, run, taken, new=True)
+
+
+def _loaded(desk: Desk, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
+    unknown = measures.unknown_ballots(desk.conn, run.key).get(run.key, 0)
+    return Loaded(run, new, notes, unknown)
 
 
 def _taken(desk: Desk, run: Run, options: LoadOptions) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reviewdesk.domain.composition import ITEM_BYTES, Composition, Seat, composition
 from reviewdesk.domain.trim import Breakdown
-from reviewdesk.domain.verdict import Generator
+from reviewdesk.domain.verdict import Generator, Strategy
 from reviewdesk.live.keys import is_malformed
 from reviewdesk.reports.panels.panelfile import read_panel
 
@@ -56,6 +56,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
             "trim": {"fraction": rule.trim, "rounding": rule.rounding},
             "failed_jurors": rule.failed_jurors,
             "strategy_for": dict(rule.routes),
+            **_share(panel),
         },
         "jurors": [_seat(seat, checked.missing) for seat in panel.seats],
         "families": list(panel.families),
@@ -69,6 +70,13 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "missing_keys": list(checked.missing),
         "malformed_keys": list(checked.malformed),
     }
+
+
+def _share(panel: Composition) -> dict[str, Any]:
+    """What a supermajority needs, where a rule of the panel is one."""
+    rule = panel.spec.rule
+    asked = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
+    return {"supermajority": rule.supermajority} if asked else {}
 
 
 def _seat(seat: Seat, missing: tuple[str, ...]) -> dict[str, Any]:

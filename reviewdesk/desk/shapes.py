@@ -11,6 +11,7 @@ from reviewdesk.domain.breaches import Breach, kinds
 from reviewdesk.domain.flags import Flag, names
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.remarks import remarks
+from reviewdesk.domain.seats import ballot_counts
 from reviewdesk.domain.trail import trail
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.runs import Tally
@@ -58,8 +59,11 @@ def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
         "audit": run.audit,
         "labelled": line.labelled,
         "failed_ballots": run.failed_ballots,
+        "unknown_ballots": tally.unknown_ballots,
         "skipped": run.skipped,
         "human_labels": run.human_labels,
+        "unanimous_scores": tally.unanimous_scores if line.alphas.measured else None,
+        "unanimous_votes": tally.unanimous_votes,
         "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
         "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
         **_agreed(line.alphas),
@@ -93,6 +97,7 @@ def loaded(file: str, made: Loaded) -> dict[str, Any]:
         "ballots": run.ballots,
         "flagged": run.flagged,
         "failed_ballots": run.failed_ballots,
+        "unknown_ballots": made.unknown_ballots,
         "skipped": run.skipped,
         "human_labels": run.human_labels,
         "notes": [*run.notes, *made.notes],
@@ -151,6 +156,9 @@ def _found(item: Item) -> dict[str, Any]:
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
         "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
+        "ballots": ballot_counts(found.seats),
+        "unanimous_scores": found.unanimous_scores,
+        "unanimous_votes": found.unanimous_votes,
         "trim": trim(item),
         "agreement": agreement(item),
         "agreement_value": found.pair.value,
@@ -171,6 +179,7 @@ def _found(item: Item) -> dict[str, Any]:
         "derived": list(found.derived),
         "set_by_you": list(stated.set_by_you),
         "remarks": list(remarks(stated, found)),
+        "supermajority": stated.policy.supermajority,
         "strategy_used": found.rule.used,
         "fallback_reason": found.rule.reason,
         "label_reported": stated.text("label"),
@@ -224,6 +233,7 @@ def jurors(item: Item) -> list[dict[str, Any]]:
             "weight": seat.ballot.weight,
             "status": seat.ballot.status,
             "state": seat.state,
+            "would_trim": seat.would_trim,
             "dissent": seat.dissent,
             "reason": seat.ballot.reason,
             "error": seat.ballot.error,

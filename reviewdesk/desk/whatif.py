@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.panels import panels
+from reviewdesk.domain.attack import Attack, attacks
 from reviewdesk.domain.packing import seat_names
-from reviewdesk.domain.policies import Outcome, Result, Table, Variant, whole
+from reviewdesk.domain.policies import Group, Outcome, Result, Table, Variant, outliers, whole
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.turning import outcomes
 from reviewdesk.errors import UsageError
@@ -52,7 +53,7 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
     """One verdict as it stands, then under other rules; without any, under all of them."""
     names = seat_names([ballot.id for ballot in item.verdict.ballots])
     if variants is None:
-        variants = whole(names)
+        variants = (*whole(names), *outliers())
     known_jurors(names, variants, item.verdict.id)
     standing = Outcome(Variant(), item.assessment.score, item.assessment.decision)
     return (standing, *outcomes(item.verdict, variants))
@@ -80,6 +81,13 @@ def shape(table: Table, row: Result) -> dict[str, Any]:
     }
 
 
+def attacked(item: Item, row: Outcome) -> tuple[Attack, ...]:
+    """What bought jurors could force under a rule that the verdict is not standing by already."""
+    if row.variant.group is not Group.RULES:
+        return ()
+    return attacks(item.verdict, row.variant)
+
+
 def item_shape(item: Item, row: Outcome) -> dict[str, Any]:
     """One line of ``whatif VERDICT --json``."""
     return {
@@ -87,5 +95,6 @@ def item_shape(item: Item, row: Outcome) -> dict[str, Any]:
         "value": row.value,
         "decision": row.decision,
         "differs": row.decision != item.assessment.ruled,
+        "attack": [asdict(one) for one in attacked(item, row)],
         **asdict(row.variant),
     }

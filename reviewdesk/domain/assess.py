@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from reviewdesk.domain import bias, provenance
 from reviewdesk.domain.agreement import (
@@ -17,7 +16,6 @@ from reviewdesk.domain.agreement import (
     unit_alpha,
     verdict_agreement,
 )
-from reviewdesk.domain.bias import Family
 from reviewdesk.domain.breaches import Breach, Mismatch
 from reviewdesk.domain.flags import Flag, FlagNote
 from reviewdesk.domain.labelrules import LabelRules
@@ -36,6 +34,8 @@ from reviewdesk.domain.panel import (
 )
 from reviewdesk.domain.pivot import pivotal_seats
 from reviewdesk.domain.reasons import flag_notes, unscaled
+from reviewdesk.domain.seats import Seat, State
+from reviewdesk.domain.seats import seats as seats_of
 from reviewdesk.domain.strategies import Sheet
 from reviewdesk.domain.trim import Trim, trim
 from reviewdesk.domain.verdict import (
@@ -49,34 +49,10 @@ from reviewdesk.domain.verdict import (
     folded,
 )
 
+__all__ = ["Assessment", "Closeness", "Seat", "State", "assess"]
+
 _PLAIN = LabelRules()
-_ANSWERED = frozenset({Status.OK, Status.ABSTAINED})
 _WEIGHING = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
-
-
-class State(StrEnum):
-    """What became of a ballot; dissent is kept apart."""
-
-    COUNTED = "counted"
-    TRIMMED_LOW = "trimmed_low"
-    TRIMMED_HIGH = "trimmed_high"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """One juror within the verdict: its ballot, what became of it, and whether it lost the vote."""
-
-    ballot: Ballot
-    family: Family | None
-    state: State
-    dissent: bool
-    tied: bool
-
-    @property
-    def trimmed(self) -> bool:
-        """Left out by the trim, at either end."""
-        return self.state in {State.TRIMMED_LOW, State.TRIMMED_HIGH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +110,29 @@ class Assessment:
         return found
 
     @property
+    def no_votes(self) -> bool:
+        """Whether there is no decision because no juror cast a vote.
+
+        Scores that wait for a threshold or a scale may vote yet, and a label is a vote of its own.
+        """
+        if self.decision is not None or self.votes.answered or not self.seats:
+            return False
+        return not any(
+            ballot.undetermined or ballot.unscaled or (ballot.usable and ballot.label)
+            for ballot in (seat.ballot for seat in self.seats)
+        )
+
+    @property
+    def unanimous_scores(self) -> bool:
+        """Whether two or more scores are all equal."""
+        return self.agreement.sd is not None and self.agreement.range == 0
+
+    @property
+    def unanimous_votes(self) -> bool:
+        """Whether two or more votes are all the same."""
+        return self.votes.answered > 1 and not self.votes.split
+
+    @property
     def ruled(self) -> Decision | None:
         """The decision as other rules are compared with it: an error that is ours is none."""
         ours = self.decision is Decision.ERROR and "decision" in self.derived
@@ -168,7 +167,7 @@ def assess(
     decision = verdict.decision or _ours(verdict, decision_by(rule.used, made, votes), words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
     close, shared = _closeness(verdict, score), _shared(verdict)
-    seats = _seats(verdict, cut, decision)
+    seats = seats_of(verdict, cut, decision, rule)
     pair = agreement_pair(verdict, close.spread)
     warning = _bias_warning(verdict, pair, close, shared)
     pivotal = _pivotal(verdict, seats, cut, votes, made, rule)
@@ -208,15 +207,15 @@ def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
 
 
 def _ours(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
-    """What the rule or the labels come to, else an error where all failed and none abstained.
+    """What the rule or the labels come to, else an error where every juror that was asked failed.
 
     A consensus that the report states in a word that decides nothing is left undecided.
     """
     found = ruled or (words.decision if words else None)
     if found and undecided_word(verdict) is None:
         return found
-    ballots = verdict.ballots
-    failed = bool(ballots) and not any(ballot.status in _ANSWERED for ballot in ballots)
+    asked = [ballot.status for ballot in verdict.ballots if ballot.status is not Status.NOT_ASKED]
+    failed = bool(asked) and all(status.failed for status in asked)
     return Decision.ERROR if failed else None
 
 
@@ -258,34 +257,6 @@ def _closeness(verdict: Verdict, score: float | None) -> Closeness:
     )
 
 
-def _seats(verdict: Verdict, cut: Trim, decision: Decision | None) -> tuple[Seat, ...]:
-    losing = {Decision.PASS: False, Decision.FAIL: True}.get(decision) if decision else None
-    return tuple(
-        Seat(
-            ballot=ballot,
-            family=bias.family(ballot.model, ballot.vendor),
-            state=_state(ballot, verdict, cut),
-            dissent=losing is not None and ballot.vote is losing,
-            tied=verdict.trim.low is None and ballot.seat in cut.tied,
-        )
-        for ballot in verdict.ballots
-    )
-
-
-def _state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
-    if not ballot.usable:
-        return State.FAILED
-    if ballot.score is None and ballot.vote is None:
-        return State.COUNTED  # a label alone has no ends to cut
-    if verdict.trim.low is not None:
-        low, high = ballot.id in verdict.trim.low, ballot.id in (verdict.trim.high or ())
-    else:
-        low, high = ballot.seat in cut.low, ballot.seat in cut.high
-    if low:
-        return State.TRIMMED_LOW
-    return State.TRIMMED_HIGH if high else State.COUNTED
-
-
 def _pivotal(
     verdict: Verdict, seats: Sequence[Seat], cut: Trim, votes: Votes, made: Decisions, rule: Rule
 ) -> tuple[int, ...]:
@@ -301,10 +272,11 @@ def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
 
 def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     returned = sum(ballot.usable for ballot in verdict.ballots)
-    seated, waiting = len(verdict.ballots), sum(ballot.unscaled for ballot in verdict.ballots)
+    asked, waiting = len(verdict.ballots), sum(ballot.unscaled for ballot in verdict.ballots)
+    asked -= sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
     reasons = []
-    if returned + waiting < seated:
-        reasons.append(f"{returned + waiting} of {seated} jurors answered")
+    if returned + waiting < asked:
+        reasons.append(f"{returned + waiting} of {asked} jurors answered")
     if waiting:
         reasons.append(unscaled(waiting))
     if rule.used is Strategy.TRIMMED_MEAN and returned + waiting < 5:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from reviewdesk.domain.bulkscores import Scores, counted, different
 from reviewdesk.domain.columns import (
     DECISIONS,
     NOTHING,
@@ -24,14 +24,12 @@ from reviewdesk.domain.panel import quorum_met
 from reviewdesk.domain.policies import Variant
 from reviewdesk.domain.strategies import STRATEGIES as METHODS
 from reviewdesk.domain.strategies import Reads
-from reviewdesk.domain.trim import trim_count
-from reviewdesk.domain.verdict import SLACK, Decision, Rounding, Strategy
+from reviewdesk.domain.supermajority import vote_decision
+from reviewdesk.domain.verdict import SLACK, Decision, Strategy
 
 _PASS, _FAIL, _SPLIT = (
     DECISIONS.index(word) for word in (Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE)
 )
-
-_FEW = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +54,18 @@ class Choice:
     threshold: Floats
     quorum: Ints
     quorums: tuple[float | str, ...]
+    share: Ints
+    shares: tuple[float | str | None, ...]
 
 
 def chosen(columns: Columns, variant: Variant) -> Choice:
     """The rule that each verdict is held to under a variant."""
     n = len(columns)
     strategy, quorum, quorums = columns.strategy, columns.quorum, columns.quorums
+    share: Ints = columns.share
+    shares: tuple[float | str | None, ...] = columns.shares
+    if variant.supermajority is not None:
+        share, shares = np.zeros(n, np.int64), (variant.supermajority,)
     if variant.quorum is not None:
         quorum, quorums = np.zeros(n, np.int64), (variant.quorum,)
     if variant.strategy is not None:
@@ -73,7 +77,7 @@ def chosen(columns: Columns, variant: Variant) -> Choice:
         rounding = np.full(n, ROUNDINGS.index(variant.rounding), np.int8)
     if variant.threshold is not None:
         threshold = np.full(n, variant.threshold)
-    return Choice(strategy, fraction, rounding, threshold, quorum, quorums)
+    return Choice(strategy, fraction, rounding, threshold, quorum, quorums, share, shares)
 
 
 class Panels:
@@ -105,19 +109,19 @@ class Panels:
     @cached_property
     def passes(self) -> Ints:
         """Votes for, ``[n]``."""
-        return _count(self.columns.votes == 1)
+        return counted(self.columns.votes == 1)
 
     @cached_property
     def answered(self) -> Ints:
         """Votes cast, ``[n]``."""
-        return _count(self.columns.votes != NOTHING)
+        return counted(self.columns.votes != NOTHING)
 
     @cached_property
     def known(self) -> Bools:
         """Whether there are votes and none of them waits for a threshold, ``[n]``."""
         columns = self.columns
         waiting = (columns.votes == NOTHING) & ~columns.stated & ~np.isnan(columns.scores)
-        found: Bools = (self.answered > 0) & (_count(waiting) == 0)
+        found: Bools = (self.answered > 0) & (counted(waiting) == 0)
         return found
 
     def decide(self, variant: Variant) -> Decided:
@@ -134,14 +138,36 @@ class Panels:
         return Decided(value, decision)
 
     def _by(self, code: int, choice: Choice) -> Decided:
-        """Hold every panel to one strategy."""
+        """Hold every panel to one strategy, or to the median that stands in for it."""
+        made = self._asked(code, choice)
+        stands_in = self._median_stands_in
+        if code == NOTHING or STRATEGIES[code] is Strategy.EXTERNAL or not stands_in.any():
+            return made
+        other = self._on_scores(self.scores.median, choice)
+        return Decided(
+            np.where(stands_in, other.value, made.value),
+            np.where(stands_in, other.decision, made.decision),
+        )
+
+    @cached_property
+    def _median_stands_in(self) -> Bools:
+        """The panels that lost a juror, let the median decide then, and have a score for it."""
+        found: Bools = self.columns.replaced.any(axis=1) & (self.scores.count > 0)
+        return found
+
+    def _on_scores(self, value: Floats, choice: Choice) -> Decided:
+        """Values against the threshold; where nobody voted, scores decide nothing."""
+        decision = _against(value, choice.threshold)
+        return Decided(value, np.where(self.answered > 0, decision, NOTHING).astype(np.int8))
+
+    def _asked(self, code: int, choice: Choice) -> Decided:
+        """Hold every panel to the strategy that is asked for."""
         strategy = None if code == NOTHING else STRATEGIES[code]
         if strategy in self._by_votes:
             decision = self._by_votes[strategy](choice)
             return Decided(self._worth(strategy, decision), decision)
         if strategy is not None and METHODS[strategy].reads is Reads.SCORES:
-            value = self._value(strategy, choice)
-            return Decided(value, _against(value, choice.threshold))
+            return self._on_scores(self._value(strategy, choice), choice)
         nobody = np.full(len(self.columns), NOTHING, np.int8)
         return Decided(self.scores.mean, nobody)
 
@@ -172,20 +198,31 @@ class Panels:
             Strategy.MAJORITY: lambda _: self._majority,
             Strategy.UNANIMOUS: lambda _: self._unanimous,
             Strategy.SINGLE: lambda _: self._single,
+            Strategy.SUPERMAJORITY: self._supermajority,
         }
 
     def _quorum(self, choice: Choice) -> Small:
         """Each different case once, by the exact arithmetic of ``panel.quorum_met``."""
         ready = self.known & (choice.quorum != NOTHING)
         cases = np.stack([self.passes, self.columns.seated, choice.quorum])[:, ready]
-        different, places = _different(cases)
+        cases_, places = different(cases)
         met = [
             _PASS if quorum_met(passes, seated, choice.quorums[quorum]) else _FAIL
-            for passes, seated, quorum in different
+            for passes, seated, quorum in cases_
         ]
         found = np.full(len(self.columns), NOTHING, np.int8)
         found[ready] = np.array(met, np.int8)[places]
         return found
+
+    def _supermajority(self, choice: Choice) -> Small:
+        """Each different case once, by ``supermajority.vote_decision``."""
+        cases = np.stack([self.passes, self.answered, choice.share])
+        cases_, places = different(cases)
+        made = [
+            DECISIONS.index(vote_decision(passes, answered, choice.shares[share]))
+            for passes, answered, share in cases_
+        ]
+        return self._voted(np.array(made, np.int64)[places])
 
     @cached_property
     def _majority(self) -> Small:
@@ -207,96 +244,6 @@ class Panels:
         return np.where(self.known, found, NOTHING).astype(np.int8)
 
 
-class Scores:
-    """The scores of n panels, ``[n, s]`` with NaN for none; every value is ``[n]``, NaN for none.
-
-    Means are sums rounded once, as ``math.fsum`` gives them, over the number of scores.
-    """
-
-    def __init__(self, scores: Floats, weights: Floats) -> None:
-        """Take scores and weights; a missing weight is 1."""
-        self._given = ~np.isnan(scores)
-        self._scores, self._weights = np.where(self._given, scores, 0.0), weights
-        self.count = _count(self._given)
-        ranked = np.sort(np.where(self._given, scores, np.inf), axis=1)
-        # Seat after seat in one piece, which is how the sums read them.
-        self._ranked = np.ascontiguousarray(ranked.T)
-        self._trims: dict[bytes, Floats] = {}
-
-    @cached_property
-    def mean(self) -> Floats:
-        """Mean of the scores."""
-        return _ratio(exact_sums(self._scores.T), self.count)
-
-    @cached_property
-    def median(self) -> Floats:
-        """Median: of an even number, the mean of the two in the middle."""
-        return (self._rank((self.count - 1) // 2) + self._rank(self.count // 2)) / 2
-
-    @cached_property
-    def lowest(self) -> Floats:
-        """Lowest score."""
-        return self._rank(np.zeros_like(self.count))
-
-    @cached_property
-    def highest(self) -> Floats:
-        """Highest score."""
-        return self._rank(self.count - 1)
-
-    def _rank(self, rank: Ints) -> Floats:
-        """The score of one rank in each panel."""
-        if not len(self._ranked):
-            return np.full(len(self.count), np.nan)
-        found = self._ranked[np.maximum(rank, 0), np.arange(len(rank))]
-        return np.where(self.count > 0, found, np.nan)
-
-    @cached_property
-    def weighted(self) -> Floats:
-        """``Σ s·w / Σ w`` over the jurors that gave a score."""
-        if not self._given.shape[1]:
-            return np.full(len(self.count), np.nan)
-        weights = np.where(np.isnan(self._weights), 1.0, self._weights)
-        weights = np.where(self._given, weights, 0.0)
-        heaviest = weights.max(axis=1, keepdims=True)
-        # Relative to the heaviest, as one panel's average is.
-        shares = np.divide(weights, heaviest, out=np.zeros_like(weights), where=heaviest > 0)
-        return _ratio(exact_sums((self._scores * shares).T), exact_sums(shares.T))
-
-    def trimmed(self, fraction: Floats, rounding: Small) -> Floats:
-        """Mean of the scores that a trim keeps, its fraction and rounding given ``[n]``."""
-        cut = self._cut(fraction, rounding)
-        key = cut.tobytes()
-        if key not in self._trims:
-            self._trims[key] = self._without(cut)
-        return self._trims[key]
-
-    def left_out(self, fraction: Floats, rounding: Small) -> Bools:
-        """The seats ``[n, s]`` that a trim leaves out, lowest and highest by (score, seat)."""
-        cut = self._cut(fraction, rounding)[:, None]
-        order = np.argsort(np.where(self._given, self._scores, np.inf), axis=1, kind="stable")
-        place = np.argsort(order, axis=1, kind="stable")
-        found: Bools = self._given & ((place < cut) | (place >= self.count[:, None] - cut))
-        return found
-
-    def _cut(self, fraction: Floats, rounding: Small) -> Ints:
-        """How many go at each end: each different case once, by ``trim.trim_count``."""
-        fractions, at = np.unique(fraction, return_inverse=True)
-        cases = np.stack([at, rounding.astype(np.int64), self.count])
-        different, places = _different(cases)
-        counts = [
-            trim_count(count, float(fractions[at]), Rounding.DOWN if way < 0 else ROUNDINGS[way])
-            for at, way, count in different
-        ]
-        return np.array(counts, np.int64)[places]
-
-    def _without(self, cut: Ints) -> Floats:
-        if not cut.any():
-            return self.mean
-        ranks = np.arange(len(self._ranked))[:, None]
-        kept = (ranks >= cut) & (ranks < self.count - cut)
-        return _ratio(exact_sums(np.where(kept, self._ranked, 0.0)), self.count - 2 * cut)
-
-
 def without(columns: Columns, juror: str) -> Columns:
     """The columns with a juror taken out of every panel: its seats are empty."""
     if juror not in columns.names:
@@ -308,9 +255,10 @@ def without(columns: Columns, juror: str) -> Columns:
         votes=np.where(gone, np.int8(NOTHING), columns.votes),
         stated=columns.stated & ~gone,
         failed=columns.failed & ~gone,
+        replaced=columns.replaced & ~gone,
         weights=np.where(gone, np.nan, columns.weights),
         juror=np.where(gone, NOTHING, columns.juror),
-        seated=columns.seated - _count(gone),
+        seated=columns.seated - counted(gone),
     )
 
 
@@ -321,63 +269,7 @@ def revoted(columns: Columns, threshold: float) -> Small:
     return np.where(np.isnan(columns.scores) | withheld, columns.votes, votes)
 
 
-def exact_sums(terms: Floats) -> Floats:
-    """Sums over the first axis as ``math.fsum`` gives them: exact, and rounded once.
-
-    A sum and what its roundings lost are carried along; where even that is rounded, ``fsum`` takes
-    over. Source of the error-free step: Knuth 1969, the two-sum.
-    """
-    high, low = np.zeros(terms.shape[1]), np.zeros(terms.shape[1])
-    rounded = np.zeros(terms.shape[1], np.bool_)
-    for term in terms:
-        high, error = _two_sum(high, term)
-        low, lost = _two_sum(low, error)
-        rounded |= lost != 0
-    total: Floats = high + low
-    for i in np.flatnonzero(rounded):
-        total[i] = math.fsum(terms[:, i])
-    return total
-
-
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """``a + b`` rounded, and exactly what the rounding lost."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _count(marks: Bools) -> Ints:
-    """How many seats of each panel are marked; seat after seat, for panels have few of them."""
-    found = np.zeros(len(marks), np.int64)
-    for seat in marks.T:
-        found += seat
-    return found
-
-
-def _ratio(total: Floats, of: Floats | Ints) -> Floats:
-    found: Floats = np.divide(total, of, out=np.full(len(total), np.nan), where=of > 0)
-    return found
-
-
 def _against(value: Floats, threshold: Floats) -> Small:
     known = ~(np.isnan(value) | np.isnan(threshold))
     decision = np.where(value >= threshold - SLACK, _PASS, _FAIL)
     return np.where(known, decision, NOTHING).astype(np.int8)
-
-
-def _different(cases: Ints) -> tuple[list[tuple[int, ...]], Ints]:
-    """The different columns of small numbers, and which of them each column is."""
-    codes, size = np.zeros(cases.shape[1], np.int64), 1
-    for row in cases:
-        low = int(row.min(initial=0))
-        room = int(row.max(initial=0)) - low + 1
-        codes, size = codes * room + (row - low), size * room
-    if size > _FEW:
-        _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-        return [tuple(map(int, column)) for column in cases[:, first].T], places
-    # Sorting is for codes that are too far apart to be counted off.
-    first = np.full(size, NOTHING)
-    first[codes] = np.arange(len(codes))
-    there = first != NOTHING
-    columns_ = cases[:, first[there]].T
-    return [tuple(map(int, column)) for column in columns_], (np.cumsum(there) - 1)[codes]

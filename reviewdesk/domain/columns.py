@@ -13,8 +13,10 @@ from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.packing import COLUMNS as PACKED
 from reviewdesk.domain.packing import (
     DECISIONS,
+    FAILED,
     NOTHING,
     PER_VERDICT,
+    REPLACED,
     ROUNDINGS,
     STRATEGIES,
     Packed,
@@ -40,8 +42,8 @@ class Columns:
 
     A missing score, weight or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1
     where none was cast; ``stated`` marks votes that the juror gave itself, an explicitly withheld
-    one included, and that no threshold changes. ``failed`` seats are those that neither answered
-    nor abstained.
+    one included, and that no threshold changes. ``failed`` seats are those whose call failed, and
+    ``replaced`` those of them whose panel lets the median stand in for any strategy.
     """
 
     key: Ints
@@ -49,6 +51,7 @@ class Columns:
     votes: Small
     stated: Bools
     failed: Bools
+    replaced: Bools
     weights: Floats
     juror: Ints
     """Index into ``names``; -1 where nobody sat."""
@@ -56,6 +59,8 @@ class Columns:
     threshold: Floats
     quorum: Ints
     """Index into ``quorums``."""
+    share: Ints
+    """Index into ``shares``: what a supermajority needs; ``None``, which -1 finds, is 2/3."""
     strategy: Small
     """The rule that was asked for, as an index into ``STRATEGIES``."""
     fraction: Floats
@@ -65,6 +70,7 @@ class Columns:
     score: Floats
     names: tuple[str, ...]
     quorums: tuple[float | str, ...]
+    shares: tuple[str | None, ...]
 
     def __len__(self) -> int:
         """How many verdicts there are."""
@@ -84,21 +90,36 @@ def unpacked(found: Packed, keys: Sequence[int]) -> Columns:
     seated = _column(found, "seated").astype(np.int64)
     if len(seated) != len(keys):
         raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
+    quorum, quorums, shares = _bars(found)
+    failed = _matrix(found, "failed", 0)
     rest = {name: _column(found, name) for name in PER_VERDICT if name not in {"seated", "quorum"}}
     return Columns(
         key=np.asarray(keys, np.int64),
         scores=_matrix(found, "scores", np.nan),
         votes=_matrix(found, "votes", NOTHING),
         stated=_matrix(found, "stated", 0).astype(np.bool_),
-        failed=_matrix(found, "failed", 0).astype(np.bool_),
+        failed=(failed == FAILED) | (failed == REPLACED),
+        replaced=failed == REPLACED,
         weights=_matrix(found, "weights", np.nan),
         juror=_matrix(found, "juror", NOTHING).astype(np.int64),
         seated=seated,
-        quorum=_column(found, "quorum").astype(np.int64),
+        quorum=quorum,
+        share=_column(found, "quorum").astype(np.int64),
         names=found.names,
-        quorums=found.quorums,
+        quorums=quorums,
+        shares=shares,
         **rest,
     )
+
+
+def _bars(found: Packed) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...]]:
+    """Which quorum each verdict has, the quorums, and the shares of a supermajority beside them."""
+    bars = [(bar, None) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
+    place = _column(found, "quorum").astype(np.int64)
+    known = np.array([*(quorum is not None for quorum, _ in bars), False])
+    # A bar without a quorum is never looked up, and keeps the places of the others.
+    quorums = tuple(1.0 if quorum is None else quorum for quorum, _ in bars)
+    return np.where(known[place], place, NOTHING), quorums, (*(share for _, share in bars), None)
 
 
 def score_units(found: Packed) -> Floats:

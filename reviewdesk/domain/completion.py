@@ -98,7 +98,7 @@ def _words() -> Iterator[Option]:
     """Everything a condition may begin with."""
     for flag in SHORT:
         yield Option(facts.short(flag), facts.FLAGS[flag])
-    for name, note in facts.STATES.items():
+    for name, note in (facts.STATES | facts.PANEL).items():
         yield Option(name, note)
     for name, note in (facts.HEADINGS | facts.NAMED).items():
         yield Option(f"{name}:", note)

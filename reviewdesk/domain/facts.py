@@ -28,6 +28,18 @@ STATES = {
     "deferred": "put off by you",
 }
 """Words beside the flags: what reviewers did with an item."""
+BALLOTS = {
+    "failed": "a juror's call failed",
+    "abstained": "a juror abstained",
+    "unknown": "a juror's answer was not understood",
+}
+"""Words for what became of at least one ballot."""
+UNANIMOUS = {
+    "unanimous_scores": "all scores are equal",
+    "unanimous_votes": "all votes are the same",
+}
+"""Words for a panel that is of one mind, where there are two or more to compare."""
+PANEL = BALLOTS | UNANIMOUS
 BREACHES = {
     "quorum": Breach.QUORUM,
     "decision": Breach.DECISION,
@@ -101,7 +113,7 @@ NUMBERS = {
     "share": "its share of the run's disagreement",
     "swing": "how far the panel's score of the same content moved between runs",
 }
-MEASURED = frozenset({"range", "share", "breach"})
+MEASURED = frozenset({"range", "share", "breach", "unanimous_scores"})
 """Facts that a run has once it is measured; one from an older version may have to be, first."""
 OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
 TEXTS = {

@@ -10,6 +10,7 @@ from reviewdesk.domain.bodyvalues import own_facts
 from reviewdesk.domain.cases import Case
 from reviewdesk.domain.panelhash import panel_hash
 from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.domain.supermajority import own_share
 from reviewdesk.domain.verdict import (
     Body,
     Decision,
@@ -74,8 +75,14 @@ def _stated(
     strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     generator = {"model": case.generator.model, "vendor": case.generator.vendor}
-    stands_in = None if rule.failed_jurors is None else str(rule.failed_jurors)
-    beyond = _said({"failed_jurors": stands_in, "context": dict(case.context) or None})
+    # What the format has no key for, so that the report reads back as the rule that decided.
+    beyond = _said(
+        {
+            "failed_jurors": None if rule.failed_jurors is None else str(rule.failed_jurors),
+            "supermajority": own_share(rule.supermajority),
+            "context": dict(case.context) or None,
+        }
+    )
     return _said(
         {
             "id": case.id,

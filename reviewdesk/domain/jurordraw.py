@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from reviewdesk.domain.bulk import Scores
+from reviewdesk.domain.bulkscores import Scores
 from reviewdesk.domain.columns import DECISIONS, NOTHING, STRATEGIES, Bools, Columns, Ints, Small
 from reviewdesk.domain.correction import Z
 from reviewdesk.domain.figures import Target

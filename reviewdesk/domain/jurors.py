@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from reviewdesk.domain.panel import rule_for
 from reviewdesk.domain.trim import trim
 from reviewdesk.domain.verdict import (
     Answer,
@@ -14,7 +15,9 @@ from reviewdesk.domain.verdict import (
     Policy,
     Rounding,
     Status,
+    Strategy,
     answer,
+    read_ballot,
     stated_trim,
 )
 
@@ -137,8 +140,10 @@ def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
         tally.seat = min(tally.seat, seat)
         cells = tally.cells
         if said.vote is None:
-            quiet = said.status in {Status.OK, Status.ABSTAINED}
-            cells["abstained" if quiet else "failed"] += 1
+            if said.status.failed:
+                cells["failed"] += 1
+            elif said.status in {Status.OK, Status.ABSTAINED}:
+                cells["abstained"] += 1
         else:
             cells[_cell(said.vote, deserved=panel.deserved)] += 1
             if said.vote is losing:
@@ -174,7 +179,11 @@ def _trimmed(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
             for seat in named
             if answers[seat].score is not None or answers[seat].vote is not None
         }
-    scores, stated = [said.score for said in answers], stated_trim(body)
+    stated = stated_trim(body)
+    ballots = [read_ballot(0, juror, policy) for juror in body.get("jurors") or ()]
+    if rule_for(policy, ballots, body.get("regime")).used not in {None, Strategy.TRIMMED_MEAN}:
+        return set()
+    scores = [said.score for said in answers]
     cut = trim(scores, stated.fraction_under(policy), stated.rounding or Rounding.DOWN)
     return {*cut.low, *cut.high}
 

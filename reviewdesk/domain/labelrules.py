@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Strategy, folded
+from reviewdesk.domain.supermajority import DEFAULT_SHARE, supermajority
+from reviewdesk.domain.verdict import SLACK, UNCLEAR, Ballot, Decision, Strategy, folded
 
-UNCLEAR = "UNCLEAR"
 DISAGREE = "DISAGREE"
 BY_ORDER = "tie broken by order"
 BY_PRIORITY = "tie broken by priority"
@@ -34,6 +34,8 @@ class LabelRules:
     """The label of a panel that gives none."""
     aggregate: Aggregate | None = None
     """Counts in the place of the strategy."""
+    share: float | str | None = None
+    """What a supermajority needs of those who committed; 2/3 without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,12 @@ class Found:
     """What a rule makes of usable ballots: the label, whether they differ, and what to know."""
 
     label: str
-    disagreement: bool
+    disagreement: bool | None
     tie: str | None = None
     tied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    reason: str | None = None
+    """Why the panel has no label of its own, or why ``disagreement`` is ``None``."""
 
 
 def label_decision(label: str | None) -> Decision | None:
@@ -118,10 +122,18 @@ def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> Found:
     return _leader(_sums(counted, weights), rules, notes)
 
 
+def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> Found:
+    share = DEFAULT_SHARE if rules.share is None else rules.share
+    found = supermajority([ballot.label for ballot in counted], share)
+    label = rules.fallback if found.label is None else found.label
+    return Found(label, len(_once(counted)) > 1, reason=found.reason)
+
+
 LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], Found]] = {
     Strategy.MAJORITY: _plurality,
     Strategy.UNANIMOUS: _unanimous,
     Strategy.WEIGHTED_VOTE: _weighted,
     Strategy.FIRST_DISAGREEMENT: _first_disagreement,
+    Strategy.SUPERMAJORITY: _supermajority,
 }
 """The strategies that can count labels, each over at least one usable ballot."""

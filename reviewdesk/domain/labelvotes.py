@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviewdesk.domain.labelrules import (
     DISAGREE,
@@ -28,7 +28,8 @@ class LabelVote:
     rule: str
     """The strategy's name, or that of the callable."""
     label: str
-    disagreement: bool
+    disagreement: bool | None
+    """``None`` where no juror gave a label: there is nothing to differ in."""
     agreement_pct: float | None
     """Share of the usable ballots that equal the consensus, 0..1."""
     seated_share: float | None
@@ -42,10 +43,14 @@ class LabelVote:
     tied: tuple[str, ...] = ()
     """The labels that were level."""
     notes: tuple[str, ...] = ()
+    reason: str | None = None
+    """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
 
     @property
     def decision(self) -> Decision | None:
-        """What the label map makes of the consensus."""
+        """What the label map makes of the consensus; a supermajority that is missed is no word."""
+        if self.rule == Strategy.SUPERMAJORITY and self.reason and self.usable:
+            return Decision.INCONCLUSIVE
         return label_decision(self.label)
 
 
@@ -68,11 +73,13 @@ def label_vote(
 
     ``majority`` is a plurality, ``unanimous`` gives the fallback on any difference,
     ``weighted_vote`` (or ``weighted``) sums weight times confidence, ``first_disagreement`` gives
-    DISAGREE on any difference, and a callable is handed the usable ballots. Labels are compared
-    without case; a failed ballot (ERROR, PARSE_FAIL) is left out. Source: cross-judge.
+    DISAGREE on any difference, ``supermajority`` the fallback where no label has the share, and a
+    callable is handed the usable ballots. Labels are compared without case; a failed ballot (ERROR,
+    PARSE_FAIL) is left out. Without a usable ballot the label is the fallback, and whether the
+    panel disagrees is ``None``. Source: cross-judge.
     """
     counted = labelled(ballots)
-    name, found = _own(how, counted) if callable(how) else _by_name(how, counted, rules)
+    name, found = _own(how, counted, rules) if callable(how) else _by_name(how, counted, rules)
     alike = sum(folded(ballot.label) == folded(found.label) for ballot in counted)
     sure = [ballot.confidence for ballot in counted if ballot.confidence is not None]
     return LabelVote(
@@ -87,7 +94,12 @@ def label_vote(
         tie=found.tie,
         tied=found.tied,
         notes=found.notes,
+        reason=found.reason,
     )
+
+
+def _nothing(rules: LabelRules) -> Found:
+    return Found(rules.fallback, disagreement=None, reason="no juror gave a label")
 
 
 def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[str, Found]:
@@ -95,12 +107,14 @@ def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[s
     strategy = strategies.get("weighted_vote" if name == "weighted" else name)
     if strategy is None:
         raise UsageError(f"no label vote {name!r}", f"Known: {', '.join(strategies)}, a callable")
-    nothing = Found(rules.fallback, disagreement=False)
-    return strategy.value, LABEL_RULES[strategy](counted, rules) if counted else nothing
+    found = LABEL_RULES[strategy](counted, rules) if counted else _nothing(rules)
+    return strategy.value, found
 
 
-def _own(aggregate: Aggregate, counted: Sequence[Ballot]) -> tuple[str, Found]:
+def _own(aggregate: Aggregate, counted: Sequence[Ballot], rules: LabelRules) -> tuple[str, Found]:
     name = getattr(aggregate, "__name__", "custom")
+    if not counted:
+        return name, _nothing(rules)
     answered: object = aggregate(counted)
     match answered:
         case (str(label), bool(disagreement)):
@@ -113,9 +127,11 @@ def recount(
 ) -> LabelVote | None:
     """The label vote of a verdict under a strategy; ``None`` where labels are not what decides.
 
-    Majority and unanimity count labels where no juror gave a score or a vote, and beside those
-    where the report states a consensus label that its ballots could have given.
+    Majorities and unanimity count labels where no juror gave a score or a vote, and beside those
+    where the report states a consensus label that its ballots could have given. The share of a
+    supermajority is the policy's.
     """
+    rules = replace(rules, share=verdict.policy.supermajority)
     if rules.aggregate is not None:
         return label_vote(verdict.ballots, rules.aggregate, rules)
     if strategy is None or strategy not in LABEL_RULES:

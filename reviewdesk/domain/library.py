@@ -10,6 +10,7 @@ from reviewdesk.domain.assess import Assessment, assess
 from reviewdesk.domain.ballots import as_juror
 from reviewdesk.domain.labelrules import Aggregate, LabelRules
 from reviewdesk.domain.strategies import strategy_named
+from reviewdesk.domain.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -17,6 +18,7 @@ from reviewdesk.domain.verdict import (
     Policy,
     Regime,
     Rounding,
+    Status,
     Strategy,
     Verdict,
     verdict_from_body,
@@ -49,6 +51,8 @@ class Panel:
     """Labels that win a tie of labels, the first one first."""
     use_confidence: bool = True
     """Whether a weighted vote of labels multiplies weight by confidence."""
+    supermajority: float | str = DEFAULT_SHARE
+    """The share of those who committed that a supermajority needs; "2/3" is exact."""
 
     def __post_init__(self) -> None:
         """Refuse what no panel can decide by, and keep words as what they name."""
@@ -61,6 +65,7 @@ class Panel:
         limits.unit("threshold", self.threshold)
         limits.trim_fraction("trim", self.trim)
         limits.quorum("quorum", self.quorum)
+        limits.supermajority("supermajority", self.supermajority)
         weights = {
             name: limits.weight(f"weights: {name}", value) for name, value in self.weights.items()
         }
@@ -99,11 +104,13 @@ class Panel:
     ) -> Assessment:
         """Decide one case by ballots in seat order: what a desk computes from the same panel.
 
-        A panel of which nobody answered is a ``NoJurorsError``, never a score of 0.
+        A panel of which nobody answered is a ``NoJurorsError``, never a score of 0. Where every
+        juror abstains there is nobody to ask again, and no decision.
         """
         worn = tuple(tags)
         verdict = self.verdict(ballots, tags=worn, generator=generator, case=case)
-        if not any(cast.usable for cast in verdict.ballots):
+        statuses = {cast.status for cast in verdict.ballots}
+        if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
             missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
             raise NoJurorsError(
                 f"{case}: no juror answered: {missing or 'the panel is empty'}",
@@ -141,6 +148,7 @@ class Panel:
             trim_fraction=self.trim,
             weights=self.weights,
             failed_jurors=Strategy(self.failed_jurors) if self.failed_jurors else None,
+            supermajority=self.supermajority,
         )
         made = verdict_from_body(body, policy, writer)
         return replace(made, trim=replace(made.trim, rounding=Rounding(self.rounding)))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TypeGuard
 
 from reviewdesk.errors import UsageError
+
+_SHARE = re.compile(r"[0-9]{1,9}(/[0-9]{1,9}|\.[0-9]{1,18})?", re.ASCII)
 
 
 def _finite(value: object) -> TypeGuard[float]:
@@ -69,3 +72,16 @@ def quorum(place: str, value: object) -> float | str:
     elif _finite(value) and 0 < value <= 1:
         return float(value)
     raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')
+
+
+def supermajority(place: str, value: object) -> Fraction:
+    """A share over a half, so that no two labels can have it, and up to 1; "2/3" is exact."""
+    exact = Fraction(0)
+    if isinstance(value, str) and _SHARE.fullmatch(value):
+        denominator = value.partition("/")[2]
+        exact = Fraction(value) if not denominator or int(denominator) else Fraction(0)
+    elif _finite(value):
+        exact = Fraction(repr(float(value)))
+    if not Fraction(1, 2) < exact <= 1:
+        raise UsageError(f"{place} is {value!r}", 'Give a share over 1/2, up to 1, such as "2/3"')
+    return exact

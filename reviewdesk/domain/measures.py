@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.breaches import Breach
+from reviewdesk.domain.packing import Bar
 
 
 class Undefined(StrEnum):
@@ -73,7 +74,7 @@ class RunMeasures:
     """
 
     names: tuple[str, ...]
-    quorums: tuple[float | str, ...]
+    quorums: tuple[Bar, ...]
     alphas: RunAlphas
     mass: float | None
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.verdict import Decision, Rounding, Status, Strategy, Verdict
+from reviewdesk.domain.supermajority import own_share
+from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy, Verdict
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 """A decision is stored as its place here, so that 0 is a fail and 1 a pass; -1 is none."""
@@ -18,10 +19,16 @@ STRATEGIES = (
     Strategy.QUORUM, Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.WEIGHTED_AVERAGE,
     Strategy.MEAN, Strategy.MEDIAN, Strategy.HIGHEST, Strategy.LOWEST, Strategy.TRIMMED_MEAN,
     Strategy.WEIGHTED_VOTE, Strategy.FIRST_DISAGREEMENT, Strategy.SINGLE, Strategy.EXTERNAL,
+    Strategy.SUPERMAJORITY,
 )  # fmt: skip
 ROUNDINGS = (Rounding.DOWN, Rounding.NEAREST, Rounding.UP)
 NOTHING = -1
 """Places in these three are stored: they grow at the end and are never renumbered."""
+
+FAILED, UNKNOWN, REPLACED = 1, 2, 3
+"""A seat's entry in ``failed``: its call failed, its answer was not understood, or its call failed
+and the panel lets the median stand in for any strategy; 0 is any other. Stored, like the places.
+"""
 
 PER_SEAT = {"scores": "d", "votes": "b", "stated": "b", "failed": "b", "weights": "d", "juror": "i"}
 PER_VERDICT = {
@@ -36,6 +43,8 @@ one panel ends. The bytes are what a desk keeps: a type code is never changed.
 """
 
 Value = TypeVar("Value")
+Bar: TypeAlias = float | str | tuple[float | str | None, str]
+"""A verdict's quorum; with it, where the panel sets one, the share that a supermajority needs."""
 Window: TypeAlias = dict[str, bytes]
 """The columns of some verdicts that follow one another, each as its bytes."""
 
@@ -46,7 +55,7 @@ class Packed:
 
     columns: Mapping[str, bytes]
     names: tuple[str, ...]
-    quorums: tuple[float | str, ...]
+    quorums: tuple[Bar, ...]
 
 
 def seat_names(ids: Sequence[str]) -> list[str]:
@@ -67,7 +76,7 @@ class Packer:
     def __init__(self) -> None:
         """Start with no verdict and no name."""
         self._names: dict[str, int] = {}
-        self._quorums: dict[float | str, int] = {}
+        self._quorums: dict[Bar, int] = {}
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code in COLUMNS.items()}
 
     def __len__(self) -> int:
@@ -80,17 +89,17 @@ class Packer:
         return tuple(self._names)
 
     @property
-    def quorums(self) -> tuple[float | str, ...]:
-        """The quorums of all verdicts so far, likewise."""
+    def quorums(self) -> tuple[Bar, ...]:
+        """The bars of all verdicts so far, likewise."""
         return tuple(self._quorums)
 
     def add(self, verdict: Verdict, made: Assessment) -> None:
         """Take in one verdict with its assessment."""
         policy, put, decision = verdict.policy, self._columns, made.ruled
-        quorum, strategy = policy.quorum, made.rule.strategy
+        bar, strategy = _bar(policy), made.rule.strategy
         put["seated"].append(len(verdict.ballots))
         put["threshold"].append(_number(policy.threshold))
-        put["quorum"].append(NOTHING if quorum is None else _place(self._quorums, quorum))
+        put["quorum"].append(NOTHING if bar is None else _place(self._quorums, bar))
         put["strategy"].append(NOTHING if strategy is None else STRATEGIES.index(strategy))
         put["fraction"].append(made.trim.fraction)
         put["rounding"].append(ROUNDINGS.index(made.trim.rounding))
@@ -104,7 +113,8 @@ class Packer:
         put["scores"].extend([_number(ballot.score) for ballot in ballots])
         put["votes"].extend([NOTHING if b.vote is None else int(b.vote) for b in ballots])
         put["stated"].extend(["pass" in juror for juror in jurors])
-        put["failed"].extend([ballot.status not in _ANSWERED for ballot in ballots])
+        stands_in = verdict.policy.failed_jurors is Strategy.MEDIAN
+        put["failed"].extend([_status(ballot.status, stands_in=stands_in) for ballot in ballots])
         put["weights"].extend([_number(ballot.weight) for ballot in ballots])
         names = seat_names([ballot.id for ballot in ballots])
         put["juror"].extend([_place(self._names, name) for name in names])
@@ -125,7 +135,15 @@ def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> Packed:
     return Packed(packer.window(), packer.names, packer.quorums)
 
 
-_ANSWERED = {Status.OK, Status.ABSTAINED}
+def _status(status: Status, *, stands_in: bool) -> int:
+    if status.failed:
+        return REPLACED if stands_in else FAILED
+    return UNKNOWN if status is Status.UNKNOWN else 0
+
+
+def _bar(policy: Policy) -> Bar | None:
+    share = own_share(policy.supermajority)
+    return policy.quorum if share is None else (policy.quorum, share)
 
 
 def _number(value: float | None) -> float:

@@ -16,7 +16,6 @@ from reviewdesk.domain.verdict import (
     Policy,
     Regime,
     Rounding,
-    Status,
     Strategy,
 )
 from reviewdesk.domain.votes import Votes, quorum_met, quorum_met_strictly, tally
@@ -46,7 +45,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What each rule decides; ``None`` where a threshold, a quorum or every ballot is missing."""
+    """What each rule decides; ``None`` where nobody voted or a threshold or quorum is missing."""
 
     quorum: Decision | None
     quorum_strict: Decision | None
@@ -59,6 +58,7 @@ class Decisions:
     weighted_average: Decision | None
     highest: Decision | None
     lowest: Decision | None
+    supermajority: Decision | None
 
 
 _VALUED = tuple(STRATEGIES[Strategy(field.name)].value for field in fields(Values))
@@ -134,7 +134,7 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     The policy of a verdict with a regime of its own holds no strategy of the whole file's.
     A dispute without a strategy is decided by a person alone. When a juror failed, the median takes
     the place of ``weighted_average``, and of every strategy under ``failed_jurors`` where there is
-    a score to take it of; abstaining is not failing.
+    a score to take it of; who abstains, was not asked or is not understood did not fail.
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
@@ -144,7 +144,7 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
         stand_in = stand_in or Strategy.MEDIAN
     if stand_in is None or strategy in {None, Strategy.EXTERNAL, stand_in}:
         return Rule(strategy, strategy, None)
-    failed = [b.id for b in ballots if b.status not in {Status.OK, Status.ABSTAINED}]
+    failed = [b.id for b in ballots if b.status.failed]
     scored = strategy is Strategy.WEIGHTED_AVERAGE or any(b.score is not None for b in ballots)
     if failed and scored:
         return Rule(strategy, stand_in, f"failed: {', '.join(failed)}")

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from reviewdesk.domain.provenance import canonical_json
+from reviewdesk.domain.supermajority import own_share
 from reviewdesk.domain.verdict import Ballot, Body, Policy, Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
@@ -25,10 +26,13 @@ def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> 
     """sha256 over the canonical JSON of ``[jurors, rule]``, of which only the named keys count.
 
     A key that is absent counts as ``null``, and a whole number as an integer, so that 1 and 1.0
-    are one threshold.
+    are one threshold. The share of a supermajority counts in lowest terms, and only where it is
+    not the default, so that hashes of rules without one stay what they were.
     """
     seats = [{key: _plain(juror.get(key)) for key in JUROR_KEYS} for juror in jurors]
-    held = {key: _plain(rule.get(key)) for key in RULE_KEYS}
+    held: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
+    if (share := own_share(rule.get("supermajority"))) is not None:
+        held["supermajority"] = share
     return hashlib.sha256(canonical_json([seats, held])).hexdigest()
 
 
@@ -43,6 +47,7 @@ def verdict_panel_hash(verdict: Verdict) -> str:
         "threshold": _stated("threshold", policy, own),
         "quorum": _stated("quorum", policy, own),
         "rubric_sha256": text_hash(verdict.text("rubric")),
+        "supermajority": policy.supermajority,
     }
     bodies = verdict.body.get("jurors") or ()
     return panel_hash([_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)], rule)

@@ -93,6 +93,7 @@ class PanelSpec:
             "threshold": self.rule.threshold,
             "quorum": self.rule.quorum,
             "rubric_sha256": text_hash(rubric),
+            "supermajority": self.rule.supermajority,
         }
 
     def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:

@@ -16,11 +16,12 @@ decision. No policy here reads labels: panels that give nothing else stay undeci
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from typing import TypeVar
 
+from reviewdesk.domain.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
@@ -36,6 +37,7 @@ STRATEGIES = (
     Strategy.HIGHEST,
     Strategy.LOWEST,
     Strategy.TRIMMED_MEAN,
+    Strategy.SUPERMAJORITY,
 )
 FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
 QUORUMS: tuple[float | str, ...] = (0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0)
@@ -70,6 +72,10 @@ class Variant:
     quorum: float | str | None = None
     threshold: float | None = None
     dropped: str | None = None
+    supermajority: float | str | None = None
+    """The share of those who committed, for that strategy alone."""
+    outliers: Outliers | None = None
+    """The mean of what a rule on outliers leaves, in the place of a strategy; for one panel."""
 
     @property
     def group(self) -> Group:
@@ -82,16 +88,18 @@ class Variant:
             return Group.QUORUMS
         if self.fraction is not None or self.rounding is not None:
             return Group.TRIMS
-        return Group.RULES if self.strategy is not None else Group.STANDING
+        ruled = self.strategy is not None or self.outliers is not None
+        return Group.RULES if ruled else Group.STANDING
 
     @property
     def name(self) -> str:
         """The policy in words; only a juror's name in it comes from outside."""
         words = [] if self.strategy is None else [self.strategy.value]
+        words += [] if self.outliers is None else [self.outliers.value]
         if self.fraction is not None:
             words.append(f"{100 * self.fraction:.6g}%")
         words += [] if self.rounding is None else [self.rounding.value]
-        words += [] if self.quorum is None else [written(self.quorum)]
+        words += [written(bar) for bar in (self.quorum, self.supermajority) if bar is not None]
         parts = [" ".join(words)] if words else []
         parts += [] if self.threshold is None else [f"threshold {self.threshold:g}"]
         parts += [] if self.dropped is None else [f"without {self.dropped}"]
@@ -189,6 +197,11 @@ def left_out(names: Iterable[str]) -> tuple[Variant, ...]:
     return tuple(Variant(dropped=name) for name in names)
 
 
+def outliers() -> tuple[Variant, ...]:
+    """The rules on outliers, which are there to be compared with."""
+    return tuple(Variant(outliers=one) for one in Outliers)
+
+
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
     """The whole table over the jurors of these names."""
     return (*rules(), *trims(), *quorums(), *thresholds(), *left_out(names))
@@ -201,16 +214,18 @@ def combined(
     quorums_: Sequence[float | str],
     thresholds_: Sequence[float],
     dropped: Sequence[str],
+    shares: Sequence[float | str] = (),
 ) -> tuple[Variant, ...]:
     """Every combination of what is given, each once.
 
-    A trim is of the trimmed mean alone and a quorum of the quorum; given without a strategy, each
-    asks for its own.
+    A trim is of the trimmed mean alone, a quorum of the quorum and a share of the supermajority;
+    given without a strategy, each asks for its own.
     """
     asked: list[Strategy | None] = [*strategies]
     if not asked:
         asked += [Strategy.TRIMMED_MEAN] if fractions or roundings else []
         asked += [Strategy.QUORUM] if quorums_ else []
+        asked += [Strategy.SUPERMAJORITY] if shares else []
     ruled: list[Variant] = []
     for strategy in asked or [None]:
         if strategy is Strategy.TRIMMED_MEAN:
@@ -218,10 +233,12 @@ def combined(
             ruled += [Variant(strategy, fraction, rounding) for fraction, rounding in cuts]
         elif strategy is Strategy.QUORUM:
             ruled += [Variant(strategy, quorum=quorum) for quorum in _or_none(quorums_)]
+        elif strategy is Strategy.SUPERMAJORITY:
+            ruled += [Variant(strategy, supermajority=share) for share in _or_none(shares)]
         else:
             ruled.append(Variant(strategy))
     found = (
-        Variant(one.strategy, one.fraction, one.rounding, one.quorum, threshold, name)
+        replace(one, threshold=threshold, dropped=name)
         for one, threshold, name in product(ruled, _or_none(thresholds_), _or_none(dropped))
     )
     return tuple(dict.fromkeys(found))

@@ -48,7 +48,7 @@ class FilterError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition: ``kind`` is flag, state, choice, number, text, words or the name of a fact.
+    """One condition: ``kind`` is flag, state, panel, choice, number, text, words, or a fact's name.
 
     ``column`` is where its value stands, for what only the desk can find wrong with it.
     """
@@ -292,6 +292,8 @@ def _term(part: str, column: int) -> Term:
 def _word(body: str, column: int, *, negated: bool) -> Term:
     # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
     name = body.lower().rstrip("!").replace("-", "_")
+    if name in facts.PANEL:
+        return Term("panel", name, ":", "", negated, column)
     if name in facts.STATES:
         return Term("state", name, ":", "", negated, column)
     if (flag := _FLAGS.get(name)) is None:

@@ -70,6 +70,8 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
         return "the producer reports an error" if _answered(found) else "no juror answered"
     if found.decision is Decision.INCONCLUSIVE:
         return "the panel came to no decision"
+    if found.no_votes:
+        return _no_votes(found)
     if not any(seat.ballot.usable for seat in found.seats):
         waiting = sum(seat.ballot.unscaled for seat in found.seats)
         return unscaled(waiting) if waiting else "no juror answered"
@@ -78,6 +80,15 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.label_vote:
         return f"the labels come to {found.label_vote.label}, which is neither pass nor fail"
     return "no decision reported, and no rule known to decide by (see --threshold and --quorum)"
+
+
+def _no_votes(found: Assessment) -> str:
+    """Why nobody voted: the jurors by what they did instead."""
+    told: dict[str, int] = {}
+    for seat in found.seats:
+        words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
+        told[words] = told.get(words, 0) + 1
+    return "no votes: " + ", ".join(f"{count} {words}" for words, count in told.items())
 
 
 def _suspicious_text(verdict: Verdict) -> str | None:
@@ -96,7 +107,7 @@ def _trimmed_dissent(verdict: Verdict, found: Assessment) -> str | None:
     if not lost:
         return None
     names = ", ".join(seat.ballot.id for seat in lost)
-    if verdict.trim.low is not None or found.rule.used is Strategy.TRIMMED_MEAN:
+    if verdict.trim.low is not None or found.rule.used is not None:
         return f"the trim left out a dissent: {names}"
     return f"a trimmed mean would have left out a dissent: {names} (the report states no trim)"
 
@@ -118,9 +129,9 @@ def _degraded(found: Assessment) -> str | None:
     if not found.degraded:
         return None
     waiting = sum(seat.ballot.unscaled for seat in found.seats)
-    came = _answered(found) + waiting
-    few = found.rule.used is Strategy.TRIMMED_MEAN and came < 5
-    advice = ["re-run the missing jurors"] if came < len(found.seats) else []
+    few = found.rule.used is Strategy.TRIMMED_MEAN and _answered(found) + waiting < 5
+    lacking = any(seat.ballot.status.missing for seat in found.seats)
+    advice = ["re-run the missing jurors"] if lacking else []
     if few or not (advice or waiting):
         advice.append("re-run the panel")
     return ": ".join(filter(None, ("; ".join(found.degraded), " or ".join(advice))))

@@ -234,3 +234,5 @@ class Loaded:
     run: Run
     new: bool
     notes: tuple[str, ...] = field(default=())
+    unknown_ballots: int = 0
+    """Ballots whose answer was not understood."""

@@ -9,7 +9,7 @@ from reviewdesk.domain.assess import Assessment, Seat, State
 from reviewdesk.domain.breaches import Breach
 from reviewdesk.domain.trail import trail
 from reviewdesk.domain.trim import Breakdown
-from reviewdesk.domain.verdict import Strategy, Verdict
+from reviewdesk.domain.verdict import Status, Strategy, Verdict
 
 PANEL_SIZE, PANEL_FAMILIES = 5, 3
 """The smallest panel, and the fewest model families on it, that the trim rule is made for."""
@@ -23,6 +23,7 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
         *_trimming(verdict, found),
         *_panel(found),
         *_unanimity(found),
+        _not_understood(found),
         _distant_kin(verdict, found),
         _committed_late(verdict, found),
     )
@@ -105,11 +106,18 @@ def _panel(found: Assessment) -> Iterator[str]:
 
 
 def _unanimity(found: Assessment) -> Iterator[str]:
-    scores = [seat.ballot.score for seat in found.seats if seat.ballot.score is not None]
-    if len(scores) > 1 and len(set(scores)) == 1:
+    if found.unanimous_scores:
         yield "unanimous: equal scores"
-    if found.votes.answered > 1 and not found.votes.split:
+    if found.unanimous_votes:
         yield "unanimous: equal votes"
+
+
+def _not_understood(found: Assessment) -> str | None:
+    names = [seat.ballot.id for seat in found.seats if seat.ballot.status is Status.UNKNOWN]
+    if not names:
+        return None
+    answers = "answer" if len(names) == 1 else "answers"
+    return f"{len(names)} {answers} not understood, and so not counted: {', '.join(names)}"
 
 
 def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from reviewdesk.domain.bias import family
 from reviewdesk.domain.library import Panel
 from reviewdesk.domain.panelspec import DEFAULT_MAX_TOKENS, DEFAULT_TIMEOUT, Juror, PanelSpec
+from reviewdesk.domain.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.verdict import Ballot, Body, Rounding, Verdict
 from reviewdesk.errors import UsageError
 
@@ -101,6 +102,7 @@ def _rule(verdict: Verdict) -> Panel:
         trim=plain.trim if fraction is None else fraction,
         rounding=trim.rounding or Rounding.DOWN,
         failed_jurors=policy.failed_jurors,
+        supermajority=DEFAULT_SHARE if policy.supermajority is None else policy.supermajority,
         regime=verdict.regime,
     )
 

@@ -13,7 +13,7 @@ from reviewdesk.domain.contract import VERSION
 from reviewdesk.domain.library import Panel
 from reviewdesk.domain.panelhash import panel_hash
 from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
-from reviewdesk.domain.verdict import Ballot, Body, Decision, Status, Verdict
+from reviewdesk.domain.verdict import Ballot, Body, Decision, Verdict
 from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
@@ -60,9 +60,8 @@ class Seating:
 
 
 def missing(verdict: Verdict) -> tuple[str, ...]:
-    """The jurors of a verdict that gave no answer; who abstained has answered."""
-    kept = {Status.OK, Status.ABSTAINED}
-    return tuple(cast.id for cast in verdict.ballots if cast.status not in kept)
+    """The jurors whose answer a panel lacks; who abstained, or was not asked, is not missing."""
+    return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
 
 
 def seating(verdict: Verdict, panel: PanelSpec, wish: Wish) -> Seating:
@@ -111,6 +110,7 @@ def _rule_of(verdict: Verdict, other: Panel) -> Panel:
         rounding=trim.rounding or other.rounding,
         regime=verdict.regime or other.regime,
         failed_jurors=policy.failed_jurors or other.failed_jurors,
+        supermajority=other.supermajority if policy.supermajority is None else policy.supermajority,
         routes={},
     )
 

@@ -13,7 +13,7 @@ from reviewdesk.domain.trimaudit import trimmed_means
 from reviewdesk.domain.verdict import SLACK, Decision, Regime, Strategy, Verdict, folded
 
 _SIDES = frozenset({Decision.PASS, Decision.FAIL})
-_ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS})
+_ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJORITY})
 
 
 def quorum_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:

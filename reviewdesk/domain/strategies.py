@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from reviewdesk.domain.averages import mean, median, weighted_average
+from reviewdesk.domain.supermajority import vote_decision
 from reviewdesk.domain.trim import Trim, kept_mean
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 from reviewdesk.domain.votes import Votes, quorum_met
@@ -49,8 +50,8 @@ class Method:
     value: Valued
     """Undefined, and ``None``, where what it reads is missing."""
     decide: Decides
-    """``None`` where the threshold, the quorum, a vote that hangs on the threshold, or everything
-    that it reads is missing."""
+    """``None`` where nobody voted, or where the threshold, the quorum, a vote that hangs on the
+    threshold, or everything that it reads is missing."""
     about: str
 
     @property
@@ -82,8 +83,9 @@ def _unanimous_value(sheet: Sheet) -> float | None:
     return mean(sheet.scores) if votes.known and not votes.split else None
 
 
-def _by_score(_votes: Votes, value: float | None, policy: Policy) -> Decision | None:
-    if value is None or policy.threshold is None:
+def _by_score(votes: Votes, value: float | None, policy: Policy) -> Decision | None:
+    # Scores of jurors that all withheld their votes are worth a value and no decision.
+    if value is None or policy.threshold is None or votes.silent:
         return None
     return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
 
@@ -110,6 +112,12 @@ def _unanimous(votes: Votes, _value: float | None, _policy: Policy) -> Decision 
     if votes.split:
         return Decision.INCONCLUSIVE
     return Decision.PASS if votes.passes else Decision.FAIL
+
+
+def _supermajority(votes: Votes, _value: float | None, policy: Policy) -> Decision | None:
+    if not votes.known:
+        return None
+    return vote_decision(votes.passes, votes.answered, policy.supermajority)
 
 
 def _single(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
@@ -177,10 +185,16 @@ _METHODS = (
     ),
     _on_votes(Strategy.SINGLE, _mean, _single, "the vote of the only juror that cast one"),
     _elsewhere(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
+    _on_votes(
+        Strategy.SUPERMAJORITY,
+        _mean,
+        _supermajority,
+        "passes or fails by two thirds, or another share, of the three or more that committed",
+    ),
 )
 
 STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}
-"""Every strategy by its name. Majority and unanimity count labels where no juror voted."""
+"""Every strategy by its name. Majorities and unanimity count labels where no juror voted."""
 
 COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.MEAN)
 """The rules whose decisions a verdict must agree on, or its regime decides it."""

@@ -1,16 +1,17 @@
-"""Labels have no order and cannot be trimmed: a large share of those who committed decides."""
+"""A large share of those who committed decides: of labels, which have no order, or of votes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from reviewdesk.domain.labelrules import UNCLEAR
-from reviewdesk.domain.verdict import FAILED_LABELS, folded
-from reviewdesk.errors import UsageError
+from reviewdesk.domain import limits
+from reviewdesk.domain.verdict import FAILED_LABELS, UNCLEAR, Decision, folded
 
 LEAST_COMMITTED = 3
+DEFAULT_SHARE = "2/3"
 _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 
@@ -26,13 +27,15 @@ class Supermajority:
     """Why it is inconclusive."""
 
 
-def supermajority(labels: Iterable[str | None], share: float | str = "2/3") -> Supermajority:
+def supermajority(
+    labels: Iterable[str | None], share: float | str = DEFAULT_SHARE
+) -> Supermajority:
     """The label that at least ``share`` of those who committed give, compared exactly.
 
     ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit; under three that do, or without
     such a label, the panel is inconclusive. Source: the jury trim rule, for categorical judgments.
     """
-    least = _share(share)
+    least = limits.supermajority("supermajority share", share)
     counts: dict[str, int] = {}
     spelled: dict[str, str] = {}
     for label in labels:
@@ -50,14 +53,27 @@ def supermajority(labels: Iterable[str | None], share: float | str = "2/3") -> S
     return Supermajority(spelled[winner], most, committed, None)
 
 
-def _share(share: float | str) -> Fraction:
-    """Over a half, so that no two labels can have it."""
-    try:
-        exact = Fraction(share) if isinstance(share, str) else Fraction(repr(float(share)))
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if not Fraction(1, 2) < exact <= 1:
-        raise UsageError(
-            f"supermajority share {share!r}", 'Give a share over 1/2, up to 1, such as "2/3"'
-        )
-    return exact
+@lru_cache(maxsize=4096)
+def vote_decision(passes: int, answered: int, share: float | str | None = None) -> Decision:
+    """What a supermajority of votes decides; an abstention and an empty seat do not commit.
+
+    Pass or fail where that side has at least ``share`` (2/3 by default, compared exactly) of the
+    ``answered`` votes and three or more were cast, else inconclusive.
+    """
+    least = exact_share(share) * answered
+    if answered < LEAST_COMMITTED:
+        return Decision.INCONCLUSIVE
+    if passes >= least:
+        return Decision.PASS
+    return Decision.FAIL if answered - passes >= least else Decision.INCONCLUSIVE
+
+
+def exact_share(share: float | str | None) -> Fraction:
+    """The share that is needed, 2/3 where none is set."""
+    return limits.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
+
+
+def own_share(share: float | str | None) -> str | None:
+    """The share as a report and a panel hash keep it: in lowest terms, ``None`` for the default."""
+    exact = exact_share(share)
+    return None if exact == exact_share(None) else str(exact)

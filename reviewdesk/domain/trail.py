@@ -52,7 +52,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
     told = verdict.body.get("provenance") or {}
     return Trail(
         pre_trim=tuple(ballot.score for ballot in verdict.ballots),
-        post_trim=_kept_mean(found),
+        post_trim=_kept_mean(verdict, found),
         rule_version=(verdict.body.get("trim") or {}).get("rule_version"),
         strategy=found.rule.strategy,
         strategy_used=found.rule.used,
@@ -66,8 +66,10 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
     )
 
 
-def _kept_mean(found: Assessment) -> float | None:
-    """The mean of what was left after the trim: the report's own trim where it states one."""
+def _kept_mean(verdict: Verdict, found: Assessment) -> float | None:
+    """The mean of what is left after the trim: the report's own where it states one, else ours."""
+    if verdict.trim.low is None:
+        return found.values.trimmed_mean
     kept = [
         seat.ballot.score
         for seat in found.seats

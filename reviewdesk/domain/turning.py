@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from reviewdesk.domain.averages import mean
+from reviewdesk.domain.outliers import VALUES
 from reviewdesk.domain.packing import seat_names
 from reviewdesk.domain.panel import rule_for
 from reviewdesk.domain.policies import Outcome, Variant
@@ -57,12 +58,19 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> Outcome:
         strategy=variant.strategy or asked.strategy,
         threshold=asked.threshold if variant.threshold is None else variant.threshold,
     )
+    if variant.outliers is not None:
+        scores = [score for score in panel.scores if score is not None]
+        mean_ = VALUES[variant.outliers](scores) if scores else None
+        method = STRATEGIES[Strategy.MEAN]
+        return Outcome(variant, mean_, method.decide(panel.votes, mean_, policy))
     used = rule_for(policy, panel.ballots, verdict.regime).used
     if used is None:
         return Outcome(variant, mean(panel.scores), None)
     if variant.quorum is not None:
         # Only here: a quorum alone does not change by what a verdict is decided.
         policy = replace(policy, quorum=variant.quorum)
+    if variant.supermajority is not None:
+        policy = replace(policy, supermajority=variant.supermajority)
     method, cut = STRATEGIES[used], _UNCUT
     if used is Strategy.TRIMMED_MEAN:
         cut = _cut(verdict, variant, panel.scores)

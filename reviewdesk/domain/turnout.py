@@ -8,11 +8,6 @@ from dataclasses import dataclass, field
 
 from reviewdesk.domain.verdict import SLACK, Body, Status
 
-LOST = frozenset(
-    {Status.ERROR, Status.TIMEOUT, Status.PARSE_FAIL, Status.EMPTY, Status.MISSING_KEY}
-)
-"""The statuses of a ballot that brought no answer although its juror was to be asked."""
-
 
 @dataclass(slots=True)
 class Turnout:
@@ -45,7 +40,7 @@ class Turnouts:
             status = Status(ballot["status"])
             one.answered += status is Status.OK
             one.abstained += status is Status.ABSTAINED
-            if status in LOST:
+            if status.failed:
                 error = ballot.get("error") or {}
                 kind = str(error.get("type") or status.value)
                 one.why[kind] += 1

@@ -8,11 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from reviewdesk.domain import limits
 from reviewdesk.domain.bodyvalues import number, own_word
+from reviewdesk.domain.enums import (
+    BY_REGIME,
+    Band,
+    Decision,
+    Regime,
+    Rounding,
+    Status,
+    Strategy,
+)
+from reviewdesk.errors import UsageError
+
+__all__ = [
+    "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
+    "Answer", "Ballot", "Band", "Body", "Decision", "Generator", "Policy", "Regime", "Rounding",
+    "StatedTrim", "Status", "Strategy", "Verdict", "answer", "folded", "read_ballot",
+    "stated_trim", "verdict_from_body",
+]  # fmt: skip
 
 SLACK = 1e-9
 """What every comparison with a documented threshold forgives."""
@@ -20,78 +36,6 @@ SLACK = 1e-9
 DEFAULT_TRIM_FRACTION = 0.2
 
 Body: TypeAlias = Mapping[str, Any]
-
-
-class Decision(StrEnum):
-    """What a panel decided about an item."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-    ERROR = "error"
-
-
-class Status(StrEnum):
-    """How a juror's call ended; only ``ok`` votes."""
-
-    OK = "ok"
-    ERROR = "error"
-    TIMEOUT = "timeout"
-    PARSE_FAIL = "parse_fail"
-    EMPTY = "empty"
-    ABSTAINED = "abstained"
-    MISSING_KEY = "missing_key"
-    UNKNOWN = "unknown"
-    NOT_ASKED = "not_asked"
-
-
-class Band(StrEnum):
-    """How closely the jurors agree."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-
-class Strategy(StrEnum):
-    """How the ballots become one decision."""
-
-    QUORUM = "quorum"
-    MAJORITY = "majority"
-    UNANIMOUS = "unanimous"
-    WEIGHTED_AVERAGE = "weighted_average"
-    MEAN = "mean"
-    MEDIAN = "median"
-    HIGHEST = "highest"
-    LOWEST = "lowest"
-    TRIMMED_MEAN = "trimmed_mean"
-    WEIGHTED_VOTE = "weighted_vote"
-    FIRST_DISAGREEMENT = "first_disagreement"
-    SINGLE = "single"
-    EXTERNAL = "external"
-
-
-class Regime(StrEnum):
-    """What hangs on a verdict, and so how it is to be decided."""
-
-    ROUTINE = "routine"
-    IRREVERSIBLE = "irreversible"
-    DISPUTE = "dispute"
-
-
-BY_REGIME: Mapping[str, Strategy] = {
-    Regime.ROUTINE: Strategy.TRIMMED_MEAN,
-    Regime.IRREVERSIBLE: Strategy.MEDIAN,
-}
-"""The rule of a regime where a verdict states no strategy of its own; a dispute has none."""
-
-
-class Rounding(StrEnum):
-    """How a trim fraction becomes a whole number of jurors."""
-
-    DOWN = "down"
-    NEAREST = "nearest"
-    UP = "up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +57,17 @@ class Policy:
     weights: Mapping[str, float] = field(default_factory=dict)
     failed_jurors: Strategy | None = None
     """What stands in for any strategy when a juror failed; only our own reports state it."""
+    supermajority: float | str | None = None
+    """What a supermajority needs, 2/3 without one; only our own reports state it."""
 
     def __post_init__(self) -> None:
-        """Refuse a pass line outside 0..1, and a quorum that no share can be held against."""
+        """Refuse a pass line outside 0..1, and a share that no votes can be held against."""
         if self.threshold is not None:
             limits.unit("threshold", self.threshold)
         if self.quorum is not None:
             limits.quorum("quorum", self.quorum)
+        if self.supermajority is not None:
+            limits.supermajority("supermajority", self.supermajority)
 
     @staticmethod
     def from_body(body: Body | None) -> Policy:
@@ -143,6 +91,7 @@ class Policy:
             trim_fraction=(other if self.trim_fraction is None else self).trim_fraction,
             weights={**other.weights, **self.weights},
             failed_jurors=self.failed_jurors or other.failed_jurors,
+            supermajority=self.supermajority or other.supermajority,
         )
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
@@ -177,6 +126,8 @@ class Ballot:
     withheld: bool = False
     """The juror says outright that it casts no vote, whatever its score."""
     raw_score: float | None = None
+    declined: bool = field(default=False, compare=False)
+    """The juror's own status says that it abstains."""
 
     @property
     def usable(self) -> bool:
@@ -191,9 +142,12 @@ class Ballot:
     @property
     def unscaled(self) -> bool:
         """Whether the juror gave a number and nothing else, which waits for its scale."""
-        return self.status is Status.ABSTAINED and self.raw_score is not None
+        silent = self.status is Status.ABSTAINED and not self.declined
+        return silent and self.raw_score is not None
 
 
+UNCLEAR = "UNCLEAR"
+"""The label of a juror, or a panel, that does not commit itself."""
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
 """Labels that stand for a failed call, folded, with the status that each one means."""
 
@@ -312,11 +266,21 @@ def verdict_from_body(
 
 def _stated_policy(body: Body, defaults: Policy) -> Policy:
     stands_in = Strategy.MEDIAN if own_word(body, "failed_jurors") == Strategy.MEDIAN else None
-    stated = replace(Policy.from_body(body), failed_jurors=stands_in).over(defaults)
+    own = Policy(failed_jurors=stands_in, supermajority=_stated_share(body))
+    stated = Policy.from_body(body).over(own).over(defaults)
     by_regime = BY_REGIME.get(body.get("regime") or "")
     if by_regime is None or body.get("strategy") or stated.strategy in {None, by_regime}:
         return stated
     return replace(stated, strategy=None)
+
+
+def _stated_share(body: Body) -> str | None:
+    """The share of a supermajority, where a report states one that votes can be held against."""
+    stated = own_word(body, "supermajority")
+    try:
+        return None if stated is None else str(limits.supermajority("supermajority", stated))
+    except UsageError:
+        return None
 
 
 def _status(juror: Body, has_answer: bool) -> Status:
@@ -369,6 +333,7 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
         stated_trim=juror.get("trimmed"),
         withheld=stated is None and "pass" in juror,
         raw_score=number(juror.get("raw_score")),
+        declined=juror.get("status") == Status.ABSTAINED,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -23,6 +23,8 @@ class Votes:
     seated: int
     unknown: int = 0
     """Jurors whose score would vote by a threshold that nobody knows; no rule on votes decides."""
+    withheld: int = field(default=0, compare=False)
+    """Jurors that answered and cast no vote; where nobody did, their scores decide nothing."""
 
     @property
     def fails(self) -> int:
@@ -35,6 +37,11 @@ class Votes:
         return 0 < self.passes < self.answered
 
     @property
+    def silent(self) -> bool:
+        """Whether jurors answered and none of them cast a vote."""
+        return self.withheld > 0 and not self.answered
+
+    @property
     def known(self) -> bool:
         """Whether there are votes, and every juror that answered cast or withheld its own."""
         return self.answered > 0 and not self.unknown
@@ -43,10 +50,11 @@ class Votes:
 def tally(ballots: Sequence[Ballot]) -> Votes:
     """Count the votes; a juror that failed or withheld its vote stays seated."""
     cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
-    unknown = 0
+    unknown = withheld = 0
     if len(cast) < len(ballots):
         unknown = sum(ballot.undetermined for ballot in ballots)
-    return Votes(sum(cast), len(cast), len(ballots), unknown)
+        withheld = sum(ballot.usable and ballot.withheld for ballot in ballots)
+    return Votes(sum(cast), len(cast), len(ballots), unknown, withheld)
 
 
 @lru_cache(maxsize=4096)

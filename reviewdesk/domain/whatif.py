@@ -27,6 +27,7 @@ from reviewdesk.domain.policies import MOST_LEFT_OUT, Result, Variant
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.sampling import weigh
 from reviewdesk.domain.summary import Labelled, RunFigures
+from reviewdesk.domain.supermajority import exact_share
 from reviewdesk.domain.verdict import SLACK, Decision
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
@@ -157,6 +158,10 @@ def is_own(columns: Columns, variant: Variant) -> bool:
         # The column after the last stands for the -1 of verdicts without a quorum.
         known = [quorum == variant.quorum for quorum in columns.quorums]
         same.append(np.array([*known, False])[columns.quorum])
+    if variant.supermajority is not None:
+        wanted = exact_share(variant.supermajority)
+        equal = [exact_share(share) == wanted for share in columns.shares]
+        same.append(np.array(equal)[columns.share])
     if variant.threshold is not None:
         same.append(np.abs(columns.threshold - variant.threshold) < SLACK)
     return all(bool(one.all()) for one in same)

@@ -20,8 +20,6 @@ from reviewdesk.live.wires import STRUCTURE
 _STATUS_OF = {Problem.EMPTY: Status.EMPTY}
 """Other unreadable replies wait for a person."""
 
-_ANSWERED = {Status.OK.value, Status.ABSTAINED.value}
-
 _CUT = {Problem.EMPTY, Problem.TRUNCATED, Problem.NO_OBJECT, Problem.NOT_JSON}
 """What a bound on tokens may have made of a reply."""
 
@@ -35,7 +33,7 @@ def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ball
     if exchange is None:
         return None
     ballot = ballot_of(call, exchange, redactor)
-    return ballot if ballot["status"] in _ANSWERED else None
+    return None if Status(ballot["status"]).missing else ballot
 
 
 def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:

@@ -9,6 +9,7 @@ from reviewdesk.domain.assess import Seat
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.rerun import Rerun, flipped
+from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import facts, items, paragraph
@@ -62,7 +63,9 @@ def _standing(item: Item) -> Iterator[Child]:
     yield word(words.decision(found.decision), found.decision)
     threshold = "" if policy.threshold is None else f" (threshold {policy.threshold:g})"
     yield _fact("score", words.number(found.score, 2) + threshold)
-    yield _fact("votes", f"{found.votes.passes} of {found.votes.answered} pass")
+    silent = silent_words(found.seats)
+    said = f"{found.votes.passes} of {found.votes.answered} pass"
+    yield _fact("votes", f"{said}, {silent}" if silent else said)
     pair, ours = found.pair, found.agreement.spread
     metric = f"{pair.metric} " if pair.reported and pair.metric else ""
     yield _fact("agreement", metric + words.agreement(pair.value, pair.band))
@@ -142,7 +145,6 @@ def _jury(item: Item) -> Html:
 def _ballot(seat: Seat) -> Html:
     ballot = seat.ballot
     model = f" ({line(ballot.model, 200)})" if ballot.model and ballot.model != ballot.id else ""
-    state = seat.state.value.replace("_", " ") + (" (tie)" if seat.tied else "")
     vote = words.VOTES[ballot.vote]
     return el(
         "tr",
@@ -150,14 +152,14 @@ def _ballot(seat: Seat) -> Html:
         el("td", words.number(ballot.score, 2)),
         el("td", word(vote, vote)),
         el("td", words.number(ballot.weight, 2)),
-        el("td", state, el("strong", ", dissents") if seat.dissent else None),
+        el("td", seat.words + seat.aside, el("strong", ", dissents") if seat.dissent else None),
     )
 
 
 def _reason(seat: Seat) -> Html:
     error = seat.ballot.error
     if error:
-        return el("span", "failed: ", error)
+        return el("span", "failed: " if seat.ballot.status.failed else "", error)
     return el("span", seat.ballot.reason or "gave no reason")
 
 

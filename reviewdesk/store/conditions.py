@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-from reviewdesk.domain.facts import BREACHES, MEASURED
+from reviewdesk.domain.facts import BALLOTS, BREACHES, MEASURED, UNANIMOUS
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.queue import Filter, FilterError, Nested, Part, Term
-from reviewdesk.domain.verdict import SLACK
+from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
 from reviewdesk.store import measures, runs, search
 
@@ -147,7 +147,7 @@ def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:
 
 
 def _named(term: Term) -> str:
-    return term.name if term.kind in {"choice", "state"} else term.kind
+    return term.name if term.kind in {"choice", "state", "panel"} else term.kind
 
 
 def _flag(_: Asked, term: Term) -> Sql:
@@ -271,6 +271,27 @@ def _deferred(asked: Asked, _: Term) -> Sql:
     return f"v.item IN ({DEFERRED})", [asked.reviewer]
 
 
+def _unanimous(_: Asked, term: Term) -> Sql:
+    return runs.UNANIMOUS[term.name], []
+
+
+def _ballot(asked: Asked, term: Term) -> Sql:
+    """By the rule that reads a ballot; only a degraded panel has one of these."""
+    asked.conn.create_function("ballot_kind", 1, _kind, deterministic=True)
+    return (
+        """(v.flags & ? AND EXISTS (SELECT 1 FROM bodies b, json_each(b.body, '$.jurors') j
+                                   WHERE b.verdict = v.key AND ballot_kind(j.value) = ?))""",
+        [int(Flag.DEGRADED), term.name],
+    )
+
+
+def _kind(juror: str) -> str:
+    cast = read_ballot(0, json.loads(juror), Policy())
+    if cast.unscaled:
+        return "unscaled"
+    return "failed" if cast.status.failed else cast.status.value
+
+
 def _keys(found: Iterable[int]) -> Sql:
     return "v.key IN (SELECT value FROM json_each(?))", [json.dumps(list(found))]
 
@@ -295,4 +316,6 @@ _CONDITIONS: Mapping[str, Condition] = {
     "note": _note,
     "tentative": _tentative,
     "deferred": _deferred,
+    **dict.fromkeys(BALLOTS, _ballot),
+    **dict.fromkeys(UNANIMOUS, _unanimous),
 }

@@ -19,7 +19,7 @@ from reviewdesk.domain.provenance import item_hash
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, Draw, draw
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import measures, runs
-from reviewdesk.store.tally import Tally
+from reviewdesk.store.tally import Counts, Tally
 from reviewdesk.store.waiting import apart, waiting
 
 BATCH = 500
@@ -171,19 +171,22 @@ def _drawn(
             f"UPDATE staged_verdicts SET {assigned} WHERE pos = ?",
             zip(*columns, range(len(tally.ids)), strict=True),
         )
-    noted = with_undecided(notes, tally.undecidable)
+    noted = with_undecided(notes, tally)
     return Staged(new, tally, measured, strata, drawn, seed, noted, skipped)
 
 
 _UNDECIDED = (
-    "neither stated nor to be had (--threshold, --quorum and --strategy fill what is unknown)"
+    "without a decision: neither stated nor to be had "
+    "(--threshold, --quorum and --strategy fill what is unknown)"
 )
+_VOTELESS = "without a decision: no juror cast a vote"
 
 
-def with_undecided(notes: list[str], count: int) -> list[str]:
-    """The notes of a run, ending in how many of its verdicts have no decision, if any."""
-    kept = [note for note in notes if not note.endswith(_UNDECIDED)]
-    return [*kept, f"{count} without a decision: {_UNDECIDED}"] if count else kept
+def with_undecided(notes: list[str], counts: Counts) -> list[str]:
+    """Return the notes of a run, ending in how many of its verdicts have no decision and why."""
+    kept = [note for note in notes if not note.endswith((_UNDECIDED, _VOTELESS))]
+    reasons = ((counts.undecidable, _UNDECIDED), (counts.voteless, _VOTELESS))
+    return kept + [f"{count} {reason}" for count, reason in reasons if count]
 
 
 def enter(conn: sqlite3.Connection, staged: Staged) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.measures import Measures, RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.packing import COLUMNS, Packed, Packer
+from reviewdesk.domain.packing import COLUMNS, UNKNOWN, Packed, Packer
 from reviewdesk.domain.verdict import Verdict
 from reviewdesk.store.search import first_key
 from reviewdesk.store.waiting import apart
@@ -132,6 +132,15 @@ def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlp
         )
         for row in rows
     }
+
+
+def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
+    """How many ballots of every measured run, or of one, gave an answer that nobody understood."""
+    source = "packed" if run is None else "packed WHERE run = ?"
+    found: dict[int, int] = {}
+    for row in conn.execute(f"SELECT run, failed FROM {source}", () if run is None else (run,)):
+        found[row["run"]] = found.get(row["run"], 0) + row["failed"].count(UNKNOWN)
+    return found
 
 
 def packed(conn: sqlite3.Connection, run: int) -> Packed | None:

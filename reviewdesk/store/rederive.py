@@ -73,7 +73,7 @@ def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Ver
 def _count(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
     """The counts of a run that follow its verdicts; what was flagged and drawn stands."""
     (notes,) = conn.execute("SELECT notes FROM runs WHERE key = ?", (run,)).fetchone()
-    noted = with_undecided(json.loads(notes), counts.undecidable)
+    noted = with_undecided(json.loads(notes), counts)
     conn.execute(
         """UPDATE runs SET failed_ballots = :ballots, confidence_source = :source, notes = :notes,
              passed = (SELECT count(*) FROM verdicts WHERE run = :run AND decision = 'pass'),

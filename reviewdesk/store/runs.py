@@ -15,6 +15,7 @@ from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
+from reviewdesk.store import measures
 
 
 def to_run(row: Mapping[str, Any]) -> Run:
@@ -67,6 +68,14 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
     return found[0]
 
 
+UNANIMOUS = {
+    # One score has a range too, of 0, but no variance and so no mass.
+    "unanimous_scores": "(mass IS NOT NULL AND range = 0)",
+    "unanimous_votes": "(answered > 1 AND passes IN (0, answered))",
+}
+"""What of a verdict's columns says that its jurors all gave the same."""
+
+
 def labelled(conn: sqlite3.Connection) -> dict[int, int]:
     """How many verdicts of each run have a label, runs without one left out."""
     rows = conn.execute(
@@ -93,6 +102,12 @@ class Tally:
     decisions: Mapping[Decision | None, int]
     flags: Mapping[Flag, int]
     breaches: Mapping[Breach, int] = field(default_factory=dict)
+    unanimous_scores: int = 0
+    """Verdicts whose two or more scores are all equal."""
+    unanimous_votes: int = 0
+    """Verdicts whose two or more votes are all the same."""
+    unknown_ballots: int = 0
+    """Ballots whose answer was not understood."""
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally]:
@@ -100,21 +115,33 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally
     # All of them are read straight through, for they lie in the order of their runs.
     source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
     rows = conn.execute(
-        f"""SELECT run, decision, flags, marks, count(*) AS n FROM {source}
+        f"""SELECT run, decision, flags, marks, count(*) AS n,
+                   sum({UNANIMOUS["unanimous_scores"]}) AS scores,
+                   sum({UNANIMOUS["unanimous_votes"]}) AS votes FROM {source}
             GROUP BY run, decision, flags, marks""",
         () if run is None else (run,),
     )
     decisions: dict[int, Counter[Decision | None]] = {}
     flags: dict[int, Counter[Flag]] = {}
     breaches: dict[int, Counter[Breach]] = {}
+    unanimous: dict[int, Counter[str]] = {}
     for row in rows:
         key, n = row["run"], row["n"]
         made = Decision(row["decision"]) if row["decision"] else None
         decisions.setdefault(key, Counter())[made] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
         breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
+        both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
+        unanimous.setdefault(key, Counter()).update(both)
+    unknown = measures.unknown_ballots(conn, run)
     return {
-        key: Tally(dict(found), dict(flags[key]), dict(breaches[key]))
+        key: Tally(
+            dict(found),
+            dict(flags[key]),
+            dict(breaches[key]),
+            unknown_ballots=unknown.get(key, 0),
+            **unanimous[key],
+        )
         for key, found in decisions.items()
     }
 

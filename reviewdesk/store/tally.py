@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment, State
+from reviewdesk.domain.assess import Assessment
 from reviewdesk.domain.flags import Flag
 from reviewdesk.domain.provenance import canonical_json, content_hash
 from reviewdesk.domain.sampling import stratum
@@ -27,6 +27,7 @@ class Counts:
     decided_stated: int = 0
     decided_scored: int = 0
     undecidable: int = 0
+    voteless: int = 0
     human_labels: int = 0
     stated_escalation: bool = False
 
@@ -34,13 +35,13 @@ class Counts:
         """Count one verdict."""
         decided = found.decision in {Decision.PASS, Decision.FAIL}
         self.ballots += len(found.seats)
-        lost = [seat.ballot for seat in found.seats if seat.state is State.FAILED]
-        self.failed += sum(not ballot.unscaled for ballot in lost)
+        self.failed += sum(seat.ballot.status.failed for seat in found.seats)
         self.stated_scores += verdict.score is not None
         self.decided += decided
         self.decided_stated += decided and verdict.score is not None
         self.decided_scored += decided and found.score is not None
-        self.undecidable += found.decision is None
+        self.voteless += found.no_votes
+        self.undecidable += found.decision is None and not found.no_votes
         self.human_labels += isinstance(verdict.body.get("human"), dict)
         self.stated_escalation |= verdict.escalate is not None
 
@@ -71,6 +72,7 @@ class Tally(Counts):
             or verdict.bias_warning is not None
             or bool(found.flags & Flag.DISPUTE)
             or found.decision is Decision.INCONCLUSIVE
+            or found.no_votes
         )
         self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))
 

@@ -38,7 +38,8 @@ ROW = QueueRow(
 def session(tmp_path: Path) -> Session:
     """One verdict of five jurors: the lowest is trimmed and dissents, the highest is trimmed."""
     checks = [{"name": "length", "pass": True}]
-    body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="pass", checks=checks)
+    scores, rule = (0.9, 0.8, 0.85, 0.95, 0.1), "trimmed_mean"
+    body = verdict(1, scores, decision="pass", strategy=rule, checks=checks)
     desk, run = open_run(tmp_path / "desk.db", report([body]))
     found = Sitting(desk, run, View()).session
     desk.close()

@@ -175,18 +175,19 @@ def test_the_most_telling_flags_come_first_and_the_rest_are_told_of() -> None:
 
 
 def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
-    body = verdict(1, (0.0, 0.5, 0.5, 1.0))
+    body = verdict(1, (0.0, 0.5, 0.5, 1.0), strategy="trimmed_mean")
     desk, run = open_run(tmp_path / "desk.db", report([body]))
     item = desk.item(desk.find(run, "item/001"))
     desk.close()
     plot = strip_plot(item.assessment.seats, 0.7, 11).plain
-    # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half. Of the
-    # four one passes, too few for the quorum: the one at the right end dissents.
+    # Eleven columns are the tenths: one trimmed juror at each end, two counted at a half, which
+    # fail: the one at the right end dissents.
     assert plot == "○────2─│──◆"
 
 
 def test_jury_pane_puts_trimmed_dissent_first(tmp_path: Path) -> None:
-    body = verdict(1, (0.9, 0.8, 0.85, 0.95, 0.1), decision="pass")
+    scores = (0.9, 0.8, 0.85, 0.95, 0.1)
+    body = verdict(1, scores, decision="pass", strategy="trimmed_mean")
     desk, run = open_run(tmp_path / "desk.db", report([body]))
     item = desk.item(desk.find(run, "item/001"))
     desk.close()

@@ -128,7 +128,7 @@ def test_an_audit_without_errors_is_bounded(tmp_path: Path) -> None:
 def test_the_jurors_of_a_census(tmp_path: Path) -> None:
     lines = [" ".join(line.split()) for line in text(census(tmp_path)).splitlines()]
     # Threshold .6. j1: .9 .9 .2 .86 is wrong on b alone; j2: .9 .5 .4 .86 is always right, and
-    # dissents on b; j3 as j1. Trimmed: the lowest and the highest of three, ties by the seat.
+    # dissents on b; j3 as j1. The mean decides, so that nobody is trimmed.
     for line in (
         "j1 4 2 0 1 1 0 4 0 0",
         "j2 4 2 0 2 0 0 2 1 1",

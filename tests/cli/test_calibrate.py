@@ -132,7 +132,7 @@ def test_a_window_is_of_the_jurors(labelled: Cli) -> None:
 
 def test_calibrate_in_plain_words(labelled: Cli) -> None:
     lines = [" ".join(row.split()) for row in labelled("calibrate", "--jurors").out.splitlines()]
-    # j2 has the lowest score of agreed and of split, and is trimmed on both.
+    # j2 has the lowest score of agreed and of split; the mean decides, so nobody is trimmed.
     reached = "prefix 1, 1 pass or fail in it, weight 1.000, audit 1/1"
     # Confidences .867 and .8 share a bin, .633 has its own: 2 * .6333 * .3667 = .4644, and of none,
     # one or both right .0267 * 1.6667 + .28 * .6667 + .6933 * .3333 = .4622; their sum over 3.
@@ -148,7 +148,7 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
         "more pass_rate <= 0.667: 0 more audits to gate, if the rates stay",
         f"stratum rest/fail 1 verdicts, 1 labelled, {reached}",
         "audit 2 of 3 done, 2 count, 0 errors",
-        "2 2 0 1 0 1 0 0 1 2 1 1 j2",
+        "2 2 0 1 0 1 0 0 1 0 1 1 j2",
         # j2 has four seats, failed on failed and on none; offsets -.1 and -.65, so the change
         # from the first to the second is -.55.
         "4 2 0 -0.375 2 -0.550 first half - - j2",

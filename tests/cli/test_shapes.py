@@ -124,6 +124,7 @@ def test_ingest(cli: Cli, write: Write) -> None:
         "ballots": 27,
         "flagged": 3,
         "failed_ballots": 0,
+        "unknown_ballots": 0,
         "skipped": 0,
         "human_labels": 0,
         "notes": [],

@@ -15,9 +15,9 @@ JUDGES = "alba,bruno,cleo,dana"
 
 def test_a_long_table_is_ingested_opened_and_shown(cli: Cli) -> None:
     (made,) = cli("ingest", LONG, "--json").json
-    # Nine items before three judges, one of whom left one of them without an answer.
+    # Nine items before three judges, one of whom left one of them empty: it abstained.
     found = [made[key] for key in ("format", "verdicts", "ballots", "failed_ballots", "skipped")]
-    assert found == ["table", 9, 27, 1, 0]
+    assert found == ["table", 9, 27, 0, 0]
     assert len(cli("open", LONG).out.splitlines()) == 9
     shown = cli("show", "refund-strike").out
     assert "votes 1/2, 3 seated" in shown
@@ -46,7 +46,7 @@ def test_a_wide_table_needs_its_judges_and_its_scale(cli: Cli) -> None:
     # One of 36 cells is empty.
     assert "--scale LOW..HIGH (35x, from 1 to 5)" in raw["notes"][0]
     made = cli("ingest", WIDE, "--judge-columns", JUDGES, "--scale", "1..5", "--json").json
-    assert [made[0][key] for key in ("verdicts", "ballots", "failed_ballots")] == [9, 36, 1]
+    assert [made[0][key] for key in ("verdicts", "ballots", "failed_ballots")] == [9, 36, 0]
     shown = cli("show", "alphabetical", "--run", made[0]["run"], "--json").json
     # Points 4, 1, 5 and 2 on a scale from 1 to 5.
     assert [juror["score"] for juror in shown["jurors"]] == [0.75, 0.0, 1.0, 0.25]

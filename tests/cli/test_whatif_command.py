@@ -33,8 +33,8 @@ def test_the_whole_table(loaded: Cli) -> None:
     assert (lowest["flipped"], lowest["pass_rate"], lowest["strategy"]) == (1, 0.5, "lowest")
     plain = loaded("whatif")
     assert plain.code == 0
-    # The run as it stands, nine rules, fifteen trims, seven quorums, five thresholds, three jurors.
-    assert len(plain.out.splitlines()) == 1 + 1 + 9 + 15 + 7 + 5 + 3
+    # The run as it stands, ten rules, fifteen trims, seven quorums, five thresholds, three jurors.
+    assert len(plain.out.splitlines()) == 1 + 1 + 10 + 15 + 7 + 5 + 3
     assert "the run's own" in plain.out
     assert any("no labels" in line for line in plain.lines)
 

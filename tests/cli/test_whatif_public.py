@@ -54,6 +54,10 @@ def by_votes(rule: str, votes: list[bool], seated: int, quorum: Any) -> str | No
         return "pass" if passes * 2 > seated else "fail" if fails * 2 > seated else "inconclusive"
     if rule == "unanimous":
         return "inconclusive" if passes and fails else "pass" if passes else "fail"
+    if rule == "supermajority":
+        least, enough = Fraction(2, 3) * len(votes), len(votes) >= 3
+        made = "pass" if passes >= least else "fail" if fails >= least else "inconclusive"
+        return made if enough else "inconclusive"
     if isinstance(quorum, str):
         return "pass" if Fraction(passes, seated) >= Fraction(quorum) else "fail"
     # Two decimals are enough for the quorums of the table and of these runs.
@@ -82,7 +86,7 @@ def decide(verdict: Row, row: Row) -> Made:
     share = sum(votes) / len(votes) if votes else None
     rule = row["strategy"] or verdict["strategy"]
     trim = verdict.get("trim") or {}
-    if rule in {"quorum", "majority", "unanimous"}:
+    if rule in {"quorum", "majority", "unanimous", "supermajority"}:
         quorum = verdict["quorum"] if row["quorum"] is None else row["quorum"]
         made = by_votes(rule, votes, len(left), quorum)
         # A majority is worth 1 or 0, a quorum and votes that agree the mean of the scores.
@@ -94,7 +98,8 @@ def decide(verdict: Row, row: Row) -> Made:
         rule = "median" if failed else "mean"
     value = by_scores(rule, scores, row, trim)
     threshold = verdict["threshold"] if row["threshold"] is None else row["threshold"]
-    if value is None or threshold is None:
+    # In two verdicts every juror gives a score of .5 and withholds its vote: they decide nothing.
+    if value is None or threshold is None or not votes:
         return None, value, share
     return "pass" if value >= threshold - 1e-9 else "fail", value, share
 
@@ -142,8 +147,8 @@ def test_every_policy_is_as_a_recount_has_it(name: str, cli: Cli) -> None:
     truth = {line["id"]: line["truth"] for line in map(json.loads, lines)}
     standing, *rows = cli("whatif", "--json").json
     jurors = {juror["id"] for verdict in verdicts for juror in verdict["jurors"]}
-    # Nine rules, five trims by three roundings, seven quorums, five thresholds, and the jurors.
-    assert len(rows) == 9 + 15 + 7 + 5 + len(jurors)
+    # Ten rules, five trims by three roundings, seven quorums, five thresholds, and the jurors.
+    assert len(rows) == 10 + 15 + 7 + 5 + len(jurors)
     for row in rows:
         expected = recount(verdicts, truth, row)
         assert {key: row[key] for key in expected} == pytest.approx(expected, abs=1e-9), row

@@ -176,13 +176,13 @@ def test_one_verdict_as_it_stands_and_otherwise(tmp_path: Path) -> None:
     assert [(one.value, one.decision) for one in others] == [
         (0.0, Decision.FAIL), (0.9, Decision.PASS),
     ]  # fmt: skip
-    assert len(what_if_item(item)) == 1 + 9 + 15 + 7 + 5 + 3
+    assert len(what_if_item(item)) == 1 + 10 + 15 + 7 + 5 + 3 + 3
 
 
 def test_an_empty_run(tmp_path: Path) -> None:
     desk, run = opened(tmp_path)
     table = what_if(desk, run)
-    assert (table.verdicts, table.jurors, len(table.rows)) == (0, 0, 9 + 15 + 7 + 5)
+    assert (table.verdicts, table.jurors, len(table.rows)) == (0, 0, 10 + 15 + 7 + 5)
     assert {one.pass_rate for one in table.rows} == {None}
 
 

@@ -190,10 +190,10 @@ RESOLUTIONS = [
     Resolution(
         "CROSS, no valid ballots",
         "majority gives (fallback, False) and unanimous (fallback, True)",
-        "the fallback, and no disagreement, under every rule",
-        "nobody disagreed with anybody",
+        "the fallback, and the disagreement undefined, under every rule",
+        "nobody was there to agree or to disagree",
         lambda: {label_vote([], rule).disagreement for rule in ("majority", "unanimous")},
-        {False},
+        {None},
     ),
     Resolution(
         "TRIM, implementation notes",

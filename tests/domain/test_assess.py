@@ -123,9 +123,9 @@ def test_failed_is_failed_even_if_the_report_trims_it() -> None:
 
 
 def test_trimmed_and_dissenting_are_two_things() -> None:
-    # At .5 with quorum .5: j0 fails and is trimmed low; j4 passes and is trimmed high; j1 fails
-    # and is counted. Three of five pass.
-    found = _assess(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, quorum=0.5)
+    # At .5 j0 fails and is trimmed low; j4 passes and is trimmed high; j1 fails and is counted.
+    # The three that are kept average 1.6 / 3.
+    found = _assess(panel(0.1, 0.3, 0.6, 0.7, 0.9), threshold=0.5, strategy="trimmed_mean")
     assert found.decision is Decision.PASS
     assert [(seat.trimmed, seat.dissent) for seat in found.seats] == [
         (True, True),

@@ -48,7 +48,7 @@ def test_how_a_call_may_end() -> None:
         ({"label": 3}, "ballot of 'a': label is 3. Give a word"),
         ({"status": "gone"},
          ("ballot of 'a': status is 'gone'. Known: ok, error, timeout, parse_fail, empty, "
-          "abstained, missing_key")),
+          "abstained, missing_key, unknown, not_asked")),
         ({"score": 0.5, "error": "503"},
          "ballot of 'a': it failed and has a score or a vote. Leave one of them out"),
         ({"passed": True, "status": "timeout"},

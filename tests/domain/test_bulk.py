@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assess import assess
-from reviewdesk.domain.bulk import Panels, exact_sums
+from reviewdesk.domain.bulk import Panels
+from reviewdesk.domain.bulkscores import exact_sums
 from reviewdesk.domain.columns import DECISIONS, columns, seat_names
 from reviewdesk.domain.panel import decision_by, score_by
 from reviewdesk.domain.policies import STRATEGIES, Variant
@@ -20,6 +21,7 @@ from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from tests.domain.bodies import GRID, UNIT, bodies, body, juror, maybe, panel, read
 
 QUORUMS = [0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0, 0.001, "1/7"]
+SHARES = ["2/3", "3/4", "0.6", "1", "4/6"]
 EVERY = [None, *Strategy]
 
 
@@ -32,7 +34,12 @@ def mixed(draw: st.DrawFn) -> dict[str, Any]:
             seat["id"] = draw(st.sampled_from(["j0", "j1", "twin"]))
         if "score" in seat and draw(st.booleans()):
             seat["score"] = draw(UNIT)
-    return value
+    # What a report of this program says beyond the format.
+    own = {
+        "failed_jurors": draw(maybe(st.just("median"))),
+        "supermajority": draw(maybe(st.sampled_from(SHARES))),
+    }
+    return value | {"meta": {"reviewdesk": own}}
 
 
 @st.composite
@@ -46,6 +53,7 @@ def variants(draw: st.DrawFn) -> Variant:
         quorum=draw(maybe(st.sampled_from(QUORUMS))) if strategy else None,
         threshold=draw(maybe(GRID)),
         dropped=draw(maybe(st.sampled_from(["j0", "j1", "j0#2", "twin", "twin#2"]))),
+        supermajority=draw(maybe(st.sampled_from(SHARES))),
     )
 
 
@@ -63,6 +71,9 @@ def alone(value: dict[str, Any], variant: Variant) -> tuple[float | None, Decisi
     for key in ("strategy", "quorum", "threshold"):
         if (given := getattr(variant, key)) is not None:
             value[key] = given
+    if variant.supermajority is not None:
+        own = (value.get("meta") or {}).get("reviewdesk") or {}
+        value["meta"] = {"reviewdesk": own | {"supermajority": variant.supermajority}}
     if variant.threshold is not None:
         for seat in value["jurors"]:
             if seat.get("score") is not None and seat.get("pass") is not None:

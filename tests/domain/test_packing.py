@@ -26,7 +26,6 @@ from reviewdesk.domain.verdict import (
     Generator,
     Policy,
     Rounding,
-    Status,
     Strategy,
     Verdict,
     verdict_from_body,
@@ -70,14 +69,13 @@ RAGGED = st.lists(st.lists(seats(), max_size=6).map(lambda jurors: body(*jurors)
 
 def said(verdict: Verdict, made: Assessment) -> list[Any]:
     """What the columns must say of one verdict, read from its records."""
-    answered = {Status.OK, Status.ABSTAINED}
     place = {None: -1, False: 0, True: 1}
     return [
         len(verdict.ballots),
         [ballot.score for ballot in verdict.ballots],
         [place[ballot.vote] for ballot in verdict.ballots],
         ["pass" in juror for juror in verdict.body["jurors"]],
-        [ballot.status not in answered for ballot in verdict.ballots],
+        [ballot.status.failed for ballot in verdict.ballots],
         [ballot.weight for ballot in verdict.ballots],
         [ballot.id for ballot in verdict.ballots],
         verdict.policy.threshold,
@@ -161,6 +159,7 @@ def test_every_code_has_a_place_that_stays() -> None:
     assert [STRATEGIES.index(s) for s in (Strategy.QUORUM, Strategy.MEAN, Strategy.EXTERNAL)] == [
         0, 4, 12,
     ]  # fmt: skip
+    assert STRATEGIES.index(Strategy.SUPERMAJORITY) == 13
     assert ROUNDINGS.index(Rounding.UP) == 2
     assert [DECISIONS.index(d) for d in (Decision.FAIL, Decision.PASS)] == [0, 1]
 

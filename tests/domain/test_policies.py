@@ -38,7 +38,7 @@ def test_the_whole_table_begins_with_every_strategy() -> None:
     table = whole(["a", "b"])
     assert [variant.group for variant in table[:9]] == [Group.RULES] * 9
     # Five fractions by three roundings, seven quorums, five thresholds, two jurors.
-    assert len(table) == len(set(table)) == 9 + 15 + 7 + 5 + 2
+    assert len(table) == len(set(table)) == 10 + 15 + 7 + 5 + 2
     assert [variant.name for variant in table[-2:]] == ["without a", "without b"]
 
 

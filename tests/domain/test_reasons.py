@@ -17,6 +17,7 @@ def _notes(value: dict[str, Any], *, stated: bool = True, **defaults: Any) -> di
 
 
 RULE: dict[str, Any] = {"threshold": 0.5, "quorum": 0.5}
+TRIMMED: dict[str, Any] = {"threshold": 0.5, "strategy": "trimmed_mean"}
 KIN = {"generator": {"model": "claude-3"}}
 
 
@@ -63,7 +64,7 @@ def _kin(*scores: float, **more: Any) -> dict[str, Any]:
         ),
         (Flag.DISPUTE, panel(0.9, regime="dispute"), {}, "dispute"),
         (Flag.MISMATCH, panel(0.1, decision="pass"), RULE, "reported pass"),
-        (Flag.TRIMMED_DISSENT, panel(0.1, 0.9, 0.9), RULE, "left out a dissent: j0"),
+        (Flag.TRIMMED_DISSENT, panel(0.1, 0.9, 0.9), TRIMMED, "left out a dissent: j0"),
         (Flag.NO_VERDICT, panel(0.9), {}, "no rule known"),
         (Flag.NO_VERDICT, panel(None), RULE, "no juror answered"),
         (Flag.NO_VERDICT, panel(None, decision="error"), {}, "no juror answered"),

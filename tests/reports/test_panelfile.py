@@ -103,6 +103,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_the_share_of_a_supermajority(tmp_path: Path) -> None:
+    def read(text: str) -> PanelSpec:
+        seat = b"\njurors:\n  - { model: gpt-5, vendor: openai }\n"
+        return panel_from(Source.from_bytes("p.yaml", text.encode() + seat), tmp_path)
+
+    assert read("strategy: supermajority").rule.supermajority == "2/3"
+    assert read("supermajority: 3/4").rule.supermajority == "3/4"
+    assert read("supermajority: 0.75").rule.supermajority == 0.75
+    for bad in ("1/2", "0.5", "5/4", "most", "true", "[1]"):
+        with pytest.raises(PanelError, match=r"supermajority.*over 1/2"):
+            read(f"supermajority: {bad}")
+
+
 def test_every_key_has_its_place() -> None:
     found = read(FULL)
     assert (found.name, found.rubric) == ("red desk", "Answers the question.")

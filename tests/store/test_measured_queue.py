@@ -105,6 +105,8 @@ def test_a_flag_first_and_within_it_as_drawn(tmp_path: Path, order: str, flag: F
                 ((0.7, 0.8), {"regime": "dispute"}),
                 # Two of three pass, and their mean of .43 does not.
                 ((0.0, 0.65, 0.65), {}),
+                # Without its ends .9 is left, and the fail is among them.
+                ((0.1, 0.9, 0.9), {"strategy": "trimmed_mean"}),
             ]
             * 4
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ MAX_JURORS = 100
 
 _PANEL = (
     "name", "rubric", "threshold", "quorum", "strategy", "trim", "regime", "failed_jurors",
-    "strategy_for", "jurors",
+    "strategy_for", "supermajority", "jurors",
 )  # fmt: skip
 _JUROR = (
     "name", "model", "vendor", "base_url", "api_key_env", "weight", "temperature", "max_tokens",
@@ -100,7 +100,11 @@ def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> Panel:
     if "threshold" in cells:
         said["threshold"] = cells["threshold"].number("a number from 0 to 1", _UNIT)
     if "quorum" in cells:
-        said["quorum"] = _quorum(cells["quorum"])
+        expected = 'a number above 0 and at most 1, or a fraction such as "2/3"'
+        said["quorum"] = _share(cells["quorum"], limits.quorum, expected)
+    if "supermajority" in cells:
+        expected = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
+        said["supermajority"] = _share(cells["supermajority"], limits.supermajority, expected)
     return Panel(**said)
 
 
@@ -115,15 +119,17 @@ def _routes(cells: Mapping[str, Cell]) -> dict[str, str]:
     return {tag: cell.word("a strategy that there is", STRATEGIES) for tag, cell in routes.items()}
 
 
-def _quorum(cell: Cell) -> float | str:
+def _share(cell: Cell, check: Callable[[str, object], object], expected: str) -> float | str:
+    """A share as it is written, if ``check`` lets it be one."""
     value = cell.node.value
     try:
-        # A fraction of a hundred digits is no quorum, and slow to read.
-        if not isinstance(value, str) or len(value) <= 20:
-            return limits.quorum("quorum", value)
-    except (UsageError, OverflowError):
+        # A fraction of a hundred digits is no share, and slow to read.
+        if isinstance(value, float | int | str) and len(str(value)) <= 20:
+            check("share", value)
+            return value
+    except (UsageError, OverflowError, ValueError):
         pass
-    raise cell.wrong('a number above 0 and at most 1, or a fraction such as "2/3"')
+    raise cell.wrong(expected)
 
 
 def _jurors(cell: Cell, folder: Path) -> tuple[Juror, ...]:

@@ -1,0 +1,48 @@
+"""The pairs of a run's jurors as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reviewdesk.cli.plain import number
+from reviewdesk.cli.plainwhatif import aligned
+from reviewdesk.domain.safetext import show_line
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.pairs import Alike, Pair
+
+_HEAD = ("both voted", "alike", "by chance", "z", "earlier", "later", "equal scores", "jurors")
+_NOTE = (
+    "by chance: what independent jurors of these pass rates would show. Jurors that judge the\n"
+    "           same truth agree beyond it too: look at pairs that stand out, or begin to\n"
+    "           (earlier and later are the halves of the run)"
+)
+_MOST = 20
+"""Pairs on a page; the JSON has more."""
+
+
+def table(found: Sequence[Pair]) -> str:
+    """How often each pair votes alike, those that sit together most first."""
+    if not found:
+        return ""
+    rest = len(found) - _MOST
+    more = [f"{rest} more pairs in --json"] if rest > 0 else []
+    return "\n".join(["", aligned(_HEAD, [_row(one) for one in found[:_MOST]]), _NOTE, *more])
+
+
+def _row(one: Pair) -> list[str]:
+    names = f"{show_line(one.first, 100)}, {show_line(one.second, 100)}"
+    return [
+        str(one.votes.n),
+        number(one.votes.share),
+        number(one.votes.expected),
+        number(one.votes.z, 1),
+        *map(_half, one.halves),
+        f"{one.equal_scores}/{one.scored}",
+        names,
+    ]
+
+
+def _half(half: Alike) -> str:
+    return f"{number(half.share, 2)} ({number(half.expected, 2)})"

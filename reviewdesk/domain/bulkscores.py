@@ -1,0 +1,160 @@
+"""The scores of many panels at once: their means, ranks and trims, rounded as for one panel."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from reviewdesk.domain.columns import NOTHING, ROUNDINGS, Bools, Floats, Ints, Small
+from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.verdict import Rounding
+
+_FEW = 1 << 16
+
+
+class Scores:
+    """The scores of n panels, ``[n, s]`` with NaN for none; every value is ``[n]``, NaN for none.
+
+    Means are sums rounded once, as ``math.fsum`` gives them, over the number of scores.
+    """
+
+    def __init__(self, scores: Floats, weights: Floats) -> None:
+        """Take scores and weights; a missing weight is 1."""
+        self._given = ~np.isnan(scores)
+        self._scores, self._weights = np.where(self._given, scores, 0.0), weights
+        self.count = counted(self._given)
+        ranked = np.sort(np.where(self._given, scores, np.inf), axis=1)
+        # Seat after seat in one piece, which is how the sums read them.
+        self._ranked = np.ascontiguousarray(ranked.T)
+        self._trims: dict[bytes, Floats] = {}
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Mean of the scores."""
+        return _ratio(exact_sums(self._scores.T), self.count)
+
+    @cached_property
+    def median(self) -> Floats:
+        """Median: of an even number, the mean of the two in the middle."""
+        return (self._rank((self.count - 1) // 2) + self._rank(self.count // 2)) / 2
+
+    @cached_property
+    def lowest(self) -> Floats:
+        """Lowest score."""
+        return self._rank(np.zeros_like(self.count))
+
+    @cached_property
+    def highest(self) -> Floats:
+        """Highest score."""
+        return self._rank(self.count - 1)
+
+    def _rank(self, rank: Ints) -> Floats:
+        """The score of one rank in each panel."""
+        if not len(self._ranked):
+            return np.full(len(self.count), np.nan)
+        found = self._ranked[np.maximum(rank, 0), np.arange(len(rank))]
+        return np.where(self.count > 0, found, np.nan)
+
+    @cached_property
+    def weighted(self) -> Floats:
+        """``Σ s·w / Σ w`` over the jurors that gave a score."""
+        if not self._given.shape[1]:
+            return np.full(len(self.count), np.nan)
+        weights = np.where(np.isnan(self._weights), 1.0, self._weights)
+        weights = np.where(self._given, weights, 0.0)
+        heaviest = weights.max(axis=1, keepdims=True)
+        # Relative to the heaviest, as one panel's average is.
+        shares = np.divide(weights, heaviest, out=np.zeros_like(weights), where=heaviest > 0)
+        return _ratio(exact_sums((self._scores * shares).T), exact_sums(shares.T))
+
+    def trimmed(self, fraction: Floats, rounding: Small) -> Floats:
+        """Mean of the scores that a trim keeps, its fraction and rounding given ``[n]``."""
+        cut = self._cut(fraction, rounding)
+        key = cut.tobytes()
+        if key not in self._trims:
+            self._trims[key] = self._without(cut)
+        return self._trims[key]
+
+    def left_out(self, fraction: Floats, rounding: Small) -> Bools:
+        """The seats ``[n, s]`` that a trim leaves out, lowest and highest by (score, seat)."""
+        cut = self._cut(fraction, rounding)[:, None]
+        order = np.argsort(np.where(self._given, self._scores, np.inf), axis=1, kind="stable")
+        place = np.argsort(order, axis=1, kind="stable")
+        found: Bools = self._given & ((place < cut) | (place >= self.count[:, None] - cut))
+        return found
+
+    def _cut(self, fraction: Floats, rounding: Small) -> Ints:
+        """How many go at each end: each different case once, by ``trim.trim_count``."""
+        fractions, at = np.unique(fraction, return_inverse=True)
+        cases = np.stack([at, rounding.astype(np.int64), self.count])
+        cases_, places = different(cases)
+        counts = [
+            trim_count(count, float(fractions[at]), Rounding.DOWN if way < 0 else ROUNDINGS[way])
+            for at, way, count in cases_
+        ]
+        return np.array(counts, np.int64)[places]
+
+    def _without(self, cut: Ints) -> Floats:
+        if not cut.any():
+            return self.mean
+        ranks = np.arange(len(self._ranked))[:, None]
+        kept = (ranks >= cut) & (ranks < self.count - cut)
+        return _ratio(exact_sums(np.where(kept, self._ranked, 0.0)), self.count - 2 * cut)
+
+
+def exact_sums(terms: Floats) -> Floats:
+    """Sums over the first axis as ``math.fsum`` gives them: exact, and rounded once.
+
+    A sum and what its roundings lost are carried along; where even that is rounded, ``fsum`` takes
+    over. Source of the error-free step: Knuth 1969, the two-sum.
+    """
+    high, low = np.zeros(terms.shape[1]), np.zeros(terms.shape[1])
+    rounded = np.zeros(terms.shape[1], np.bool_)
+    for term in terms:
+        high, error = _two_sum(high, term)
+        low, lost = _two_sum(low, error)
+        rounded |= lost != 0
+    total: Floats = high + low
+    for i in np.flatnonzero(rounded):
+        total[i] = math.fsum(terms[:, i])
+    return total
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """``a + b`` rounded, and exactly what the rounding lost."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def counted(marks: Bools) -> Ints:
+    """How many seats of each panel are marked; seat after seat, for panels have few of them."""
+    found = np.zeros(len(marks), np.int64)
+    for seat in marks.T:
+        found += seat
+    return found
+
+
+def _ratio(total: Floats, of: Floats | Ints) -> Floats:
+    found: Floats = np.divide(total, of, out=np.full(len(total), np.nan), where=of > 0)
+    return found
+
+
+def different(cases: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """The different columns of small numbers, and which of them each column is."""
+    codes, size = np.zeros(cases.shape[1], np.int64), 1
+    for row in cases:
+        low = int(row.min(initial=0))
+        room = int(row.max(initial=0)) - low + 1
+        codes, size = codes * room + (row - low), size * room
+    if size > _FEW:
+        _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+        return [tuple(map(int, column)) for column in cases[:, first].T], places
+    # Sorting is for codes that are too far apart to be counted off.
+    first = np.full(size, NOTHING)
+    first[codes] = np.arange(len(codes))
+    there = first != NOTHING
+    columns_ = cases[:, first[there]].T
+    return [tuple(map(int, column)) for column in columns_], (np.cumsum(there) - 1)[codes]

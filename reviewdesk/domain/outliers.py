@@ -1,0 +1,67 @@
+"""The rules that drop or pull in outliers: what the trim rule is there to be compared with.
+
+A single bought juror drags the mean and the spread along with it, so that a rule that measures
+outliers by them may drop an honest juror, or nobody. Values are in 0..1, of at least one score.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+
+from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.verdict import SLACK
+
+DEVIATIONS = 2.0
+FENCE = 1.5
+
+
+class Outliers(StrEnum):
+    """How scores far from the others are treated before the mean is taken."""
+
+    SIGMA = "sigma"
+    TUKEY = "tukey"
+    WINSORISED = "winsorised"
+
+
+def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
+    """The mean without the scores beyond ``k`` sample standard deviations (n - 1) of the mean.
+
+    One pass; of one score, or of equal ones, nothing is dropped.
+    """
+    if len(scores) < 2:
+        return _mean(scores)
+    middle, spread = _mean(scores), statistics.stdev(scores)
+    return _mean([one for one in scores if abs(one - middle) <= k * spread + SLACK])
+
+
+def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
+    """The mean of the scores within ``fence`` interquartile ranges of the quartiles.
+
+    Quartiles are interpolated linearly, as numpy's and R's default (type 7). Source: Tukey 1977.
+    """
+    if len(scores) < 2:
+        return _mean(scores)
+    low, _, high = statistics.quantiles(scores, n=4, method="inclusive")
+    reach = fence * (high - low) + SLACK
+    return _mean([one for one in scores if low - reach <= one <= high + reach])
+
+
+def winsorised(scores: Sequence[float]) -> float:
+    """The mean with the scores that the default trim drops pulled in to the nearest kept one."""
+    ranked, cut = sorted(scores), trim_count(len(scores))
+    kept = ranked[cut : len(ranked) - cut]
+    return _mean([kept[0]] * cut + kept + [kept[-1]] * cut)
+
+
+VALUES: Mapping[Outliers, Callable[[Sequence[float]], float]] = {
+    Outliers.SIGMA: sigma,
+    Outliers.TUKEY: tukey,
+    Outliers.WINSORISED: winsorised,
+}
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return math.fsum(scores) / len(scores)
