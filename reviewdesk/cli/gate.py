@@ -42,7 +42,7 @@ _KEPT = 100
     "--require-representative",
     "strict",
     is_flag=True,
-    help="Exit 3 if the labels of a calibration entry do not stand for a whole run.",
+    help="Exit 3 if the labels of a calibration entry are no sample of a whole run, or too few.",
 )
 @json_option
 @shared_options
@@ -52,10 +52,12 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     Exits 0 where nothing failed, 1 where a gate failed, 2 where something could not be read.
 
     With --require-representative it exits 3 where all passed but the labels behind a calibration do
-    not stand for a whole run. Those of a run do in the designs weighted and census. A labels file
-    does only if it says so: every row that counts has a weight, a pi, a stratum and the selection
-    draw, as a full export writes them, and some are of the rest that nothing flagged. A file of
-    confidence and correct alone never does.
+    not stand for a whole run, or are too few: the interval of an expected accuracy, brier, gap,
+    sensitivity, specificity or honest_rate must keep to its minimum or maximum too. The labels of a
+    run stand for it in the designs weighted and census. A labels file does only if it says so: every
+    row that counts has a weight, a pi, a stratum and the selection draw, as a full export writes
+    them, and some are of the rest that nothing flagged. A file of confidence and correct alone never
+    does, and neither does a reliability block of another set.
     """
     from reviewdesk.desk.gate import run_suite
     from reviewdesk.desk.gated import as_json as shape
@@ -73,7 +75,7 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
         say(error)
     if strict:
         for entry in found.unrepresentative:
-            say(f"not representative: {show_line(entry.name, 200)} ({entry.design})")
+            say(f"not representative: {show_line(entry.name, 200)} ({'; '.join(entry.doubts)})")
     if junit is not None:
         write_junit(found, Path(junit))
     if found.errors:
@@ -112,13 +114,11 @@ def _print(found: SuiteResult) -> None:
 
 
 def _lines(entry: EntryResult) -> list[str]:
-    from reviewdesk.desk.gated import details, headline
-    from reviewdesk.domain.gates import Outcome
+    from reviewdesk.desk.gated import headline, told
     from reviewdesk.domain.safetext import show_line
 
     name = show_line(entry.name, 200)
     if entry.error:
         return [f"ERROR  {name}"]
     lines = [f"{entry.status.upper():5}  {name}  ({headline(entry)})"]
-    told = (*details(entry, Outcome.FAIL, _SHOWN), *details(entry, Outcome.SKIP, _FEW))
-    return [*lines, *(f"       {text}" for text in told)]
+    return [*lines, *(f"       {text}" for text in told(entry, _SHOWN, _FEW))]

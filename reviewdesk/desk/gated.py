@@ -49,14 +49,22 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
         "verdicts": _numbers(entry.units) if entry.kind is Kind.JURY else None,
         "counts": _numbers(entry.counts),
         "values": dict(entry.origins),
-        "checks": [_check(found) for found in entry.findings],
+        "checks": [_check(found, entry.kind) for found in entry.findings],
         "notes": list(entry.notes),
+        "doubts": list(entry.doubts),
         "error": entry.error or None,
     }
 
 
-def _check(found: Finding) -> dict[str, Any]:
+def _check(found: Finding, kind: Kind) -> dict[str, Any]:
+    """One check; that of a judge has the interval of its value and the limit beside it."""
     reading = found.reading
+    interval = {
+        "low": reading.low,
+        "high": reading.high,
+        "limit": found.limit,
+        "reaches_past": found.reaches_past,
+    }
     return {
         "target": found.expected.target,
         "value": reading.value,
@@ -69,6 +77,7 @@ def _check(found: Finding) -> dict[str, Any]:
         "test": found.test,
         "source": reading.origin,
         "metric": reading.metric,
+        **(interval if kind is Kind.CALIBRATION else {}),
     }
 
 
@@ -87,6 +96,8 @@ def sentence(found: Finding) -> str:
     where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
     text = f"{where}{found.expected.target} is {value_words(found)}"
     text += f" ({origin})" if origin else ""
+    if reading.low is not None and reading.high is not None:
+        text += f", {reading.low:.4g} to {reading.high:.4g}"
     if found.status is Outcome.SKIP:
         return f"{text}: skipped, {found.note}"
     text += f", must {show_line(found.expected.matcher.words(), 300)}"
@@ -94,7 +105,9 @@ def sentence(found: Finding) -> str:
         text += f", margin {found.margin:+.6g}"
     if found.note:
         text += f" ({show_line(found.note, 300)})"
-    return f"{text}: {show_line(found.expected.message)}" if found.expected.message else text
+    if found.status is Outcome.PASS or not found.expected.message:
+        return text
+    return f"{text}: {show_line(found.expected.message)}"
 
 
 def headline(entry: EntryResult) -> str:
@@ -153,13 +166,29 @@ def _outcome(case: Element, entry: EntryResult) -> None:
     if entry.error:
         ET.SubElement(case, "error", message=show_line(entry.error, 4000))
         return
-    lines = list(details(entry, entry.status, _IN_XML))
+    tag = {Outcome.PASS: "system-out", Outcome.FAIL: "failure", Outcome.SKIP: "skipped"}
+    inner = ET.SubElement(case, tag[entry.status])
+    lines = [
+        *told(entry, _IN_XML, _IN_XML),
+        *(f"not representative: {one}" for one in entry.doubts),
+    ]
     if entry.status is Outcome.PASS:
-        ET.SubElement(case, "system-out").text = headline(entry)
-        return
-    tag = "failure" if entry.status is Outcome.FAIL else "skipped"
-    inner = ET.SubElement(case, tag, message=headline(entry))
+        lines.insert(0, headline(entry))
+    else:
+        inner.set("message", headline(entry))
     inner.text = show("\n".join(lines), 1_000_000)
+
+
+def told(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
+    """The findings of an entry in words, the failed ones first.
+
+    Of a judge all are told, since a figure that passes may pass by little; of a jury those that
+    do not pass, for it has one for every verdict.
+    """
+    yield from details(entry, Outcome.FAIL, fails)
+    yield from details(entry, Outcome.SKIP, skips)
+    if entry.kind is Kind.CALIBRATION:
+        yield from details(entry, Outcome.PASS, fails)
 
 
 def details(entry: EntryResult, status: Outcome, most: int) -> Iterator[str]:

@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
 from reviewdesk.domain.correction import Corrected, Status
-from reviewdesk.domain.expect import EntryResult, Expectation, Kind, Tally, hold
+from reviewdesk.domain.expect import EntryResult, Expectation, Finding, Kind, Tally, hold
+from reviewdesk.domain.figures import Fit, Ranged
 from reviewdesk.domain.gates import Outcome
-from reviewdesk.domain.honest import Honest, Method, of_strata, of_trusted
-from reviewdesk.domain.judgegate import Judge, Target
+from reviewdesk.domain.honest import of_trusted
+from reviewdesk.domain.judgegate import PROVEN, Judge, Reliability, Target
 from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gatejury import OpenDesk
+    from reviewdesk.domain.suchitems import Sample
     from reviewdesk.reports.suite import JudgeGate
+
+OTHER_SET = "reliability of another set"
+BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
+NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
+UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
+HALF = 0.5
+"""How far a reliability block may be from its rows: counts are whole, weights may be rounded."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What an entry is held to, and what to know of its labels."""
+class _Labels:
+    """The labels that an entry names, measured.
 
-    judge: Judge
+    ``own`` is the pass rate that a draw of the run gives, ``None`` without one; the judge passed
+    ``passed`` of the ``decided`` verdicts of the run, where that is known.
+    """
+
     calibration: Calibration
-    expect: tuple[Expectation, ...]
+    fit: Fit
+    sample: Sample
     representative: bool
-    honest: Honest | None = None
+    own: Ranged | None
+    rate: Corrected | None
+    expect: tuple[Expectation, ...]
+    passed: float = 0
+    decided: float | None = None
+
+    @property
+    def line(self) -> Metrics:
+        """The figures that the entry is held to."""
+        return self.calibration.headline
 
 
 def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> EntryResult:
     """What became of a ``calibration:`` entry."""
-    tally, problem, found = Tally(), "", None
+    tally, problem, found, other = Tally(), "", None, False
+    honest = Ranged(None)
     try:
-        found = _of_run(gate, open_desk) if gate.run is not None else _of_file(gate, folder)
+        found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
+        other = _is_other_set(suite, gate, found)
+    except SuiteError as error:
+        problem = str(error)
     except ReviewDeskError as error:
         what = f"{'labels' if gate.run is None else 'run'}: {error.message}"
         problem = str(SuiteError(suite, gate.source_line, what, error.hint))
     else:
-        tally.add(hold(one, found.judge.read(Target(one.target))) for one in found.expect)
+        honest = _pass_rate(gate, found, other=other)
+        judge = Judge(
+            found.line,
+            found.fit,
+            found.rate,
+            _ranged(gate, found) | {Target.HONEST: honest},
+            by_default=gate.by_default,
+        )
+        tally.add(hold(one, judge.read(Target(one.target))) for one in found.expect)
     return EntryResult(
         name=gate.name,
         kind=Kind.CALIBRATION,
@@ -51,29 +88,41 @@ def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> En
         units=tally.units,
         origins=tally.origins,
         findings=tuple(tally.findings),
-        notes=_notes(found) if found else (),
+        notes=_notes(found, honest, other=other) if found and not problem else (),
         error=problem,
         design=found.calibration.design if found else None,
         representative=found.representative if found else None,
+        doubts=_doubts(gate, found, tally.findings, other=other) if found else (),
     )
 
 
-def _of_file(gate: JudgeGate, folder: Path) -> _Found:
-    from reviewdesk.desk.labelled import calibrate_file
+def _of_file(gate: JudgeGate, folder: Path) -> _Labels:
+    from reviewdesk.desk.labelled import file_page, file_rows
+    from reviewdesk.domain.suchitems import Sample, pass_rate
     from reviewdesk.reports.source import Source
 
-    page = calibrate_file(Source.from_path(folder / named(gate.labels or "")))
-    judge = Judge(page.calibration.headline, page.fit, gate.rate, by_default=gate.by_default)
-    return _Found(judge, page.calibration, gate.expect, page.representative)
+    file = file_rows(Source.from_path(folder / named(gate.labels or "")))
+    page, sample = file_page(file), Sample(file.rows, file.strata)
+    return _Labels(
+        page.calibration,
+        page.fit,
+        sample,
+        page.representative,
+        pass_rate(sample) if file.drawn and file.rows.passed is not None else None,
+        gate.rate,
+        gate.expect,
+        *_observed(gate),
+    )
 
 
-def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Found:
+def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Labels:
     """The figures of the design that the labels of a run carry.
 
-    A confusion that the suite gives is that of a trusted set from elsewhere; the observed rate is
-    the run's own unless the suite gives one.
+    A confusion that the suite gives is that of a trusted set from elsewhere unless it is the
+    labels' own; the observed rate is the run's own unless the suite gives one.
     """
     from reviewdesk.domain import summary
+    from reviewdesk.domain.suchitems import part_rate
     from reviewdesk.reports.suite import default_expectations
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
@@ -87,22 +136,27 @@ def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Found:
     found = summary.both_lines(made, labelled, totals)
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
-    if (matrix := gate.reliability) is None:
+    if gate.reliability is None:
         rate = _own_rate(line)
-        honest = of_strata(summary.pass_parts(labelled, totals), summary.described(made, totals))
     else:
-        rate = matrix.correct(observed) if observed is not None else None
-        honest = of_trusted(
-            *(totals.passed, totals.passed + totals.failed),
-            *(matrix.tp, matrix.fn, matrix.tn, matrix.fp),
-        )
-    return _Found(
-        Judge(line, summary.headline_fit(made, found), rate, by_default=gate.by_default),
+        rate = gate.reliability.correct(observed) if observed is not None else None
+    parts, lacking = summary.pass_parts(labelled, totals), summary.described(made, totals)
+    passed, decided = _observed(gate)
+    return _Labels(
         found,
-        default_expectations(observed if rate else None) if gate.by_default else gate.expect,
+        summary.headline_fit(made, found),
+        summary.headline_sample(made, found),
         found.design in {Design.WEIGHTED, Design.CENSUS},
-        honest,
+        part_rate(parts, lacking),
+        rate,
+        default_expectations(observed if rate else None) if gate.by_default else gate.expect,
+        *((passed, decided) if decided else (totals.passed, totals.passed + totals.failed)),
     )
+
+
+def _observed(gate: JudgeGate) -> tuple[float, float | None]:
+    """How many verdicts the judge passed, and of how many, as the suite says."""
+    return (gate.observed or 0.0) * (gate.observed_n or 0.0), gate.observed_n
 
 
 def _own_rate(line: Metrics) -> Corrected | None:
@@ -113,18 +167,101 @@ def _own_rate(line: Metrics) -> Corrected | None:
     return Corrected(rate, low, high, Status(line.corrected_status))
 
 
-def _notes(found: _Found) -> tuple[str, ...]:
-    design = () if found.calibration.design is Design.FILE else (found.calibration.design.value,)
+def _is_other_set(suite: str, gate: JudgeGate, found: _Labels) -> bool:
+    """Whether the entry's ``reliability`` is of another trusted set than its labels.
+
+    A block of another total is. One with the total of the labels is theirs, and must count what
+    they count: as many right verdicts, and as many of each kind where the labels tell them.
+
+    Raises:
+        SuiteError: it has their total and counts something else.
+    """
+    block, line = gate.reliability, found.line
+    if block is None:
+        return False
+    if abs(block.total - line.n) >= HALF:
+        return True
+    said, right = block.tp + block.tn, (line.accuracy or 0.0) * line.n
+    labels = f"the {line.n} labels of {show_line(gate.source, 120)}"
+    if abs(said - right) > HALF + SLACK:
+        problem = f"reliability: tp + tn is {said:.6g}, but {right:.6g} of {labels} are correct"
+        raise SuiteError(suite, gate.reliability_line, problem, BOTH)
+    own = _own_cells(found)
+    if own and any(abs(a - b) > HALF + SLACK for a, b in zip(block.cells, own.cells, strict=True)):
+        problem = f"reliability: tp, fn, tn, fp are {_listed(block)}"
+        problem += f", but {labels} give {_listed(own)}"
+        raise SuiteError(suite, gate.reliability_line, problem, BOTH)
+    return False
+
+
+def _own_cells(found: _Labels) -> Reliability | None:
+    """The labels' own confusion, where they say what the judge decided."""
+    from reviewdesk.domain.calibration import confusion_of
+
+    rows = found.sample.rows
+    return None if rows.passed is None else Reliability.of(confusion_of(rows, rows.passed))
+
+
+def _listed(block: Reliability) -> str:
+    return ", ".join(f"{one:.6g}" for one in block.cells)
+
+
+def _ranged(gate: JudgeGate, found: _Labels) -> dict[str, Ranged]:
+    """The figures with an interval; those of a confusion by the block if no row says them."""
+    from reviewdesk.domain.suchitems import of_counts, such_items
+
+    made = such_items(found.sample, found.line, found.fit)
+    if found.sample.rows.passed is None and gate.reliability is not None:
+        return made | of_counts(*gate.reliability.cells)
+    return made
+
+
+def _pass_rate(gate: JudgeGate, found: _Labels, *, other: bool) -> Ranged:
+    """The share that should pass: by the draw of the labels, or corrected by a trusted set."""
+    if not other and found.own is not None:
+        return found.own
+    if not found.decided:
+        return Ranged(None, reason="the judge decided nothing, or nobody says how much")
+    cells = gate.reliability or _own_cells(found)
+    if cells is None:
+        return Ranged(None, reason=NO_SET)
+    if gate.reliability is None and not found.sample.even:
+        return Ranged(None, reason=UNEVEN)
+    made = of_trusted(found.passed, found.decided, *cells.cells)
+    return Ranged(made.estimate, made.low, made.high, made.reason or "")
+
+
+def _doubts(
+    gate: JudgeGate, found: _Labels, findings: Sequence[Finding], *, other: bool
+) -> tuple[str, ...]:
+    """Why the entry does not yet speak for the judge, if it passes.
+
+    A figure with an interval that somebody set a limit to must keep to it with the whole interval.
+    """
+    unproven = [
+        f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "
+        f"which reaches past {one.limit:.6g}"
+        for one in findings
+        if one.expected.target in PROVEN and one.status is Outcome.PASS and one.reaches_past
+    ]
     return (
-        f"{found.calibration.headline.n} labels",
-        *design,
-        *(() if found.honest is None else _said(found.honest)),
-        *found.calibration.warnings,
+        *(() if found.representative else (found.calibration.design.value,)),
+        *((OTHER_SET,) if other else ()),
+        *(() if gate.by_default else unproven),
     )
 
 
-def _said(found: Honest) -> tuple[str, ...]:
-    if found.method is Method.NONE or found.estimate is None:
-        return ()
-    by = found.method.replace("_", "-")
-    return (f"true pass rate {found.estimate:.3f}, {found.low:.3f} to {found.high:.3f} by {by}",)
+def _notes(found: _Labels, honest: Ranged, *, other: bool) -> tuple[str, ...]:
+    design = () if found.calibration.design is Design.FILE else (found.calibration.design.value,)
+    rate: tuple[str, ...] = ()
+    if found.decided and honest.value is not None:
+        by = "lang-reiczigel" if other or found.own is None else "stratified"
+        ends = f"{honest.low:.3f} to {honest.high:.3f} for such items by {by}"
+        rate = (f"true pass rate {honest.value:.3f}, {ends}",)
+    return (
+        f"{found.line.n} labels",
+        *design,
+        *((OTHER_SET,) if other else ()),
+        *rate,
+        *found.calibration.warnings,
+    )

@@ -52,25 +52,59 @@ def observed(desk: Desk, run: Run) -> Observed:
     return Observed(run.name, found.passed, found.passed + found.failed)
 
 
-def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
-    """The figures of a file of ``{confidence, correct}`` rows, weighted where every row says so.
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The rows of a labels file that count, with what the file says of their draw.
 
-    ``over`` is a run that the file was not drawn from: with rows that say what the judge decided,
-    its pass rate is corrected by them.
+    ``strata`` is ``None`` unless every row names its stratum; ``drawn`` says whether the rows stand
+    for a whole run.
     """
+
+    kept: tuple[ScoreRow, ...]
+    rows: Rows
+    strata: tuple[str, ...] | None
+    source: str | None
+    drawn: bool
+    warnings: tuple[str, ...]
+
+
+def file_rows(source: Source) -> FileRows:
+    """Read a file of ``{confidence, correct}`` rows, weighted where every row says so."""
     from reviewdesk.reports.labelsfile import read_scores
 
     file = read_scores(source)
     kept, weighted, warnings = _weighed(file.rows)
     said = [row.facts.get("decision") for row in kept]
     known = bool(said) and all(isinstance(one, str) and one in _DECIDED for one in said)
+    strata = tuple(one for row in kept if isinstance(one := row.facts.get("stratum"), str))
     rows = Rows.of(
         [row.confidence for row in kept],
         [row.correct for row in kept],
         [row.weight or 0.0 for row in kept] if weighted else None,
         [one == Decision.PASS.value for one in said] if known else None,
     )
-    line, found = measure(rows, over.rate if over else None), fit(rows)
+    return FileRows(
+        kept=tuple(kept),
+        rows=rows,
+        strata=strata if kept and len(strata) == len(kept) else None,
+        source=file.source,
+        drawn=weighted and _drawn(kept),
+        warnings=tuple(warnings),
+    )
+
+
+def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
+    """The figures of a labels file.
+
+    ``over`` is a run that the file was not drawn from: with rows that say what the judge decided,
+    its pass rate is corrected by them.
+    """
+    return file_page(file_rows(source), over)
+
+
+def file_page(file: FileRows, over: Observed | None = None) -> FilePage:
+    """The figures of rows that are read already."""
+    line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
     calibration = Calibration(
         labelled=line,
         population=None,
@@ -81,14 +115,14 @@ def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
         no_verdict=0,
         rowless=0,
         waiting=0,
-        warnings=tuple(warnings),
+        warnings=file.warnings,
     )
     return FilePage(
         calibration=calibration,
         fit=found,
-        honest=_honest(kept, line, over),
+        honest=_honest(file.kept, line, over),
         gates=default_checks(line, found.null),
-        representative=weighted and _drawn(kept),
+        representative=file.drawn,
     )
 
 

@@ -129,10 +129,12 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
         gap=gap(rows),
         accuracy=accuracy(rows),
     )
-    return metrics(basics, None if rows.passed is None else _confusion(rows, rows.passed), observed)
+    return metrics(
+        basics, None if rows.passed is None else confusion_of(rows, rows.passed), observed
+    )
 
 
-def _confusion(rows: Rows, passed: Bools) -> Confusion:
+def confusion_of(rows: Rows, passed: Bools) -> Confusion:
     """How many rows fall into each cell, and how much they weigh."""
     right = rows.correct
     cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)

@@ -51,7 +51,7 @@ def rogan_gladen(observed: float, sensitivity: float, specificity: float) -> tup
     return rate, Status.WEAK_JUDGE if youden < 0.5 - SLACK else Status.OK
 
 
-def wald(observed: float, sensitivity: float, specificity: float, n: int) -> tuple[float, float]:
+def wald(observed: float, sensitivity: float, specificity: float, n: float) -> tuple[float, float]:
     """The document's 95% interval: Wald on the observed rate, both ends corrected and ordered.
 
     ``n`` is the size of the trusted set; none gives zero width. Kept as documented; its coverage is
@@ -65,7 +65,7 @@ def wald(observed: float, sensitivity: float, specificity: float, n: int) -> tup
     return min(ends), max(ends)
 
 
-def corrected(observed: float, sensitivity: float, specificity: float, n: int) -> Corrected:
+def corrected(observed: float, sensitivity: float, specificity: float, n: float) -> Corrected:
     """The corrected rate with the document's interval."""
     rate, status = rogan_gladen(observed, sensitivity, specificity)
     low, high = wald(observed, sensitivity, specificity, n)
@@ -73,7 +73,7 @@ def corrected(observed: float, sensitivity: float, specificity: float, n: int) -
 
 
 def lang_reiczigel(
-    k: int, n: int, tp: float, fn: float, tn: float, fp: float
+    k: float, n: float, tp: float, fn: float, tn: float, fp: float
 ) -> tuple[float, float] | None:
     """95% interval of the corrected rate that knows the trusted set is a sample as well.
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.verdict import SLACK
 
 Value: TypeAlias = bool | float | str | None
 
@@ -43,12 +44,35 @@ class Judged:
     """What is wrong, where the matcher's own words do not tell."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The minimum and the maximum that a matcher sets; ``None`` where it sets none."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def nearest(self, value: float) -> float | None:
+        """The limit that a value is nearest to."""
+        set_ = [one for one in (self.low, self.high) if one is not None]
+        return min(set_, key=lambda one: abs(value - one), default=None)
+
+    def hold(self, low: float, high: float) -> bool:
+        """Whether an interval lies within both limits; 1e-9 is forgiven."""
+        return (self.low is None or low >= self.low - SLACK) and (
+            self.high is None or high <= self.high + SLACK
+        )
+
+
 class Matcher(Protocol):
     """What a value is held to; ``written`` is the matcher as its suite has it."""
 
     @property
     def written(self) -> Any:
         """The matcher as JSON."""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits it sets to a number; none unless it asks for a minimum or a maximum."""
 
     def words(self, *, negated: bool = False) -> str:
         """What it asks for, after "must"."""
@@ -68,13 +92,18 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The value of a target; a reason under ``skip`` means that it is not held to anything."""
+    """The value of a target; a reason under ``skip`` means that it is not held to anything.
+
+    ``low`` and ``high`` are the ends of its 95% interval, ``None`` where it has none.
+    """
 
     value: Value
     origin: Origin | None = None
     metric: str | None = None
     note: str = ""
     skip: str = ""
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +117,22 @@ class Finding:
     margin: float | None = None
     verdict: str | None = None
     test: str | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """The minimum or maximum that the value is nearest to; ``None`` without one."""
+        value = self.reading.value
+        if value is None or isinstance(value, bool | str):
+            return None
+        return self.expected.matcher.limits.nearest(value)
+
+    @property
+    def reaches_past(self) -> bool | None:
+        """Whether the interval reaches past a limit; ``None`` without an interval or a limit."""
+        low, high = self.reading.low, self.reading.high
+        if low is None or high is None or self.limit is None:
+            return None
+        return not self.expected.matcher.limits.hold(low, high)
 
 
 def hold(
@@ -170,6 +215,8 @@ class EntryResult:
     design: str | None = None
     representative: bool | None = None
     """Whether the labels are known to stand for the whole run; ``None`` of a jury."""
+    doubts: tuple[str, ...] = ()
+    """Why a calibration entry that passes does not yet speak for the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,5 +237,5 @@ class SuiteResult:
 
     @property
     def unrepresentative(self) -> tuple[EntryResult, ...]:
-        """The calibration entries whose labels are not known to stand for a whole run."""
-        return tuple(one for one in self.entries if one.representative is False and not one.error)
+        """The calibration entries that ``--require-representative`` does not accept."""
+        return tuple(one for one in self.entries if one.doubts and not one.error)

@@ -16,6 +16,16 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranged:
+    """A figure with the ends of its 95% interval; ``reason`` says why ``value`` is ``None``."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bin:
     """One populated bin of the reliability diagram.
 

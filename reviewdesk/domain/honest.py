@@ -90,7 +90,7 @@ def of_strata(found: Sequence[Part], described: str | None = None) -> Honest:
     return Honest(Method.STRATIFIED, made.estimate, made.low, made.high, reason)
 
 
-def of_trusted(k: int, n: int, tp: int, fn: int, tn: int, fp: int) -> Honest:
+def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> Honest:
     """The corrected rate of k passes among n with the interval of Lang and Reiczigel.
 
     For a trusted set from elsewhere; ``None`` where a class is empty or the judge has no signal.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reviewdesk.domain.confusion import CELLS, Confusion
 from reviewdesk.domain.correction import Corrected, Status, corrected, rate_or_zero
 from reviewdesk.domain.expect import Reading, Span, is_number
-from reviewdesk.domain.figures import Fit
+from reviewdesk.domain.figures import Fit, Ranged
 from reviewdesk.domain.gates import ece_note
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.verdict import SLACK
 
 
 class Target(StrEnum):
@@ -25,37 +28,96 @@ class Target(StrEnum):
     CORRECTED = "corrected_rate"
     CORRECTED_LOW = "corrected_rate_low"
     CORRECTED_HIGH = "corrected_rate_high"
+    SENSITIVITY = "sensitivity"
+    SPECIFICITY = "specificity"
+    KAPPA = "kappa"
+    HONEST = "honest_rate"
+    ACCURACY_LOW = "accuracy_low"
+    ACCURACY_HIGH = "accuracy_high"
+    GAP_LOW = "gap_low"
+    GAP_HIGH = "gap_high"
+    BRIER_LOW = "brier_low"
+    BRIER_HIGH = "brier_high"
+    SENSITIVITY_LOW = "sensitivity_low"
+    SENSITIVITY_HIGH = "sensitivity_high"
+    SPECIFICITY_LOW = "specificity_low"
+    SPECIFICITY_HIGH = "specificity_high"
+    KAPPA_LOW = "kappa_low"
+    KAPPA_HIGH = "kappa_high"
+    HONEST_LOW = "honest_rate_low"
+    HONEST_HIGH = "honest_rate_high"
 
 
 RATES = frozenset({Target.CORRECTED, Target.CORRECTED_LOW, Target.CORRECTED_HIGH})
+HONEST = frozenset({Target.HONEST, Target.HONEST_LOW, Target.HONEST_HIGH})
+RANGED = frozenset(
+    {Target.ACCURACY, Target.GAP, Target.BRIER, Target.SENSITIVITY, Target.SPECIFICITY}
+    | {Target.KAPPA, Target.HONEST}
+)
+"""The figures with an interval, whose ends are targets of their own."""
+PROVEN = RANGED - {Target.KAPPA}
+"""The figures that ``--require-representative`` judges by their interval."""
 SPANS: dict[str, Span] = dict.fromkeys(Target, Span("a number", is_number, numeric=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """A judge against a trusted set: how often each was said, by what it should have been."""
+    """A judge against a trusted set: how often each was said, by what it should have been.
 
-    tp: int
-    fn: int
-    tn: int
-    fp: int
+    Labels that stand for different numbers of verdicts give weights in place of counts, scaled to
+    the number of labels.
+    """
+
+    tp: float
+    fn: float
+    tn: float
+    fp: float
+
+    @staticmethod
+    def of(found: Confusion) -> Reliability:
+        """The counts; of rows that weigh apart the weights, scaled to the number of rows."""
+        n, whole = sum(found.counts), sum(found.mass)
+        scaled = [mass * n / whole for mass in found.mass] if whole else list(found.mass)
+        even = all(
+            abs(one - count) <= SLACK * max(n, 1)
+            for one, count in zip(scaled, found.counts, strict=True)
+        )
+        return Reliability(**dict(zip(CELLS, found.counts if even else scaled, strict=True)))
+
+    @property
+    def cells(self) -> tuple[float, float, float, float]:
+        """tp, fn, tn, fp."""
+        return self.tp, self.fn, self.tn, self.fp
+
+    @property
+    def total(self) -> float:
+        """The size of the trusted set."""
+        return sum(self.cells)
 
     def correct(self, observed: float) -> Corrected:
         """The observed pass rate with the judge's mistakes taken out."""
         sensitivity = rate_or_zero(self.tp, self.tp + self.fn)
         specificity = rate_or_zero(self.tn, self.tn + self.fp)
-        size = self.tp + self.fn + self.tn + self.fp
-        return corrected(observed, sensitivity, specificity, size)
+        return corrected(observed, sensitivity, specificity, self.total)
+
+
+_NO_LABELS = "there are no labels"
 
 
 class Judge:
     """The figures of a labels file or a run, and the corrected rate where its inputs are given."""
 
     def __init__(
-        self, metrics: Metrics, fit: Fit, rate: Corrected | None, *, by_default: bool
+        self,
+        metrics: Metrics,
+        fit: Fit,
+        rate: Corrected | None,
+        ranged: Mapping[str, Ranged],
+        *,
+        by_default: bool,
     ) -> None:
         """``by_default`` skips the corrected rate of a judge that carries no signal."""
-        self._metrics, self._fit, self._rate = metrics, fit, rate
+        self._metrics, self._fit, self._rate, self._ranged = metrics, fit, rate, ranged
         self._by_default = by_default
 
     def read(self, target: Target) -> Reading:
@@ -64,19 +126,33 @@ class Judge:
             return self._corrected(target)
         if target is Target.N:
             return Reading(self._metrics.n)
+        figure, _, end = target.rpartition("_")
+        if target in RANGED or figure in RANGED:
+            return self._of_interval(target, figure, end)
         value = self._value(target)
         if not self._metrics.n:
-            return Reading(value, skip="there are no labels")
+            return Reading(value, skip=_NO_LABELS)
         note = ece_note(self._metrics.n, self._fit.null) if target is Target.ECE else ""
         return Reading(value, note=note, skip="" if value is not None else self._why(target))
+
+    def _of_interval(self, target: Target, figure: str, end: str) -> Reading:
+        """A figure with its interval, or one end of it."""
+        found = self._ranged.get(target if target in RANGED else figure)
+        if found is None:
+            return Reading(None, skip=_NO_LABELS)
+        if target in RANGED:
+            skip = "" if found.value is not None else found.reason or "undefined"
+            return Reading(found.value, skip=skip, low=found.low, high=found.high)
+        value = found.low if end == "low" else found.high
+        skip = "" if value is not None else found.reason or "too few labels for an interval"
+        return Reading(value, skip=skip)
 
     def _value(self, target: Target) -> float | None:
         if target is Target.AUROC:
             return self._fit.auroc
         if target is Target.ECE_P:
             return self._fit.null.p if self._fit.null else None
-        value: float | None = getattr(self._metrics, target.value)
-        return value
+        return self._metrics.ece
 
     def _why(self, target: Target) -> str:
         one = "every verdict was right, or every one wrong, so there is nothing to rank"

@@ -15,6 +15,7 @@ from reviewdesk.domain.honest import parts
 from reviewdesk.domain.judgement import Alone, Split
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
+from reviewdesk.domain.suchitems import Sample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -191,7 +192,16 @@ def bin_counts(made: Rowed) -> dict[int, int]:
 
 def headline_fit(made: Rowed, found: Calibration) -> Fit:
     """The fit of the rows behind the headline: weighted where the population line stands."""
-    return fit(made.rows if found.population is None else made.rows.weighted(made.weights))
+    return fit(headline_sample(made, found).rows)
+
+
+def headline_sample(made: Rowed, found: Calibration) -> Sample:
+    """The rows behind the headline, each with its stratum."""
+    strata = [STRATA[verdict.place.stratum] for verdict in made.verdicts]
+    if found.population is None:
+        return Sample(made.rows, strata)
+    counted = [name for name, weight in zip(strata, made.weights, strict=True) if weight > 0]
+    return Sample(made.rows.weighted(made.weights), counted)
 
 
 def alone(

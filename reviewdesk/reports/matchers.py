@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError, best_match  # type: ignore[im
 from jsonschema.validators import extend  # type: ignore[import-untyped]
 from referencing import Registry
 
-from reviewdesk.domain.expect import Judged, Matcher, Value
+from reviewdesk.domain.expect import Judged, Limits, Matcher, Value
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.reports.wording import found as shown
 
@@ -65,6 +65,11 @@ class Exact:
         """The matcher as JSON."""
         return {"exact": self.value}
 
+    @property
+    def limits(self) -> Limits:
+        """None."""
+        return Limits()
+
     def words(self, *, negated: bool = False) -> str:
         """Such as ``be false``."""
         return f"{'not ' * negated}be {shown(self.value)}"
@@ -84,6 +89,11 @@ class Not:
     def written(self) -> Any:
         """The matcher as JSON."""
         return {"not": self.inner.written}
+
+    @property
+    def limits(self) -> Limits:
+        """None."""
+        return Limits()
 
     def words(self, *, negated: bool = False) -> str:
         """What the inner one says, turned round."""
@@ -122,6 +132,11 @@ class Schema:
     def written(self) -> Any:
         """The matcher as JSON."""
         return {"schema": self.schema}
+
+    @property
+    def limits(self) -> Limits:
+        """Its own minimum and maximum, whatever else it asks for."""
+        return Limits(self.schema.get("minimum"), self.schema.get("maximum"))
 
     @property
     def of_numbers(self) -> str:

@@ -9,7 +9,7 @@ from reviewdesk.domain import judgegate, jurygate
 from reviewdesk.domain.correction import Corrected
 from reviewdesk.domain.expect import Expectation
 from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT
-from reviewdesk.domain.judgegate import RATES, Reliability
+from reviewdesk.domain.judgegate import HONEST, RATES, Reliability
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.matchers import Schema
 from reviewdesk.reports.source import Source
@@ -18,7 +18,8 @@ from reviewdesk.reports.suiteyaml import Node, read_yaml
 
 _SUITE = ("jury", "calibration")
 _JURY = ("name", "report", "run", "case", "expect")
-_JUDGE = ("name", "labels", "run", "reliability", "observed_positive_rate", "expect")
+_OBSERVED = ("observed_positive_rate", "observed_n")
+_JUDGE = ("name", "labels", "run", "reliability", *_OBSERVED, "expect")
 _RELIABILITY = ("tp", "fn", "tn", "fp")
 
 
@@ -55,7 +56,10 @@ class JudgeGate:
     run: str | None
     source_line: int
     reliability: Reliability | None
+    reliability_line: int
     observed: float | None
+    observed_n: float | None
+    """How many verdicts the observed rate is of."""
     expect: tuple[Expectation, ...]
     by_default: bool
 
@@ -138,8 +142,7 @@ def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
 def _judge(nodes: Nodes, node: Node) -> JudgeGate:
     table = nodes.table(node, "a calibration entry", _JUDGE)
     reliability = _reliability(nodes, table["reliability"]) if "reliability" in table else None
-    rate = table.get("observed_positive_rate")
-    observed = None if rate is None else nodes.share(rate, "observed_positive_rate")
+    observed, observed_n = _observed(nodes, table)
     both = reliability is not None and observed is not None
     name = nodes.text(table, "name", node)
     (key,) = _sources(nodes, table, node, "labels")
@@ -151,9 +154,11 @@ def _judge(nodes: Nodes, node: Node) -> JudgeGate:
         run=source if key == "run" else None,
         source_line=table[key].line,
         reliability=reliability,
+        reliability_line=table["reliability"].line if reliability else node.line,
         observed=observed,
+        observed_n=observed_n,
         expect=(
-            _expected(nodes, table, node, both=both or key == "run")
+            _expected(nodes, table, node, both=both)
             if "expect" in table
             else default_expectations(observed if both else None)
         ),
@@ -163,16 +168,37 @@ def _judge(nodes: Nodes, node: Node) -> JudgeGate:
 
 def _reliability(nodes: Nodes, node: Node) -> Reliability:
     table = nodes.table(node, "reliability", _RELIABILITY)
-    return Reliability(**{key: nodes.count(table, key, node) for key in _RELIABILITY})
+    return Reliability(
+        **{key: nodes.amount(nodes.member(table, key, node), key) for key in _RELIABILITY}
+    )
+
+
+def _observed(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
+    """The judge's pass rate, and of how many verdicts it is, where the entry says so."""
+    rate, count = (table.get(key) for key in _OBSERVED)
+    if count is not None and rate is None:
+        problem = "has observed_n without observed_positive_rate"
+        raise nodes.fail(count.line, problem, "Give the rate of those verdicts too.")
+    return (
+        None if rate is None else nodes.share(rate, "observed_positive_rate"),
+        None if count is None else nodes.amount(count, "observed_n", 1),
+    )
 
 
 def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
     found = []
     for one in nodes.items(table, "expect", node):
         found.append(nodes.expectation(one, judgegate.SPANS))
-        if found[-1].target in RATES and not both:
-            problem = f"{found[-1].target} needs both reliability and observed_positive_rate"
+        target = found[-1].target
+        if "run" in table:
+            continue
+        if target in RATES and not both:
+            problem = f"{target} needs both reliability and observed_positive_rate"
             raise nodes.fail(one.line, problem, "Give both, or leave it out.")
+        if target in HONEST and "observed_n" not in table:
+            problem = f"{target} needs run, or observed_n beside observed_positive_rate"
+            hint = "Say of how many verdicts that rate is, or leave the target out."
+            raise nodes.fail(one.line, problem, hint)
     return tuple(found)
 
 

@@ -16,6 +16,8 @@ Table = Mapping[str, Node]
 
 _EXPECTATION = ("target", "matcher", "message")
 _MATCHERS = ("exact", "not", "schema")
+_MOST = 1e15
+"""More than anybody counts; squares of what is larger leave the range of floats in the end."""
 
 
 class Nodes:
@@ -37,24 +39,26 @@ class Nodes:
 
     def items(self, table: Table, key: str, above: Node) -> tuple[Node, ...]:
         """A list that is there and not empty."""
-        node = self._member(table, key, above)
+        node = self.member(table, key, above)
         if not isinstance(node.value, tuple) or not node.value:
             raise self.fail(node.line, f"{key} {must_be('a list of at least one', node.plain())}")
         return node.value
 
     def text(self, table: Table, key: str, above: Node) -> str:
         """A text; what a person wrote as a name is one, though it may look like a number."""
-        node = self._member(table, key, above)
+        node = self.member(table, key, above)
         if isinstance(node.value, dict | tuple) or node.value is None or not node.text.strip():
             raise self.fail(node.line, f"{key} {must_be('a text', node.plain())}")
         return node.text
 
-    def count(self, table: Table, key: str, above: Node) -> int:
-        """A whole number, 0 or more."""
-        node = self._member(table, key, above)
+    def amount(self, node: Node, key: str, least: float = 0) -> float:
+        """A number of things, whole or not: weights stand for parts of them."""
         value = node.value
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            expected = "a whole number, 0 or more"
+        if not isinstance(value, int | float) or not is_number(value):
+            value = -1
+        if not least <= value <= _MOST:
+            expected = f"a number, {least:g} or more"
+            expected += f" and at most {_MOST:g}" if value > _MOST else ""
             raise self.fail(node.line, f"{key} {must_be(expected, node.plain())}")
         return value
 
@@ -71,7 +75,7 @@ class Nodes:
         target = self.text(table, "target", node)
         if target not in spans:
             raise self._unknown(table["target"].line, "target", target, spans)
-        matcher = self._matcher(self._member(table, "matcher", node), target, spans[target])
+        matcher = self._matcher(self.member(table, "matcher", node), target, spans[target])
         message = self.text(table, "message", node) if "message" in table else ""
         return Expectation(target, matcher, message)
 
@@ -111,7 +115,8 @@ class Nodes:
             raise self.fail(node.line, problem, "Use exact, or enum in the schema.")
         return made
 
-    def _member(self, table: Table, key: str, above: Node) -> Node:
+    def member(self, table: Table, key: str, above: Node) -> Node:
+        """The value of a key that must be there."""
         if key not in table:
             raise self.fail(above.line, f'has no "{key}"', f"Add {key}: to it.")
         return table[key]

@@ -63,9 +63,9 @@ def test_the_corrected_rate(cli: Cli, write: Write) -> None:
     write("labels.jsonl", GOOD)
     matrix = "reliability: { tp: %d, fn: 10, tn: %d, fp: 20 }"
     rate = "observed_positive_rate: 0.50"
-    # J = 0.9 + 0.8 - 1 lowers 0.5 to 0.43; J = 0.5 + 0.5 - 1 says nothing.
+    # J = 0.9 + 0.8 - 1 lowers 0.5 to 0.43; J = 40/50 + 5/25 - 1 says nothing.
     good = judge("good", matrix % (90, 80), rate)
-    coin = judge("coin", matrix % (10, 20), rate)
+    coin = judge("coin", matrix % (40, 5), rate)
     found = facts(cli("gate", write("suite.yml", judges(good, coin)), "--json"))["entries"]
     assert [one["status"] for one in found] == ["pass", "pass"]
     third = [one["checks"][2] for one in found]

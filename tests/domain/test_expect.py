@@ -13,6 +13,7 @@ from reviewdesk.domain.expect import (
     Expectation,
     Finding,
     Judged,
+    Limits,
     Origin,
     Reading,
     Tally,
@@ -34,6 +35,10 @@ class Is:
     @property
     def written(self) -> Any:
         return {"is": self.value}
+
+    @property
+    def limits(self) -> Limits:
+        return Limits()
 
     def words(self, *, negated: bool = False) -> str:
         return f"{'not ' * negated}be {self.value}"

@@ -194,9 +194,9 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "a negative count": (
         f"{JUDGE}    reliability: {{tp: -1}}\n",
         4,
-        "tp must be a whole number, 0",
+        "tp must be a number, 0 or more, found -1",
     ),
-    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp must be a whole number, 0"),
+    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp must be a number, 0 or"),
     "a rate of 2": (f"{JUDGE}    observed_positive_rate: 2\n", 4, "must be a number from 0 to 1"),
     "a true rate": (
         f"{JUDGE}    observed_positive_rate: true\n",
