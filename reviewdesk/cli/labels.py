@@ -24,9 +24,9 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.exporting import Resample
-    from reviewdesk.domain.records import Event
+    from reviewdesk.domain.records import Event, Run
 
-_FORMATS = ("mcptest", "full", "yaml", "csv", "reliability")
+_FORMATS = ("mcptest", "full", "yaml", "csv", "reliability", "suite")
 _SOURCES = ("support", "score", "reported", "vote_share")
 
 
@@ -118,8 +118,8 @@ def labels() -> None:
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
 @click.option(
     "--format", "kind", type=click.Choice(_FORMATS), default="mcptest", show_default=True,
-    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), or the "
-    "judge's counts for a suite (reliability).",
+    help="Two keys per row (mcptest, yaml), everything known of each label (full, csv), the "
+    "judge's counts (reliability), or a folder with a suite and its labels (suite).",
 )  # fmt: skip
 @click.option("--confidence", type=click.Choice(_SOURCES), help="Where confidence is read from.")
 @click.option(
@@ -127,7 +127,9 @@ def labels() -> None:
     help="Draw N rows by their weights, repeats included, for readers that know no weights.",
 )  # fmt: skip
 @click.option("--seed", help="With --resample: what fixes the draw.  [default: 0]")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A file; with suite, a folder."
+)  # fmt: skip
 @run_option
 @shared_options
 def export(
@@ -135,24 +137,39 @@ def export(
     output: Path | None, run_name: str | None,
 ) -> None:  # fmt: skip
     """Write a run's labels for a calibration gate, an archive or another desk."""
-    from reviewdesk.desk import files
-
     drawn = _drawn(kind, confidence, resample, seed)
+    if kind == "suite" and output is None:
+        raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        if kind == "reliability":
-            text, counts = files.reliability(desk, run, drawn)
-            warnings, said = counts.warnings, f"{counts.n} rows counted"
-        else:
-            text, found = files.export(desk, run, kind, confidence, drawn)
-            warnings, said = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
-        if output is None:
-            click.echo(text, nl=False)
-        else:
-            files.write(desk, output, text)
+        warnings, said = _put(desk, run, kind, confidence, drawn, output)
         for warning in warnings:
             say(f"warning: {warning}")
         say(f"{said}; log head {desk.head()}")
+
+
+def _put(
+    desk: Desk, run: Run, kind: str, confidence: str | None, drawn: Resample | None,
+    output: Path | None,
+) -> tuple[tuple[str, ...], str]:  # fmt: skip
+    """Write or print an export; what to know of it, and what it holds in a few words."""
+    from reviewdesk.desk import files
+
+    if kind == "suite" and output is not None:
+        suite = files.write_suite(desk, run, output, confidence)
+        said = f"{len(suite.rows)} rows, confidence: {suite.source}; check them with: "
+        return suite.warnings, f"{said}reviewdesk gate {output / 'suite.yml'}"
+    if kind == "reliability":
+        text, counts = files.reliability(desk, run, drawn)
+        warnings, said = counts.warnings, f"{counts.n} rows counted"
+    else:
+        text, found = files.export(desk, run, kind, confidence, drawn)
+        warnings, said = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        files.write(desk, output, text)
+    return warnings, said
 
 
 def _drawn(
@@ -167,7 +184,7 @@ def _drawn(
         if seed is not None:
             raise UsageError("--seed: nothing is drawn", "Add --resample N.")
         return None
-    if kind in {"full", "csv"}:
+    if kind in {"full", "csv", "suite"}:
         problem = f"--resample: the rows of {kind} carry their weights"
         raise UsageError(problem, "Leave it out, or take --format mcptest or yaml.")
     return Resample(resample, seed or "0")

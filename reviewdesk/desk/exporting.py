@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.calibration import effective_sample_size
+import numpy as np
+
+from reviewdesk.domain.calibration import confusion_of, effective_sample_size
 from reviewdesk.domain.judgegate import Reliability
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.resample import resample
@@ -94,25 +96,87 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> JudgeCo
     return JudgeCounts(cells, observed, len(places), made.weighing.design, warnings)
 
 
-def _places(made: Rowed, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
-    """Which rows a file without weights holds, and what it cannot say."""
+@dataclass(frozen=True, slots=True)
+class SuiteExport:
+    """The rows behind a run's figures in full, with what a suite over them says beside."""
+
+    rows: tuple[dict[str, Any], ...]
+    cells: Reliability
+    observed: float
+    decided: int
+    source: str
+    design: Design
+    warnings: tuple[str, ...]
+
+
+def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
+    """The rows that the figures of a run count, one for each verdict, and their confusion.
+
+    Labels that no weights are known of yet carry ``null``, for a reader to count each once as the
+    desk does.
+
+    Raises:
+        UsageError: no label makes a row.
+    """
+    made = _made(desk, run, source)
     weighted = made.weighing.design in _WEIGHTED
-    kept = [at for at, weight in enumerate(made.weights) if weight > 0 or not weighted]
+    kept = _counted(made)
+    if not kept:
+        raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
+    head, rows = desk.head(), []
+    for at in kept:
+        verdict = made.verdicts[at]
+        weight = made.weights[at] if weighted else None
+        row = (float(made.rows.confidence[at]), bool(made.rows.correct[at]), weight)
+        given = labels_of(desk, verdict.item)
+        label = next((one for one in given if one["label"] == verdict.place.truth), given[0])
+        rows.append(_full_row(run, verdict, label, row, made, head))
+    counted = made.rows.weighted(made.weights) if weighted else made.rows
+    passed = [made.verdicts[at].decision is Decision.PASS for at in kept]
+    totals = figures.run_figures(desk.conn, run.key)
+    decided = totals.passed + totals.failed
+    return SuiteExport(
+        tuple(rows),
+        Reliability.of(confusion_of(counted, np.array(passed))),
+        totals.passed / decided,
+        decided,
+        made.source,
+        made.weighing.design,
+        tuple(_shortfalls(made, kept)),
+    )
+
+
+def _counted(made: Rowed) -> list[int]:
+    """The rows that figures count: those with a weight, or all while there are no weights."""
+    weighted = made.weighing.design in _WEIGHTED
+    return [at for at, weight in enumerate(made.weights) if weight > 0 or not weighted]
+
+
+def _shortfalls(made: Rowed, kept: Sequence[int]) -> list[str]:
+    """What the rows leave out, and the design if it gives no weights."""
     warnings = _without_confidence(made)
     if left := len(made.verdicts) - len(kept):
         warnings.append(
             f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
             "count once it has one"
         )
+    if kept and made.weighing.design not in _WEIGHTED:
+        warnings.append(f"design: {made.weighing.design}")
+    return warnings
+
+
+def _places(made: Rowed, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
+    """Which rows a file without weights holds, and what it cannot say."""
+    kept = _counted(made)
+    warnings = _shortfalls(made, kept)
     if drawn is not None:
         return _drawn(made, kept, drawn, warnings)
+    weighted = made.weighing.design in _WEIGHTED
     if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
         warnings.append(
             "the rows stand for different numbers of verdicts, and this format cannot say so; "
             "use --format full, or --resample N for a reader that knows no weights"
         )
-    if not weighted and kept:
-        warnings.append(f"design: {made.weighing.design}")
     return kept, tuple(warnings)
 
 
@@ -186,7 +250,7 @@ def _full_row(
     run: Run,
     verdict: Labelled,
     label: dict[str, Any],
-    row: tuple[float, bool, float] | None,
+    row: tuple[float, bool, float | None] | None,
     made: Rowed,
     head: str,
 ) -> dict[str, Any]:

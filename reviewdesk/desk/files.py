@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk import exporting
-from reviewdesk.desk.exporting import Exported, JudgeCounts, Resample
+from reviewdesk.desk.exporting import Exported, JudgeCounts, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import UsageError
 
@@ -110,7 +110,36 @@ def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[st
     return as_reliability(found.cells, found.observed, about), found
 
 
-def _about(run: Run, design: Design, drawn: Resample | None) -> dict[str, str]:
+def write_suite(desk: Desk, run: Run, folder: Path, source: str | None = None) -> SuiteExport:
+    """Write ``labels.jsonl`` and a ``suite.yml`` that holds its judge to the default limits.
+
+    The labels go first: a suite beside older ones would be refused, where the reverse might pass.
+
+    Raises:
+        UsageError: no label makes a row, or the folder cannot be written.
+    """
+    from reviewdesk.reports.labelswrite import SUITE_LABELS, as_jsonl, as_suite
+
+    found = exporting.suite_rows(desk, run, source)
+    about = _about(run, found.design, None) | {"confidence_source": found.source}
+    about |= {"n": len(found.rows)}
+    name = f"the judge of {run.name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {(error.strerror or str(error)).lower()}", "Name another folder."
+        ) from error
+    write(desk, folder / SUITE_LABELS, as_jsonl(found.rows))
+    write(
+        desk,
+        folder / "suite.yml",
+        as_suite(name, found.cells, found.observed, found.decided, about),
+    )
+    return found
+
+
+def _about(run: Run, design: Design, drawn: Resample | None) -> dict[str, Any]:
     """What a file's comments say of where its numbers come from."""
     seed = {} if drawn is None else {"resampled by weight, seed": drawn.seed}
     return {"run": run.name, "design": design.value, **seed}

@@ -8,9 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reviewdesk.domain.confusion import CELLS
+from reviewdesk.domain.correction import Status
+from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT
 from reviewdesk.domain.judgegate import Reliability
 from reviewdesk.domain.safetext import show_line
 
+SUITE_LABELS = "labels.jsonl"
+"""The labels file that stands beside a suite."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -27,13 +32,47 @@ def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
 
 def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]) -> str:
     """The two inputs of a corrected rate, indented to be pasted into a suite's entry."""
-    counts = {name: getattr(cells, name) for name in ("tp", "fn", "tn", "fp")}
+    counts = {name: getattr(cells, name) for name in CELLS}
     lines = [
         *_comments(about),
         f"reliability: {_flow(counts)}",
         f"observed_positive_rate: {_ascii(observed)}",
     ]
     return "".join(f"    {line}\n" for line in lines)
+
+
+def as_suite(
+    name: str, cells: Reliability, observed: float, decided: int, about: Mapping[str, Any]
+) -> str:
+    """A suite over ``labels.jsonl`` beside it, with the limits that apply where nobody sets any.
+
+    The corrected rate has no limit while the judge carries no signal, as there.
+    """
+    limits = {"ece": ECE_LIMIT, "brier": BRIER_LIMIT}
+    if cells.correct(observed).status is not Status.SKIPPED_NO_SIGNAL:
+        limits["corrected_rate"] = observed
+    lines = [
+        "# Written by reviewdesk labels export --format suite, which replaces this file each time.",
+        *_comments(about),
+        "calibration:",
+        f"  - name: {_yaml_text(name)}",
+        f"    labels: ./{SUITE_LABELS}",
+        "    # How the judge and the labels agree, weighted where the labels are",
+        f"    reliability: {_flow({cell: getattr(cells, cell) for cell in CELLS})}",
+        f"    observed_positive_rate: {_ascii(observed)}",
+        f"    observed_n: {decided}",
+        "    expect:",
+    ]
+    for target, limit in limits.items():
+        matcher = f"{{ schema: {{ maximum: {_ascii(limit)} }} }}"
+        lines.append(f"      - {{ target: {target}, matcher: {matcher} }}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _yaml_text(text: str) -> str:
+    """A text in double quotes and plain ASCII; YAML has no halves of characters, as JSON does."""
+    quoted = show_line(text, 120).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted.encode("ascii", "backslashreplace").decode()}"'
 
 
 def _comments(about: Mapping[str, Any]) -> list[str]:
