@@ -19,7 +19,7 @@ NUMPY = {
     "domain/columns.py", "domain/corp.py", "domain/cusum.py", "domain/drift.py",
     "domain/intervals.py", "domain/jurordraw.py", "domain/nullece.py", "domain/pairs.py",
     "domain/panelintervals.py", "domain/recalibrate.py", "domain/reliability.py",
-    "domain/standards.py", "domain/summary.py", "domain/whatif.py",
+    "domain/standards.py", "domain/suchitems.py", "domain/summary.py", "domain/whatif.py",
 }  # fmt: skip
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""
 SCREEN = {"textual", "rich"}

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reviewdesk.domain.calibration import confusion_of, effective_sample_size
 from reviewdesk.domain.judgegate import Reliability
 from reviewdesk.domain.records import Design, Run
@@ -103,7 +101,8 @@ class SuiteExport:
     rows: tuple[dict[str, Any], ...]
     cells: Reliability
     observed: float
-    decided: int
+    decided: int | None
+    """How many verdicts the rate is of; ``None`` while the labels say nothing of all of them."""
     source: str
     design: Design
     warnings: tuple[str, ...]
@@ -121,7 +120,8 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     made = _made(desk, run, source)
     weighted = made.weighing.design in _WEIGHTED
     kept = _counted(made)
-    if not kept:
+    cells = confusion_of(made.rows.weighted(made.weights) if weighted else made.rows)
+    if not kept or cells is None:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
     head, rows = desk.head(), []
     for at in kept:
@@ -131,15 +131,13 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         given = labels_of(desk, verdict.item)
         label = next((one for one in given if one["label"] == verdict.place.truth), given[0])
         rows.append(_full_row(run, verdict, label, row, made, head))
-    counted = made.rows.weighted(made.weights) if weighted else made.rows
-    passed = [made.verdicts[at].decision is Decision.PASS for at in kept]
     totals = figures.run_figures(desk.conn, run.key)
     decided = totals.passed + totals.failed
     return SuiteExport(
         tuple(rows),
-        Reliability.of(confusion_of(counted, np.array(passed))),
+        Reliability.of(cells),
         totals.passed / decided,
-        decided,
+        decided if weighted else None,
         made.source,
         made.weighing.design,
         tuple(_shortfalls(made, kept)),

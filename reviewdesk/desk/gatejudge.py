@@ -198,8 +198,8 @@ def _own_cells(found: _Labels) -> Reliability | None:
     """The labels' own confusion, where they say what the judge decided."""
     from reviewdesk.domain.calibration import confusion_of
 
-    rows = found.sample.rows
-    return None if rows.passed is None else Reliability.of(confusion_of(rows, rows.passed))
+    cells = confusion_of(found.sample.rows)
+    return None if cells is None else Reliability.of(cells)
 
 
 def _listed(block: Reliability) -> str:

@@ -129,14 +129,14 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
         gap=gap(rows),
         accuracy=accuracy(rows),
     )
-    return metrics(
-        basics, None if rows.passed is None else confusion_of(rows, rows.passed), observed
-    )
+    return metrics(basics, confusion_of(rows), observed)
 
 
-def confusion_of(rows: Rows, passed: Bools) -> Confusion:
-    """How many rows fall into each cell, and how much they weigh."""
-    right = rows.correct
+def confusion_of(rows: Rows) -> Confusion | None:
+    """How many rows fall into each cell, and how much they weigh; the judge's decisions needed."""
+    if rows.passed is None:
+        return None
+    right, passed = rows.correct, rows.passed
     cells = (passed & right, ~passed & ~right, ~passed & right, passed & ~right)
     return Confusion(
         counts=[int(cell.sum()) for cell in cells],

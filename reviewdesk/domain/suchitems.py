@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reviewdesk.domain.calibration import Bools, Floats, Rows, effective_sample_size
-from reviewdesk.domain.correction import Z
+from reviewdesk.domain.correction import Z, rate_or_zero
 from reviewdesk.domain.figures import Fit, Interval, Part, Ranged
 from reviewdesk.domain.intervals import CHUNK, RESAMPLES, SEED, TAIL, accuracy_interval
 from reviewdesk.domain.records import Metrics
@@ -133,10 +133,15 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     """
     counts = np.array([tp, fn, tn, fp])
     return {
-        "sensitivity": Ranged(tp / (tp + fn) if tp + fn else 0.0, *wilson(tp, tp + fn)),
-        "specificity": Ranged(tn / (tn + fp) if tn + fp else 0.0, *wilson(tn, tn + fp)),
+        "sensitivity": _rate_of(tp, tp + fn),
+        "specificity": _rate_of(tn, tn + fp),
         "kappa": _kappa_of([(counts, np.eye(4))]),
     }
+
+
+def _rate_of(hits: float, size: float) -> Ranged:
+    # A millionth of a label is none, and would leave the range of floats below.
+    return Ranged(rate_or_zero(hits, size), *(wilson(hits, size) if size > SLACK else (0.0, 1.0)))
 
 
 def pass_rate(sample: Sample) -> Ranged:

@@ -42,7 +42,7 @@ def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]
 
 
 def as_suite(
-    name: str, cells: Reliability, observed: float, decided: int, about: Mapping[str, Any]
+    name: str, cells: Reliability, observed: float, decided: int | None, about: Mapping[str, Any]
 ) -> str:
     """A suite over ``labels.jsonl`` beside it, with the limits that apply where nobody sets any.
 
@@ -60,7 +60,7 @@ def as_suite(
         "    # How the judge and the labels agree, weighted where the labels are",
         f"    reliability: {_flow({cell: getattr(cells, cell) for cell in CELLS})}",
         f"    observed_positive_rate: {_ascii(observed)}",
-        f"    observed_n: {decided}",
+        *([] if decided is None else [f"    observed_n: {decided}"]),
         "    expect:",
     ]
     for target, limit in limits.items():

@@ -94,6 +94,28 @@ calibration:
     assert [one.target for one in said.expect] == ["corrected_rate_high"]
 
 
+def test_weights_are_decimals_and_a_run_knows_its_own_number(tmp_path: Path) -> None:
+    text = """\
+calibration:
+  - name: n
+    labels: l.jsonl
+    reliability: { tp: 24.75, fn: 2.5, tn: 8, fp: 4.75 }
+    observed_positive_rate: 0.5
+    observed_n: 400
+    expect: [{ target: honest_rate, matcher: { schema: { minimum: 0.4 } } }]
+  - name: m
+    run: r
+    expect: [{ target: honest_rate_high, matcher: { schema: { maximum: 0.4 } } }]
+"""
+    first, second = read(tmp_path, text).entries
+    assert isinstance(first, JudgeGate)
+    assert isinstance(second, JudgeGate)
+    assert first.reliability is not None
+    assert first.reliability.cells == (24.75, 2.5, 8, 4.75)
+    assert (first.reliability.total, first.reliability_line) == (40, 4)
+    assert (first.observed_n, second.observed_n) == (400, None)
+
+
 def test_entries_come_in_the_order_of_the_file(tmp_path: Path) -> None:
     judge = ENTRY.replace("jury:", "calibration:").split("    report")[0] + "    labels: l.jsonl\n"
     kinds = [
@@ -197,6 +219,27 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "tp must be a number, 0 or more, found -1",
     ),
     "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp must be a number, 0 or"),
+    "more than anybody counts": (
+        f"{JUDGE}    reliability: {{tp: {'9' * 400}}}\n",
+        4,
+        "tp must be a number, 0 or more and at most 1e+15",
+    ),
+    "a count of nothing": (
+        f"{JUDGE}    observed_positive_rate: 1\n    observed_n: 0\n",
+        5,
+        "observed_n must be a number, 1 or more, found 0",
+    ),
+    "a count without its rate": (
+        f"{JUDGE}    observed_n: 40\n",
+        4,
+        "has observed_n without observed_positive_rate",
+    ),
+    "a pass rate of nobody knows how many": (
+        f"{JUDGE}    observed_positive_rate: 0.5\n    expect:\n"
+        "      - target: honest_rate_low\n        matcher: {exact: 1}\n",
+        6,
+        "honest_rate_low needs run, or observed_n beside observed_positive_rate",
+    ),
     "a rate of 2": (f"{JUDGE}    observed_positive_rate: 2\n", 4, "must be a number from 0 to 1"),
     "a true rate": (
         f"{JUDGE}    observed_positive_rate: true\n",
