@@ -201,15 +201,24 @@ def _drawn(
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> Exported:
-    """Every label of a run with all that is known of it; those without a row say ``null``."""
+    """Every label of a run with all that is known of it; those without a row say ``null``.
+
+    Of several people's labels on a verdict the first is the row, so that a reader of the file counts
+    the verdict once; a design without weights writes none.
+    """
     made = _made(desk, run, source)
+    weighted = made.weighing.design in _WEIGHTED
     rowed = {
-        verdict.key: (float(made.rows.confidence[i]), bool(made.rows.correct[i]), made.weights[i])
+        verdict.key: (
+            float(made.rows.confidence[i]),
+            bool(made.rows.correct[i]),
+            made.weights[i] if weighted else None,
+        )
         for i, verdict in enumerate(made.verdicts)
     }
     head = desk.head()
     rows = [
-        _full_row(run, verdict, label, rowed.get(verdict.key), made, head)
+        _full_row(run, verdict, label, rowed.pop(verdict.key, None), made, head)
         for verdict in figures.labelled(desk.conn, run.key)
         for label in labels_of(desk, verdict.item)
     ]

@@ -91,6 +91,32 @@ def test_a_file_must_say_that_it_is(eighty: Cli, write: Write) -> None:
     assert eighty("gate", path, STRICT).code == 3
 
 
+def test_a_file_does_not_hide_a_stratum_without_a_label(cli: Cli, write: Write) -> None:
+    cli("ingest", write("report.json", numbered(80)))
+    label(cli, rest=True)
+    known = cli("calibrate", "--json").json
+    assert known["design"] == "partial"
+    path = write("labels.jsonl", cli("labels", "export", "--format", "full").out.encode())
+    assert cli("gate", write("s.yml", FILE + CALM), STRICT).code == 3
+    # Without weights every row counts once, as on the desk.
+    found = cli("calibrate", path, "--json").json
+    assert {name: found[name] for name in ("n", "ece", "brier")} == {
+        name: known[name] for name in ("n", "ece", "brier")
+    }
+
+
+def test_what_two_people_say_of_a_verdict_counts_once(eighty: Cli, write: Write) -> None:
+    label(eighty, rest=True)
+    known = eighty("calibrate", "--json").json
+    for row in eighty("labels", "list", "--json").json[:20]:
+        eighty("label", row["id"], row["label"], "--reviewer", "bea")
+    full = eighty("labels", "export", "--format", "full").out
+    assert len(full.splitlines()) == 70
+    found = eighty("calibrate", write("labels.jsonl", full.encode()), "--json").json
+    assert (found["n"], found["accuracy"]) == (known["n"], known["accuracy"])
+    assert eighty("gate", write("s.yml", FILE + CALM), STRICT).code == 0
+
+
 @pytest.mark.parametrize(
     ("labels", "code"),
     [
