@@ -203,8 +203,8 @@ def _drawn(
 def full_rows(desk: Desk, run: Run, source: str | None) -> Exported:
     """Every label of a run with all that is known of it; those without a row say ``null``.
 
-    Of several people's labels on a verdict the first is the row, so that a reader of the file counts
-    the verdict once; a design without weights writes none.
+    Of several people's labels on a verdict the first is the row, so that a reader of the file
+    counts the verdict once; a design without weights writes none.
     """
     made = _made(desk, run, source)
     weighted = made.weighing.design in _WEIGHTED

@@ -21,13 +21,15 @@ from reviewdesk.errors import ReviewDeskError, SuiteError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gatejury import OpenDesk
-    from reviewdesk.domain.suchitems import Sample
+    from reviewdesk.domain.calibration import Rows
+    from reviewdesk.domain.figures import PanelIntervals
     from reviewdesk.reports.suite import JudgeGate
 
 OTHER_SET = "reliability of another set"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
+_WEIGHTED = frozenset({Design.WEIGHTED, Design.CENSUS})
 HALF = 0.5
 """How far a reliability block may be from its rows: counts are whole, weights may be rounded."""
 
@@ -36,13 +38,14 @@ HALF = 0.5
 class _Labels:
     """The labels that an entry names, measured.
 
-    ``own`` is the pass rate that a draw of the run gives, ``None`` without one; the judge passed
-    ``passed`` of the ``decided`` verdicts of the run, where that is known.
+    ``intervals`` are those of a draw and ``own`` its pass rate, ``None`` without one; the judge
+    passed ``passed`` of the ``decided`` verdicts of the run, where that is known.
     """
 
     calibration: Calibration
     fit: Fit
-    sample: Sample
+    rows: Rows
+    intervals: PanelIntervals | None
     representative: bool
     own: Ranged | None
     rate: Corrected | None
@@ -98,17 +101,18 @@ def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> En
 
 def _of_file(gate: JudgeGate, folder: Path) -> _Labels:
     from reviewdesk.desk.labelled import file_page, file_rows
-    from reviewdesk.domain.suchitems import Sample, pass_rate
+    from reviewdesk.domain.suchitems import as_run
     from reviewdesk.reports.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
-    page, sample = file_page(file), Sample(file.rows, file.strata)
+    page, drawn = file_page(file), as_run(file.rows, file.strata) if file.drawn else None
     return _Labels(
         page.calibration,
         page.fit,
-        sample,
+        file.rows,
+        None if drawn is None else drawn.intervals,
         page.representative,
-        pass_rate(sample) if file.drawn and file.rows.passed is not None else None,
+        None if drawn is None else drawn.pass_rate(),
         gate.rate,
         gate.expect,
         *_observed(gate),
@@ -122,7 +126,7 @@ def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Labels:
     labels' own; the observed rate is the run's own unless the suite gives one.
     """
     from reviewdesk.domain import summary
-    from reviewdesk.domain.suchitems import part_rate
+    from reviewdesk.domain.suchitems import Drawn
     from reviewdesk.reports.suite import default_expectations
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
@@ -140,14 +144,15 @@ def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Labels:
         rate = _own_rate(line)
     else:
         rate = gate.reliability.correct(observed) if observed is not None else None
-    parts, lacking = summary.pass_parts(labelled, totals), summary.described(made, totals)
+    drawn, stands = Drawn(made, labelled, totals), found.design in _WEIGHTED
     passed, decided = _observed(gate)
     return _Labels(
         found,
         summary.headline_fit(made, found),
-        summary.headline_sample(made, found),
-        found.design in {Design.WEIGHTED, Design.CENSUS},
-        part_rate(parts, lacking),
+        summary.headline_rows(made, found),
+        drawn.intervals if stands else None,
+        stands,
+        drawn.pass_rate(summary.described(made, totals)),
         rate,
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         *((passed, decided) if decided else (totals.passed, totals.passed + totals.failed)),
@@ -198,7 +203,7 @@ def _own_cells(found: _Labels) -> Reliability | None:
     """The labels' own confusion, where they say what the judge decided."""
     from reviewdesk.domain.calibration import confusion_of
 
-    cells = confusion_of(found.sample.rows)
+    cells = confusion_of(found.rows)
     return None if cells is None else Reliability.of(cells)
 
 
@@ -210,8 +215,8 @@ def _ranged(gate: JudgeGate, found: _Labels) -> dict[str, Ranged]:
     """The figures with an interval; those of a confusion by the block if no row says them."""
     from reviewdesk.domain.suchitems import of_counts, such_items
 
-    made = such_items(found.sample, found.line, found.fit)
-    if found.sample.rows.passed is None and gate.reliability is not None:
+    made = such_items(found.rows, found.line, found.fit, found.intervals)
+    if found.rows.passed is None and gate.reliability is not None:
         return made | of_counts(*gate.reliability.cells)
     return made
 
@@ -225,7 +230,7 @@ def _pass_rate(gate: JudgeGate, found: _Labels, *, other: bool) -> Ranged:
     cells = gate.reliability or _own_cells(found)
     if cells is None:
         return Ranged(None, reason=NO_SET)
-    if gate.reliability is None and not found.sample.even:
+    if gate.reliability is None and (found.line.ess or 0.0) < found.line.n - SLACK * found.line.n:
         return Ranged(None, reason=UNEVEN)
     made = of_trusted(found.passed, found.decided, *cells.cells)
     return Ranged(made.estimate, made.low, made.high, made.reason or "")

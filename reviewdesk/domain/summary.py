@@ -15,7 +15,6 @@ from reviewdesk.domain.honest import parts
 from reviewdesk.domain.judgement import Alone, Split
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
-from reviewdesk.domain.suchitems import Sample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -192,16 +191,12 @@ def bin_counts(made: Rowed) -> dict[int, int]:
 
 def headline_fit(made: Rowed, found: Calibration) -> Fit:
     """The fit of the rows behind the headline: weighted where the population line stands."""
-    return fit(headline_sample(made, found).rows)
+    return fit(headline_rows(made, found))
 
 
-def headline_sample(made: Rowed, found: Calibration) -> Sample:
-    """The rows behind the headline, each with its stratum."""
-    strata = [STRATA[verdict.place.stratum] for verdict in made.verdicts]
-    if found.population is None:
-        return Sample(made.rows, strata)
-    counted = [name for name, weight in zip(strata, made.weights, strict=True) if weight > 0]
-    return Sample(made.rows.weighted(made.weights), counted)
+def headline_rows(made: Rowed, found: Calibration) -> Rows:
+    """The rows behind the headline, weighted where the population line stands."""
+    return made.rows if found.population is None else made.rows.weighted(made.weights)
 
 
 def alone(

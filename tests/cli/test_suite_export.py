@@ -82,6 +82,9 @@ def test_the_suite_says_what_calibrate_says(
     assert {name: found[name] for name in SHARED if name in names} == {
         name: pytest.approx(known[name], abs=1e-12) for name in SHARED if name in names
     }
+    if "honest_rate" in names:
+        such = desk["such_items"]
+        assert {name: found[name] for name in such} == pytest.approx(such, abs=1e-9)
     # The gate on the run itself reads the same, the ends of the intervals too.
     kept = (line for line in text.splitlines() if "reliability:" not in line)
     entry = "\n".join(kept).replace("labels: ./labels.jsonl", "run: run")

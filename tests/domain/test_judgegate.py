@@ -9,7 +9,7 @@ from reviewdesk.domain.expect import Reading
 from reviewdesk.domain.fit import fit
 from reviewdesk.domain.judgegate import SPANS, Judge, Reliability, Target
 from reviewdesk.domain.nullece import null_ece
-from reviewdesk.domain.suchitems import Sample, such_items
+from reviewdesk.domain.suchitems import such_items
 
 DOCUMENT = (0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05)
 """The confidences of the calibration document's example; the first four are right."""
@@ -22,7 +22,7 @@ def rows_of(*confidences: float) -> Rows:
 def judge(rows: Rows, matrix: Reliability | None = None, *, default: bool = False) -> Judge:
     rate = matrix.correct(0.5) if matrix else None
     line, found = measure(rows, None), fit(rows)
-    return Judge(line, found, rate, such_items(Sample(rows), line, found), by_default=default)
+    return Judge(line, found, rate, such_items(rows, line, found, None), by_default=default)
 
 
 def test_the_figures_of_the_document() -> None:

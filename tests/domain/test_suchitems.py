@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.figures import Part, Ranged
+from reviewdesk.domain.figures import Pair, Part, Ranged, Target
 from reviewdesk.domain.fit import fit
 from reviewdesk.domain.standards import wilson
-from reviewdesk.domain.suchitems import (
-    Sample,
-    of_counts,
-    part_rate,
-    pass_rate,
-    such_items,
-)
+from reviewdesk.domain.stratified import stratified_rate, stratified_ratio
+from reviewdesk.domain.suchitems import as_run, of_counts, share, such_items
 
 Z2 = 1.959963984540054**2
 FOUR = 4 / (4 + Z2)
 """Wilson's lower end of 4 of 4: n / (n + z²) = 0.5101."""
 
 
-def figures(sample: Sample) -> dict[str, Ranged]:
-    return such_items(sample, measure(sample.rows, None), fit(sample.rows))
+def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Ranged]:
+    drawn = as_run(rows, strata)
+    found = None if drawn is None else drawn.intervals
+    return such_items(rows, measure(rows, None), fit(rows), found)
+
+
+def pass_rate(rows: Rows, strata: Sequence[str]) -> Ranged:
+    drawn = as_run(rows, strata)
+    assert drawn is not None
+    return drawn.pass_rate()
 
 
 def ends(found: Ranged) -> tuple[float, float]:
@@ -34,10 +37,9 @@ def ends(found: Ranged) -> tuple[float, float]:
     return found.low, found.high
 
 
-def agreeing(n: int, confidence: float = 0.8) -> Sample:
+def agreeing(n: int, confidence: float = 0.8) -> Rows:
     """So many labels that agree with the judge, half passes and half fails."""
-    passed = [at % 2 == 0 for at in range(n)]
-    return Sample(Rows.of([confidence] * n, [True] * n, passed=passed))
+    return Rows.of([confidence] * n, [True] * n, passed=[at % 2 == 0 for at in range(n)])
 
 
 def test_four_labels_that_agree_prove_nothing() -> None:
@@ -65,7 +67,7 @@ def test_one_label_has_an_interval_too() -> None:
 
 def test_labels_that_disagree_keep_the_intervals_that_calibrate_shows() -> None:
     rows = Rows.of([0.9, 0.7, 0.6, 0.8], [True, False, True, True])
-    found, shown = figures(Sample(rows)), fit(rows)
+    found, shown = figures(rows), fit(rows)
     assert shown.brier is not None
     assert shown.gap is not None
     assert ends(found["brier"]) == (shown.brier.low, shown.brier.high)
@@ -73,11 +75,11 @@ def test_labels_that_disagree_keep_the_intervals_that_calibrate_shows() -> None:
 
 
 def test_without_decisions_there_is_no_confusion() -> None:
-    found = figures(Sample(Rows.of([0.8, 0.8], [True, False])))
+    found = figures(Rows.of([0.8, 0.8], [True, False]))
     assert found["sensitivity"] == found["specificity"] == found["kappa"]
     assert found["kappa"].value is None
     assert "what the judge decided" in found["kappa"].reason
-    assert figures(Sample(Rows.of([], []))) == {}
+    assert figures(Rows.of([], [])) == {}
 
 
 STRATA = ["flagged/pass"] * 4 + ["rest/pass"] * 5 + ["rest/fail"] * 3
@@ -86,101 +88,64 @@ PASSED = [True] * 9 + [False] * 3
 WEIGHTS = [2.0] * 4 + [10.0] * 5 + [4.0] * 3
 
 
-def weighted() -> Sample:
-    """Cells of 8, 50 and 12 verdicts with 3 of 4, 4 of 5 and 2 of 3 right."""
-    return Sample(Rows.of([0.8] * 12, RIGHT, WEIGHTS, PASSED), STRATA)
+def weighted() -> Rows:
+    """Strata of 8, 50 and 12 verdicts with 3 of 4, 4 of 5 and 2 of 3 right."""
+    return Rows.of([0.8] * 12, RIGHT, WEIGHTS, PASSED)
 
 
-CELLS = [(8, 3, 4, True), (50, 4, 5, True), (12, 2, 3, False)]
+PARTS = (
+    [Part(8, 4, 3), Part(50, 5, 4), Part(12, 3, 2)],
+    [Part(8, 4, 3), Part(50, 5, 4), Part(12, 3, 1)],
+)
+"""How many were right, and how many should pass: of what failed, the part that was wrong."""
 
 
-def reference(values: list[tuple[float, float]]) -> tuple[float, float, float]:
-    """``Σ W(base + slope·p)`` with its ends, cell by cell: the formula as the docstring has it."""
-    mean = low = high = 0.0
-    for (size, k, n, _), (base, slope) in zip(CELLS, values, strict=True):
-        mean += size / 70 * (base + slope * k / n)
-    between = 0.0
-    for (size, k, n, _), (base, slope) in zip(CELLS, values, strict=True):
-        ends_ = sorted(base + slope * end for end in wilson(k, n))
-        here = base + slope * k / n
-        low += (size / 70 * (here - ends_[0])) ** 2
-        high += (size / 70 * (ends_[1] - here)) ** 2
-        between += Z2 / 70 * size / 70 * (here - mean) ** 2
-    return mean - math.sqrt(low + between), mean, mean + math.sqrt(high + between)
-
-
-def test_strata_that_weigh_apart_combine_by_mover() -> None:
-    low, mean, high = reference([(0, 1)] * 3)
-    found = figures(weighted())["accuracy"]
+def test_a_file_of_a_draw_has_the_intervals_of_its_run() -> None:
+    found = figures(weighted(), STRATA)
     # (8 · 3/4 + 50 · 4/5 + 12 · 2/3) / 70 = 54 / 70.
-    assert found.value == pytest.approx(mean) == pytest.approx(54 / 70)
-    assert ends(found) == pytest.approx((low, min(high, 1.0)))
-
-
-def test_the_pass_rate_turns_the_cells_that_failed() -> None:
-    # Of what failed, the part that was wrong should pass: 6 + 40 + 12 · 1/3 of 70.
-    low, mean, high = reference([(0, 1), (0, 1), (1, -1)])
-    found = pass_rate(weighted())
-    assert found.value == pytest.approx(mean) == pytest.approx(50 / 70)
-    assert ends(found) == pytest.approx((low, high))
-    parts = [Part(8, 4, 3), Part(50, 5, 4), Part(12, 3, 1)]
-    again = part_rate(parts, None)
-    assert again.value == pytest.approx(50 / 70)
-    assert ends(again) == pytest.approx((low, high))
-
-
-def test_a_class_rate_is_where_right_and_missed_may_balance() -> None:
-    found = figures(weighted())["sensitivity"]
+    assert found["accuracy"].value == pytest.approx(54 / 70)
+    right = stratified_rate(PARTS[0], Target.ITEMS)
+    assert ends(found["accuracy"]) == pytest.approx((right.low, right.high))
+    should = stratified_rate(PARTS[1], Target.ITEMS)
+    rate = pass_rate(weighted(), STRATA)
+    # 6 + 40 + 12 · 1/3 of 70.
+    assert rate.value == pytest.approx(50 / 70)
+    assert ends(rate) == pytest.approx((should.low, should.high))
     # Right 46, missed 4 of 50 that should pass.
-    assert found.value == pytest.approx(46 / 50)
-    low, high = ends(found)
-    at_low = reference([(0, 1 - low), (0, 1 - low), (-low, low)])
-    assert at_low[0] == pytest.approx(0, abs=1e-9)
-    at_high = reference([(0, 1 - high), (0, 1 - high), (-high, high)])
-    assert at_high[2] == pytest.approx(0, abs=1e-9)
-    assert low < 46 / 50 < high < 1
+    pairs = [Pair(8, 4, 3, 0, 8, 0), Pair(50, 5, 4, 0, 50, 0), Pair(12, 3, 0, 1, 0, 12)]
+    ratio = stratified_ratio(pairs, Target.ITEMS)
+    assert found["sensitivity"].value == pytest.approx(46 / 50)
+    assert ends(found["sensitivity"]) == pytest.approx((ratio.low, ratio.high))
 
 
-def test_no_class_rate_is_surer_than_a_census_of_the_run() -> None:
-    # Nothing that should pass was failed, and no verdict failed at all: A(1-s) is 0 at s = 1 alone.
-    rows = Rows.of([0.8] * 6, [True] * 6, [1.0, 1.0] + [5.0] * 4, [True] * 6)
-    found = figures(Sample(rows, ["flagged/pass"] * 2 + ["rest/pass"] * 4))["sensitivity"]
-    # Wilson of 22 of 22 verdicts.
-    assert ends(found) == pytest.approx((22 / (22 + Z2), 1.0))
-
-
-def test_rows_that_weigh_the_same_are_as_good_as_drawn_at_random() -> None:
-    sample = Sample(Rows.of([0.8] * 12, RIGHT, [3.0] * 12, PASSED), STRATA)
-    found = figures(sample)
-    assert ends(found["accuracy"]) == pytest.approx(wilson(9, 12))
-    # Seven of eight that should pass passed; two of four that should fail failed.
-    assert ends(found["sensitivity"]) == pytest.approx(wilson(7, 8))
-    assert ends(found["specificity"]) == pytest.approx(wilson(2, 4))
-    assert ends(pass_rate(sample)) == pytest.approx(wilson(8, 12))
-
-
-def test_weights_without_strata_count_as_their_effective_number() -> None:
+def test_rows_that_fit_no_draw_count_as_their_effective_number() -> None:
     # (4 · 2 + 5 · 10 + 3 · 4)² / (4 · 4 + 5 · 100 + 3 · 16) = 4900 / 564.
-    rows = weighted().rows
-    found = figures(Sample(rows))["accuracy"]
+    other = [*STRATA[:-1], "rest/pass"]
+    uneven = Rows.of([0.8] * 12, RIGHT, [*WEIGHTS[:-1], 5.0], PASSED)
+    assert as_run(weighted(), None) is as_run(weighted(), other) is as_run(uneven, STRATA) is None
+    assert as_run(weighted(), ["a"] * 12) is None
+    found = figures(weighted())["accuracy"]
     assert ends(found) == pytest.approx(wilson(54 / 70 * 4900 / 564, 4900 / 564))
 
 
-def test_a_census_of_a_run_is_a_sample_of_such_items() -> None:
-    found = part_rate([Part(10, 10, 9), Part(30, 30, 18)], None)
-    assert found.value == pytest.approx(27 / 40)
-    assert ends(found) == pytest.approx(wilson(27, 40))
+def test_rows_of_one_weight_are_as_good_as_drawn_at_random() -> None:
+    rows = Rows.of([0.8] * 12, RIGHT, [1.0] * 12, PASSED)
+    for found in (figures(rows), figures(rows, STRATA)):
+        assert ends(found["accuracy"]) == pytest.approx(wilson(9, 12))
+        # Seven of eight that should pass passed; two of four that should fail failed.
+        assert ends(found["sensitivity"]) == pytest.approx(wilson(7, 8))
+        assert ends(found["specificity"]) == pytest.approx(wilson(2, 4))
+    assert ends(pass_rate(rows, STRATA)) == pytest.approx(wilson(8, 12))
 
 
-def test_a_stratum_without_a_label_leaves_bounds_by_interval_ends() -> None:
-    found = part_rate([Part(10, 5, 4), Part(30, 0, 0)], "describes escalated verdicts only")
+def test_a_stratum_without_a_label_leaves_bounds() -> None:
+    found = share([Part(10, 5, 4), Part(30, 0, 0)], "describes escalated verdicts only")
     assert (found.value, found.reason) == (None, "describes escalated verdicts only")
     low, high = ends(found)
-    # A quarter is known at 0.8: 0.2 with the rest at 0, 0.95 with it at 1; and further out by what
-    # the rate of the known may be off, wilson(4, 5) = (0.3755, 0.9638).
-    assert low < 0.25 * wilson(4, 5)[0] + 1e-9
-    assert high > 0.75 + 0.25 * wilson(4, 5)[1] - 1e-9
-    assert part_rate([Part(30, 0, 0)], None).value is None
+    # A quarter is known at 0.8: 0.2 with the rest at 0, 0.95 with it at 1.
+    assert low < 0.2
+    assert high > 0.95
+    assert share([Part(30, 0, 0)], None).value is None
 
 
 def test_kappa_worked() -> None:
@@ -199,15 +164,14 @@ def test_kappa_worked() -> None:
 
 
 def test_kappa_is_weighted_and_redrawn_within_strata() -> None:
-    found = figures(weighted())["kappa"]
     # tp 46, fn 4, tn 8, fp 12 of 70: p_o 54/70, p_e (58·50 + 12·20) / 4900.
     expected = (58 * 50 + 12 * 20) / 4900
-    assert found.value == pytest.approx((54 / 70 - expected) / (1 - expected))
-    # Strata of one row each are the same in every redraw.
-    alone = Sample(weighted().rows, [str(at) for at in range(12)])
-    assert ends(figures(alone)["kappa"]) == pytest.approx((found.value, found.value))
-    low, high = ends(found)
-    assert low < (found.value or 0) < high
+    plain, drawn = figures(weighted())["kappa"], figures(weighted(), STRATA)["kappa"]
+    assert plain.value == drawn.value == pytest.approx((54 / 70 - expected) / (1 - expected))
+    for found in (plain, drawn):
+        low, high = ends(found)
+        assert low < (found.value or 0) < high
+    assert ends(plain) != ends(drawn)
 
 
 def test_the_interval_of_a_draw_covers_the_process() -> None:
@@ -220,6 +184,6 @@ def test_the_interval_of_a_draw_covers_the_process() -> None:
         weights = [1.0] * flagged + [(200 - flagged) / 30] * 30
         strata = ["flagged/pass"] * flagged + ["rest/pass"] * 30
         rows = Rows.of([0.9] * len(right), right, weights, [True] * len(right))
-        low, high = ends(pass_rate(Sample(rows, strata)))
+        low, high = ends(pass_rate(rows, strata))
         held += low <= 0.3 * 0.65 + 0.7 * 0.97 <= high
     assert held / draws >= 0.93
