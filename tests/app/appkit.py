@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual import events
 from textual.app import App
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KEYS
@@ -75,6 +76,11 @@ def open_run(
     desk = Desk.open(path, reviewer="ann", clock=clock)
     source = Source.from_bytes("run.json", json.dumps(body).encode())
     return desk, desk.load(source, LoadOptions(seed=seed)).run
+
+
+def seeds(count: int) -> list[Any]:
+    """Return seeds of random keys to parametrize by; all but the first are slow tests."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
 
 
 class QuickPilot(Pilot[None]):
@@ -162,6 +168,11 @@ class Stage:
             await self.pilot.press(key)
         await self.settle()
 
+    async def write(self, text: str) -> None:
+        """Put a text into the field that has the keys, by one paste."""
+        self.app.post_message(events.Paste(text))
+        await self.settle()
+
     async def settle(self) -> None:
         """Wait until every worker has ended and everything is handled and drawn."""
         await self.pilot.pause()
@@ -174,6 +185,11 @@ class Stage:
         width, height = self.app.size
         rows = self.app.screen._compositor.render_strips()
         return ["".join(segment.text for segment in row)[:width] for row in rows[:height]]
+
+    def styled(self) -> list[list[tuple[str, str]]]:
+        """The screen as it is drawn: each line's texts and their styles."""
+        strips = self.app.screen._compositor.render_strips()
+        return [[(part.text, str(part.style)) for part in strip] for strip in strips]
 
     def drawn(self) -> str:
         return "\n".join(self.cells())
