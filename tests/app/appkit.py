@@ -166,6 +166,7 @@ class Stage:
         for key in keys:
             self.clock.wait(wait)
             await self.pilot.press(key)
+            await self.answered()
         await self.settle()
 
     async def write(self, text: str) -> None:
@@ -176,6 +177,10 @@ class Stage:
     async def settle(self) -> None:
         """Wait until every worker has ended and everything is handled and drawn."""
         await self.pilot.pause()
+        await self.answered()
+
+    async def answered(self) -> None:
+        """Wait until every worker has ended and what it brought is drawn."""
         while any(not worker.is_finished for worker in self.app.workers):
             await self.app.workers.wait_for_complete()
             await self.pilot.pause()
