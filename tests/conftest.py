@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# Read when Textual is imported: a test draws when it looks, and not sixty times a second.
+os.environ["TEXTUAL_FPS"] = "1"
+
 # The same examples on every run and every machine, and none that fails for being slow.
-settings.register_profile("reviewdesk", derandomize=True, deadline=None)
-settings.load_profile("reviewdesk")
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=100)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

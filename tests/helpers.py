@@ -158,7 +158,8 @@ def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) 
 
 def environment(desk: Path, reviewer: str = "ann") -> dict[str, str]:
     """The variables of a child process that works on a desk of its own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("REVIEWDESK")}
+    ours = ("REVIEWDESK", "TEXTUAL_FPS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {
         **kept,
         "REVIEWDESK_CONFIG": os.devnull,

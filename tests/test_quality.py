@@ -1,32 +1,53 @@
-"""Linters and types are part of the suite, so that one command checks everything."""
+"""What ``.ci/run`` runs, and what decides how many examples a property is tried with."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+STEPS = [
+    "-m ruff check .",
+    "-m ruff format --check .",
+    "-m mypy",
+    "-m pytest",
+    "-m pytest -m slow",
+]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("ruff", "check", "--no-cache", "."),
-        ("ruff", "format", "--no-cache", "--check", "."),
-        ("mypy",),
-    ],
-    ids=" ".join,
-)
-def test_the_tree_is_clean(command: tuple[str, ...], tmp_path: Path) -> None:
-    extra = ["--cache-dir", str(tmp_path)] if command == ("mypy",) else []
+def run_steps(folder: Path, failing: str) -> tuple[int, list[str], str]:
+    """Run a copy of ``.ci/run`` whose Python notes its arguments and fails at one of the steps."""
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    readme = "```sh\nmkdir made && .venv/bin/python -m pytest\n```\n"
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    python = folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\necho "$*" >> steps\n[ "$*" != "{failing}" ]\n', encoding="utf-8")
+    python.chmod(0o755)
     done = subprocess.run(
-        [sys.executable, "-m", *command, *extra],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", folder / ".ci" / "run"], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "made").is_dir()
+    return done.returncode, (folder / "steps").read_text().splitlines(), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize("failing", ["nothing", *STEPS])
+def test_every_step_runs_and_any_of_them_can_fail_the_run(tmp_path: Path, failing: str) -> None:
+    code, steps, error = run_steps(tmp_path, failing)
+    assert steps == STEPS
+    assert code == (failing in STEPS)
+    assert error == (f"failed: .venv/bin/python {failing}\n" if code else "")
+
+
+def test_the_profile_alone_says_how_many_examples_are_tried() -> None:
+    # A number beside a test would be the same on a laptop and in CI.
+    literal = re.compile(r"max_examples\s*=")
+    files = [path for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
+    found = [path.name for path in files if literal.search(path.read_text(encoding="utf-8"))]
+    assert found == []

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import unicodedata
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pytest
+from textual import events
+from textual.app import App
+from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KEYS
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.review import ReviewScreen
@@ -70,6 +78,69 @@ def open_run(
     return desk, desk.load(source, LoadOptions(seed=seed)).run
 
 
+def seeds(count: int) -> list[Any]:
+    """Return seeds of random keys to parametrize by; all but the first are slow tests."""
+    return [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, count))]
+
+
+class QuickPilot(Pilot[None]):
+    """A pilot that waits for messages to be handled and for nothing else.
+
+    Textual's own waits until the process has been idle for 20 ms, several times a key.
+    """
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each when the one before is handled and drawn; a text is drawn as a whole."""
+        for key in keys:
+            typed = len(key) == 1 and isinstance(self.app.focused, Input | TextArea)
+            self.app.post_message(key_event(key))
+            await (drained(self.app) if typed else self.pause())
+
+    async def pause(self, delay: float | None = None) -> None:
+        """Wait until everything is handled and drawn."""
+        if delay is not None:
+            await super().pause(delay)
+            return
+        await drained(self.app)
+        more = True
+        while more and self.app.is_running:
+            # Waits for the message that each part is at, and draws; which may ask for more.
+            await super().pause(0)
+            more = await drained(self.app)
+
+    async def resize_terminal(self, width: int, height: int) -> None:
+        """Resize, and wait for the moment after which the app passes a new size on."""
+        await super().resize_terminal(width, height)
+        while self.app.is_running and self.app.screen.outer_size != (width, height):
+            await super().pause(0.001)
+        await self.pause()
+
+
+def key_event(key: str) -> events.Key:
+    """Return the event of a key, named as Textual names keys or given as its character."""
+    if len(key) == 1 and not key.isalnum():
+        name = unicodedata.name(key).lower().replace(" ", "_").replace("-", "_")
+        return events.Key(KEY_NAME_REPLACEMENTS.get(name, name), key)
+    if len(key) == 1:
+        return events.Key(key, key)
+    name = REPLACED_KEYS.get(key, key)
+    try:
+        return events.Key(key, unicodedata.lookup(KEY_TO_UNICODE_NAME.get(name, name)))
+    except KeyError:
+        return events.Key(key, None)
+
+
+async def drained(app: App[None]) -> bool:
+    """Wait until no part of the app has a message in its queue; return True if one had."""
+    found, quiet = False, 0
+    while quiet < 3 and app.is_running:
+        await asyncio.sleep(0)
+        parts = (part for screen in app.screen_stack for part in screen.walk_children())
+        busy = any(part.message_queue_size for part in chain([app], app.screen_stack, parts))
+        found, quiet = found or busy, 0 if busy else quiet + 1
+    return found
+
+
 class Stage:
     """A running app with what a test pokes at."""
 
@@ -95,17 +166,35 @@ class Stage:
         for key in keys:
             self.clock.wait(wait)
             await self.pilot.press(key)
+            await self.answered()
+        await self.settle()
+
+    async def write(self, text: str) -> None:
+        """Put a text into the field that has the keys, by one paste."""
+        self.app.post_message(events.Paste(text))
         await self.settle()
 
     async def settle(self) -> None:
-        await self.app.workers.wait_for_complete()
+        """Wait until every worker has ended and everything is handled and drawn."""
         await self.pilot.pause()
+        await self.answered()
+
+    async def answered(self) -> None:
+        """Wait until every worker has ended and what it brought is drawn."""
+        while any(not worker.is_finished for worker in self.app.workers):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
 
     def cells(self) -> list[str]:
         """The screen as text, line by line, as it is drawn."""
         width, height = self.app.size
         rows = self.app.screen._compositor.render_strips()
         return ["".join(segment.text for segment in row)[:width] for row in rows[:height]]
+
+    def styled(self) -> list[list[tuple[str, str]]]:
+        """The screen as it is drawn: each line's texts and their styles."""
+        strips = self.app.screen._compositor.render_strips()
+        return [[(part.text, str(part.style)) for part in strip] for strip in strips]
 
     def drawn(self) -> str:
         return "\n".join(self.cells())
@@ -133,7 +222,7 @@ async def staged(
     )
     # With tooltips and toasts, as in a real terminal: they are children of the screen too.
     async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:
-        stage = Stage(app, pilot, clock)
+        stage = Stage(app, QuickPilot(pilot.app), clock)
         await stage.settle()
         yield stage
     desk.close()

@@ -14,8 +14,7 @@ WRONG = "no-such-item"
 
 async def typed(stage: Stage, text: str) -> None:
     await stage.press("colon")
-    for key in text:
-        await stage.pilot.press({" ": "space", "/": "slash", "-": "minus"}.get(key, key))
+    await stage.write(text)
     await stage.press("enter")
 
 

@@ -32,7 +32,9 @@ def opened(tmp_path: Path) -> Opened:
 
 
 async def typed(stage: Stage, key: str, text: str) -> None:
-    await stage.press(key, *text, "enter")
+    await stage.press(key)
+    await stage.write(text)
+    await stage.press("enter")
 
 
 async def seen(stage: Stage, presses: int, key: str = "n") -> set[str | None]:

@@ -136,7 +136,9 @@ async def test_another_run_starts_with_its_own_figures(opened: Opened) -> None:
     desk, run = opened
     async with staged(desk, run) as stage:
         await stage.press("f4", "tab", "tab")
-        await stage.press("colon", *f"run {run.name}", "enter", "f4")
+        await stage.press("colon")
+        await stage.write(f"run {run.name}")
+        await stage.press("enter", "f4")
         assert screen(stage).page.name == "figures"
         assert list(screen(stage)._found) == ["figures"]
 

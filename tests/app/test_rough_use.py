@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from reviewdesk.app.paint import block, inline
 from reviewdesk.cli.plain import number
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
-from tests.app.appkit import SMALL, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, open_run, report, seeds, staged, verdict
 
 DIALOGS = ("o", "ctrl+p", "question_mark", "backslash", "c")
 
@@ -23,19 +24,30 @@ def opened(tmp_path: Path) -> tuple[Desk, Run]:
     return open_run(tmp_path / "d.db", report([verdict(n) for n in range(1, 9)]))
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param([(80, 24), (39, 3), (16, 24), (4, 24), (1, 1), (200, 24)], id="a few"),
+        pytest.param(
+            list(product((80, 41, 40, 39, 20, 17, 16, 8, 5, 4, 3, 2, 1, 200), (24, 3, 1))),
+            id="many",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
 @pytest.mark.parametrize("key", DIALOGS)
-async def test_no_width_breaks_a_dialog(opened: tuple[Desk, Run], key: str) -> None:
+async def test_no_width_breaks_a_dialog(
+    opened: tuple[Desk, Run], key: str, sizes: list[tuple[int, int]]
+) -> None:
     async with staged(*opened) as stage:
         await stage.press(key)
         assert len(stage.app.screen_stack) == 2
-        for width in (80, 41, 40, 39, 20, 17, 16, 8, 5, 4, 3, 2, 1, 200):
-            for height in (24, 3, 1):
-                await stage.pilot.resize_terminal(width, height)
-                await stage.settle()
+        for size in sizes:
+            await stage.pilot.resize_terminal(*size)
         assert len(stage.app.screen_stack) == 2
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 async def test_random_keys_leave_a_whole_desk(opened: tuple[Desk, Run], seed: int) -> None:
     pick = random.Random(seed)  # noqa: S311 - a seeded test, not a secret
     keys = [

@@ -25,7 +25,9 @@ def hold(stage: Stage) -> None:
         assert cell_len(text) <= stage.app.size.width
 
 
-@pytest.mark.parametrize("size", [WIDE, SMALL, (41, 11)], ids=str)
+@pytest.mark.parametrize(
+    "size", [WIDE, SMALL, pytest.param((41, 11), marks=pytest.mark.slow)], ids=str
+)
 async def test_the_hostile_report_stays_text(tmp_path: Path, size: tuple[int, int]) -> None:
     desk = Desk.open(tmp_path / "desk.db", reviewer="ann \x1b[31m[bold]")
     run = desk.load(Source.from_path(ROOT / "sample_runs" / "hostile.json")).run

@@ -202,7 +202,9 @@ async def test_a_report_that_cannot_be_turned_to_is_one_line(
     file.write_text(json.dumps(report([verdict(20)])), encoding="utf-8")
     async with staged(*opened) as stage:
         stage.desk.conn.execute("DROP TABLE views")
-        await stage.press("colon", *f"open {file}", "enter")
+        await stage.press("colon")
+        await stage.write(f"open {file}")
+        await stage.press("enter")
         await stage.settle()
         assert "no such table" in stage.drawn()
         assert stage.review.session.run.hash == opened[1].hash
@@ -212,7 +214,9 @@ async def test_a_bad_file_is_one_line(opened: Opened, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text('{"schema": "reviewdesk.report/1", "verdicts": [{}]}', encoding="utf-8")
     async with staged(*opened) as stage:
-        await stage.press("colon", *f"open {bad}", "enter")
+        await stage.press("colon")
+        await stage.write(f"open {bad}")
+        await stage.press("enter")
         await stage.settle()
         assert "$.verdicts[0]" in stage.drawn()
         assert stage.review.session.run.hash == opened[1].hash

@@ -12,7 +12,7 @@ from textual import events
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.prompt import Prompt
-from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
 
 LABELS = {
     "p": ("pass", 0), "1": ("pass", 0), "P": ("pass", 1),
@@ -56,7 +56,7 @@ async def burst(stage: Stage, *keys: str) -> None:
     await stage.settle()
 
 
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+@pytest.mark.parametrize("size", [WIDE, pytest.param(SMALL, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("opener", [*OPENERS, "d", "f4", "f5"])
 async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
     tmp_path: Path, size: tuple[int, int], opener: str
@@ -103,7 +103,7 @@ async def test_keys_that_come_twice_close_one_dialog_only(tmp_path: Path) -> Non
             await stage.press("f2")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "d.db"
     desk, run = open_run(path, report([verdict(i) for i in range(1, 20)]))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
 from tests.cli.terminalkit import QUESTION, at_a_terminal
-from tests.helpers import report, spawn, verdict
+from tests.helpers import load, open_desk, report, verdict
 from tests.judgekit import Room
 from tests.live.server import Server
 
@@ -26,14 +26,10 @@ def judge(room: Room, url: str) -> list[str]:
     return ["judge", order.cases, "--panel", order.panel, "-o", order.report]
 
 
-async def rerun(room: Room, url: str) -> list[str]:
+def rerun(room: Room, url: str) -> list[str]:
     room.put(["c0"], url=url)
-    path = room.folder / "first.json"
-    path.write_bytes(report(verdict("c0", 0.9, 0.2, 0.8)))
-    code = "import sys; from reviewdesk.cli import run; sys.exit(run(['ingest', sys.argv[1]]))"
-    process = spawn(code, room.folder / "desk.db", "ann", str(path))
-    await asyncio.to_thread(process.communicate)
-    assert process.returncode == 0
+    with closing(open_desk(room.folder / "desk.db")) as desk:
+        load(desk, report(verdict("c0", 0.9, 0.2, 0.8)))
     return ["rerun", "c0", "--panel", room.order().panel]
 
 
@@ -51,7 +47,7 @@ async def test_judge_takes_no_key_typed_before_its_question(room: Room, early: b
 @pytest.mark.parametrize("early", EARLY)
 async def test_rerun_takes_no_key_typed_before_its_question(room: Room, early: bytes) -> None:
     async with Server() as server:
-        asked = await rerun(room, server.url)
+        asked = rerun(room, server.url)
         code, shown = await at_a_terminal(asked, room.folder / "desk.db", b"n", early)
         assert (code, server.connections) == (130, 0)
     assert "nothing was sent" in shown
@@ -59,7 +55,7 @@ async def test_rerun_takes_no_key_typed_before_its_question(room: Room, early: b
 
 async def test_rerun_sends_once_it_is_told_to(room: Room) -> None:
     async with Server() as server:
-        asked = await rerun(room, server.url)
+        asked = rerun(room, server.url)
         code, _ = await at_a_terminal(asked, room.folder / "desk.db", b"y")
         assert (code, len(server.calls)) == (0, 5)
 

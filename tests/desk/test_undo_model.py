@@ -244,11 +244,7 @@ def _truths(labels: dict[tuple[str, str], Said]) -> dict[str, str]:
 
 
 UndoRedo.TestCase.settings = settings(
-    max_examples=25,
     stateful_step_count=25,
-    derandomize=True,
-    database=None,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 TestUndoRedo = UndoRedo.TestCase

@@ -133,8 +133,9 @@ def test_labels_and_a_rule_of_ones_own() -> None:
     routed = own.decide(words, tags=["red-team"]).label_vote
     assert routed is not None
     assert (routed.rule, routed.label) == ("unanimous", "UNCLEAR")
-    sure = [ballot("a", label="KEEP", confidence=0.1), ballot("b", label="NO", weight=0.9)]
-    for use, label in ((True, "KEEP"), (False, "KEEP")):
+    # .1 against nothing where confidences count, for b gives none; 1 against 2 by weight alone.
+    sure = [ballot("a", label="KEEP", confidence=0.1), ballot("b", label="NO", weight=2.0)]
+    for use, label in ((True, "KEEP"), (False, "NO")):
         weighed = Panel("weighted_vote", use_confidence=use).decide(sure).label_vote
         assert weighed is not None
         assert weighed.label == label

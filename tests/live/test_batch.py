@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk.judging import Ears, judge_cases
@@ -51,7 +51,6 @@ def spent(room: Room) -> float:
     return float(sum(line["usd"] for line in room.stored()))
 
 
-@settings(max_examples=25)
 @given(
     ceiling=st.floats(0, 25),
     tokens=st.lists(st.tuples(st.integers(0, 900), st.integers(0, 2048)), min_size=1, max_size=5),

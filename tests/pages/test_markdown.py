@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -55,7 +55,6 @@ def test_a_text_is_one_code_span_in_one_cell(text: str) -> None:
         assert found[2].content.split() == shown.replace("\\|", "\\ |").split() or "\\" in shown
 
 
-@settings(max_examples=30)
 @given(
     st.lists(TEXTS.filter(lambda text: 0 < len(text) < 150), min_size=3, max_size=3, unique=True)
 )

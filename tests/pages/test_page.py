@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
@@ -117,7 +117,6 @@ def calm(text: str) -> str:
     return "calm" if text.strip() else text
 
 
-@settings(max_examples=40)
 @given(
     st.lists(NAMES, min_size=4, max_size=4, unique=True),
     st.lists(TEXTS, min_size=4, max_size=4),
