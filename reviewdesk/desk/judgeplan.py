@@ -77,10 +77,7 @@ def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[Seated, ...
 
 
 def survey(
-    source: Source,
-    panel: PanelSpec,
-    journal: Journal | None,
-    environment: Mapping[str, str],
+    source: Source, panel: PanelSpec, journal: Journal | None, environment: Mapping[str, str]
 ) -> Survey:
     """Read every case, run its checks, and count the calls that no stored reply answers.
 

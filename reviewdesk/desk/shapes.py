@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reviewdesk.desk.overview import RunLine
+    from reviewdesk.domain.assess import Assessment
     from reviewdesk.domain.measures import RunAlphas
 
 
@@ -155,10 +156,7 @@ def _found(item: Item) -> dict[str, Any]:
         "jurors": jurors(item),
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
-        "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
-        "ballots": ballot_counts(found.seats),
-        "unanimous_scores": found.unanimous_scores,
-        "unanimous_votes": found.unanimous_votes,
+        **_cast(found),
         "trim": trim(item),
         "agreement": agreement(item),
         "agreement_value": found.pair.value,
@@ -184,6 +182,16 @@ def _found(item: Item) -> dict[str, Any]:
         "fallback_reason": found.rule.reason,
         "label_reported": stated.text("label"),
         "label_vote": labels(item),
+    }
+
+
+def _cast(found: Assessment) -> dict[str, Any]:
+    """The ballots counted: by their votes, by what became of them, and whether all are alike."""
+    return {
+        "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
+        "ballots": ballot_counts(found.seats),
+        "unanimous_scores": found.unanimous_scores,
+        "unanimous_votes": found.unanimous_votes,
     }
 
 
