@@ -77,7 +77,7 @@ def where(asked: Asked, kept: Filter) -> Where:
     for place, (text, bound) in enumerate(writer.tables):
         before += f"{', ' if place else 'WITH '}group{place} AS ({text})"
         values += bound
-    return Where((f"{before} ", values), (f" AND {clause.text}", clause.values))
+    return Where((f"{before} " if before else "", values), (f" AND {clause.text}", clause.values))
 
 
 @dataclass(frozen=True, slots=True)

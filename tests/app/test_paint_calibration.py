@@ -130,9 +130,9 @@ def test_the_jurors_of_a_census(tmp_path: Path) -> None:
     # Threshold .6. j1: .9 .9 .2 .86 is wrong on b alone; j2: .9 .5 .4 .86 is always right, and
     # dissents on b; j3 as j1. The mean decides, so that nobody is trimmed.
     for line in (
-        "j1 4 2 0 1 1 0 4 0 0",
-        "j2 4 2 0 2 0 0 2 1 1",
-        "j3 4 2 0 1 1 0 2 0 0",
+        "j1 4 2 0 1 1 0 0 0 0",
+        "j2 4 2 0 2 0 0 0 1 1",
+        "j3 4 2 0 1 1 0 0 0 0",
     ):
         assert line in lines, line
     assert "1 of 1 dissents were right; rates of the run are on the jurors' page" in lines

@@ -84,7 +84,7 @@ def test_a_rate_by_strata_or_what_is_certain() -> None:
     assert honest_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
     bounded = Honest(Method.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
     assert honest_text(bounded, "is right: quote it") == (
-        "- is right: bounds [0.000, 0.900], the labelled strata at their rates; "
+        "- is right: bounds [0.000, 0.900], the labelled strata at their ends; "
         "no label in rest/pass"
     )
     assert honest_text(Honest(Method.NONE, None, None, None, "no label"), "x") == "- no label"
@@ -114,8 +114,8 @@ def test_the_page_holds_them_all(tmp_path: Path) -> None:
     found = census(tmp_path)
     drawn = " ".join(text(found).split())
     # Of the strata b (fail) and c (fail) and a, d (pass): half should pass, b alone is wrong.
-    assert "by strata 0.500 [0.500, 0.500] 95% should pass" in drawn
-    assert "0.750 [0.750, 0.750] 95% is decided right" in drawn
+    assert "by strata 0.500 [0.500, 0.500] 95% should pass, of this run" in drawn
+    assert "accuracy 0.750 0.750 [0.750, 0.750]" in drawn
     assert "pass_rate <= 0.750 is settled" in drawn
     blind = " ".join(text(found, blind=True).split())
     for word in ("by strata", "settle", "pass_rate", "decided right"):

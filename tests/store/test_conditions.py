@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
@@ -152,7 +152,6 @@ TREES = st.recursive(
 
 
 @given(TREES)
-@settings(max_examples=60, deadline=None)
 def test_groups_keep_what_sets_say(desk: Desk, tree: Tree) -> None:
     text, ids = tree
     assert kept(desk, text) == "".join(sorted(ids))
