@@ -83,7 +83,7 @@ def test_a_rate_by_strata_or_what_is_certain() -> None:
     rate = Honest(Method.STRATIFIED, 0.5, 0.4, 0.625)
     assert honest_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
     bounded = Honest(Method.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
-    assert honest_text(bounded, "is right: quote it") == (
+    assert honest_text(bounded, "is right") == (
         "- is right: bounds [0.000, 0.900], the labelled strata at their ends; "
         "no label in rest/pass"
     )
