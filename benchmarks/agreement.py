@@ -14,7 +14,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.alpha import (
+from reviewdesk.domain.jurors.drift import drifts, offsets
+from reviewdesk.domain.run.columns import (
+    DECISIONS,
+    NOTHING,
+    ROUNDINGS,
+    STRATEGIES,
+    Columns,
+)
+from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,
     alpha_nominal,
@@ -22,8 +30,6 @@ from reviewdesk.domain.alpha import (
     interval_ci,
     shares,
 )
-from reviewdesk.domain.columns import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, Columns
-from reviewdesk.domain.drift import drifts, offsets
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
 SEATS, THRESHOLD, QUORUM, FRACTION, MISSING = 5, 0.6, 0.6, 0.2, 0.03
@@ -69,8 +75,8 @@ def _once(work: Callable[[], object]) -> float:
 
 def figures(found: Columns) -> dict[str, Callable[[], object]]:
     """What is timed, by name; each starts from the bare columns."""
-    from reviewdesk.domain.bulk import Panels
-    from reviewdesk.domain.policies import Variant
+    from reviewdesk.domain.whatif.bulk import Panels
+    from reviewdesk.domain.whatif.policies import Variant
 
     scores = found.scores
     votes: npt.NDArray[np.float64] = np.where(found.votes == NOTHING, np.nan, found.votes)

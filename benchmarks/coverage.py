@@ -14,15 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.correction import lang_reiczigel, wald
-from reviewdesk.domain.figures import Interval, Part
-from reviewdesk.domain.jurorrates import Cells, kappa
-from reviewdesk.domain.panelintervals import panel_intervals
+from reviewdesk.domain.jurors.rates import Cells, kappa
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledVerdict,
+    Weighing,
+    draw,
+    stratum,
+    weigh,
+)
+from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, Weighing, draw, stratum, weigh
-from reviewdesk.domain.stratified import stratified_rate
-from reviewdesk.domain.summary import Labelled, RunFigures, make_rows
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.correction import lang_reiczigel, wald
+from reviewdesk.domain.stats.figures import Interval, Part
+from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import Decision
 
 Floats = npt.NDArray[np.float64]
@@ -111,7 +118,7 @@ class Sample:
     rows: Rows
     weighing: Weighing
     parts: tuple[Part, ...]
-    labelled: list[Labelled]
+    labelled: list[LabelledRow]
     figures: RunFigures
 
 
@@ -153,12 +160,12 @@ def labelled(run: Run, seed: str, flagged: int, *, audit: bool = True) -> Sample
     return Sample(rows, weighing, parts, found, sizes)
 
 
-def _labelled(run: Run, i: int, place: LabelledVerdict) -> Labelled:
+def _labelled(run: Run, i: int, place: LabelledVerdict) -> LabelledRow:
     """A verdict as the desk reads it, its score the support of its decision."""
     passed, sure = bool(run.passed[i]), float(run.confidence[i])
     decision = Decision.PASS if passed else Decision.FAIL
     score = sure if passed else 1 - sure
-    return Labelled(i, str(i), b"", decision, score, None, None, 1, 1, place)
+    return LabelledRow(i, str(i), b"", decision, score, None, None, 1, 1, place)
 
 
 def trials(process: Process, seed: int) -> Iterator[tuple[str, Interval | None, float]]:

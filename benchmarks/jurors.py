@@ -14,12 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.cusum import alarms, siegmund_limit, simulated_limit
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.jurordraw import Labels, compare, voted
-from reviewdesk.domain.jurorrates import CARRIED, Rates, design, rates
+from reviewdesk.domain.jurors.cusum import alarms, siegmund_limit, simulated_limit
+from reviewdesk.domain.jurors.rates import (
+    CARRIED,
+    Rates,
+    design,
+    rates,
+)
+from reviewdesk.domain.jurors.strata import Labels, compare, voted
+from reviewdesk.domain.labels.sampling import LabelledVerdict, draw, stratum
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import LabelledVerdict, draw, stratum
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Decision
 
 Floats = npt.NDArray[np.float64]

@@ -19,13 +19,13 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec
-from reviewdesk.live.asking import Asking, ask_panel
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.live.calls import calls_for
+from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.records import Call
-from reviewdesk.live.transport import HttpTransport
+from reviewdesk.live.wires.transport import HttpTransport
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = 9
@@ -48,7 +48,7 @@ def panel(url: str) -> PanelSpec:
     """Five jurors, of whom two are asked by Anthropic's wire."""
     wires = ("custom", "anthropic", "openai", "anthropic", "mistral")
     jurors = tuple(Juror(f"juror {i}", "m", wire, base_url=url) for i, wire in enumerate(wires))
-    return PanelSpec("benchmark", jurors, Panel(), "The response answers the question.")
+    return PanelSpec("benchmark", jurors, PanelRule(), "The response answers the question.")
 
 
 def invented(count: int) -> list[Case]:
@@ -58,7 +58,7 @@ def invented(count: int) -> list[Case]:
     ]
 
 
-async def timed(calls: list[Call], asking: Asking) -> float:
+async def timed(calls: list[Call], asking: CallSession) -> float:
     """Seconds until every ballot is there, each of them an answer."""
     started = perf_counter()
     async for _, ballot in ask_panel(calls, asking):
@@ -73,7 +73,7 @@ async def measured(url: str, cases: int, concurrency: int, latency: float) -> No
         ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MISTRAL_API_KEY"), "benchmark-key"
     )
     transport = HttpTransport()
-    asking = Asking(transport, lambda *_: None, environment=keys, concurrency=concurrency)
+    asking = CallSession(transport, lambda *_: None, environment=keys, concurrency=concurrency)
     spec = panel(url)
     calls = [call for case in invented(cases) for call in calls_for(case, spec)]
     seconds = await timed(calls, asking)

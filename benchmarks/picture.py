@@ -54,7 +54,7 @@ async def draw(folder: Path, theme: str, size: tuple[int, int], *keys: str) -> s
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Truth, View
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
 
     times = (START + look * PACE for look in count())
     opened = Desk.open(folder / "desk.db", reviewer="ada", clock=lambda: next(times))

@@ -20,16 +20,21 @@ from statistics import median
 from time import perf_counter
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.chronicle import pace
-from reviewdesk.desk.live import LiveStrip
-from reviewdesk.domain.livefigures import LiveFigures
+from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.desk.review.history import pace
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledVerdict,
+    draw,
+    stratum,
+)
+from reviewdesk.domain.labels.strip import LiveFigures
+from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, summarise
 from reviewdesk.domain.records import Calibration, Run, Truth
-from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, draw, stratum
-from reviewdesk.domain.summary import Labelled, RunFigures, summarise
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store import events
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 
 SIZES = (100, 1_000, 10_000, 100_000)
 EXTRA = 1_000
@@ -44,7 +49,7 @@ class Invented:
     """A run's totals and its verdicts in the order of the draw, as they will be labelled."""
 
     figures: RunFigures
-    verdicts: list[Labelled]
+    verdicts: list[LabelledRow]
     draws: list[int]
 
 
@@ -63,7 +68,7 @@ def invent(size: int) -> Invented:
         place = LabelledVerdict(strata[i], drawn.rank[i], truth)
         item = i.to_bytes(32, "big")
         found.append(
-            Labelled(i + 1, ids[i], item, decided, scores[i], None, None, 2, 3, place),
+            LabelledRow(i + 1, ids[i], item, decided, scores[i], None, None, 2, 3, place),
         )
     order = sorted(range(size), key=drawn.order.__getitem__)
     passed = decisions.count(Decision.PASS)
@@ -108,11 +113,11 @@ def enter(desk: Desk, invented: Invented) -> Run:
     return desk.run(RUN)
 
 
-def label(desk: Desk, verdicts: Sequence[Labelled]) -> None:
+def label(desk: Desk, verdicts: Sequence[LabelledRow]) -> None:
     """Append one label for each of some verdicts."""
     at = desk.at()
     entries = [
-        Entry("label", at, run=RUN, verdict=one.id, item=one.item, label=one.place.truth)
+        NewEvent("label", at, run=RUN, verdict=one.id, item=one.item, label=one.place.truth)
         for one in verdicts
     ]
     with writing(desk.conn, desk.path):
@@ -162,13 +167,13 @@ class Race:
         self._live, self._strip = LiveFigures(invented.figures), LiveStrip()
         self._done = 0
 
-    def _give(self, count: int) -> list[Labelled]:
+    def _give(self, count: int) -> list[LabelledRow]:
         given = self._invented.verdicts[self._done : self._done + count]
         self._done += count
         label(self._desk, given)
         return given
 
-    def _in_memory(self, one: Labelled) -> Calibration:
+    def _in_memory(self, one: LabelledRow) -> Calibration:
         self._live.apply({one.key: one})
         return self._live.calibration()
 

@@ -16,7 +16,7 @@ from typing import Any
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import LabelRow
+from reviewdesk.reports.labels.reader import LabelRow
 from reviewdesk.store import schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,7 +12,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.judging import Ears, Order, Plan, World
+from reviewdesk.desk.live.batch import (
+    BatchEnvironment,
+    BatchListener,
+    BatchPlan,
+    Order,
+)
 from reviewdesk.live.records import Request, Response, Transport
 
 _NONCE = re.compile(r'"nonce": "([^"]+)"')
@@ -129,9 +134,9 @@ def world(
     transport: Transport,
     environment: dict[str, str] | None = None,
     clock: Clock | None = None,
-) -> World:
+) -> BatchEnvironment:
     """The surroundings of a run: these jurors, no key, a clock of its own."""
-    return World(environment or {}, clock or Clock(), lambda: transport)
+    return BatchEnvironment(environment or {}, clock or Clock(), lambda: transport)
 
 
 def silent() -> Jurors:
@@ -148,14 +153,14 @@ class Consent:
     """A person who looks at the plan and says yes, or no."""
 
     agrees: bool = True
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[BatchPlan] = field(default_factory=list)
 
-    def __call__(self, plan: Plan) -> bool:
+    def __call__(self, plan: BatchPlan) -> bool:
         self.plans.append(plan)
         return self.agrees
 
 
-YES = Ears(agreed=lambda _: True)
+YES = BatchListener(agreed=lambda _: True)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,26 @@ from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
-    "domain/alpha.py", "domain/bulk.py", "domain/bulkscores.py", "domain/calibration.py",
-    "domain/columns.py", "domain/corp.py", "domain/cusum.py", "domain/drift.py",
-    "domain/intervals.py", "domain/jurordraw.py", "domain/nullece.py", "domain/pairs.py",
-    "domain/panelintervals.py", "domain/recalibrate.py", "domain/reliability.py",
-    "domain/standards.py", "domain/suchitems.py", "domain/summary.py", "domain/whatif.py",
-}  # fmt: skip
+    "domain/gates/such_items.py",
+    "domain/jurors/cusum.py",
+    "domain/jurors/drift.py",
+    "domain/jurors/pairs.py",
+    "domain/jurors/strata.py",
+    "domain/labels/summary.py",
+    "domain/run/columns.py",
+    "domain/stats/alpha.py",
+    "domain/stats/calibration.py",
+    "domain/stats/chance_ece.py",
+    "domain/stats/corp.py",
+    "domain/stats/intervals.py",
+    "domain/stats/panel_intervals.py",
+    "domain/stats/rates.py",
+    "domain/stats/recalibration.py",
+    "domain/stats/reliability.py",
+    "domain/whatif/bulk.py",
+    "domain/whatif/bulk_scores.py",
+    "domain/whatif/table.py",
+}
 """The statistics over many verdicts at once; a panel alone needs plain numbers only."""
 SCREEN = {"textual", "rich"}
 

@@ -18,7 +18,7 @@ NAMES = {
     "Panel", "ballot", "Ballot", "Verdict", "verdict_from_body", "Policy", "Generator", "Rounding",
     "Regime", "Status", "Strategy", "STRATEGIES", "rule_for",
     # a panel that is asked
-    "Juror", "Price", "PanelSpec", "Case", "Check", "Judged", "aggregate", "PanelError",
+    "Juror", "Price", "PanelSpec", "Case", "Check", "LiveVerdict", "aggregate", "PanelError",
     # what it decides
     "assess", "Assessment", "Decision", "Band", "remarks",
     # its rules one by one

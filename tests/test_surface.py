@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 import pytest
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.keymap import Keymap, checked
-from reviewdesk.app.keytable import keys_table
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.keymap import Keymap, checked
+from reviewdesk.app.keys.table import keys_table
 from reviewdesk.cli import cli
-from reviewdesk.domain import facts
-from reviewdesk.domain.flags import SHORT
-from reviewdesk.domain.queue import ORDERS, parse_filter
+from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.filter import ORDERS, parse_filter
 from reviewdesk.settings import load_settings
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
@@ -83,9 +83,9 @@ def test_every_documented_filter_is_understood() -> None:
 def test_every_word_of_the_filter_language_is_documented() -> None:
     parsed = [parse_filter(text) for text in documented_filters()]
     known = {term.name for found in parsed for term in found.terms()}
-    for words in (facts.STATES, facts.CHOICES, facts.NAMED, facts.NUMBERS, facts.TEXTS):
-        assert words.keys() <= known
-    assert all(f"`{sign}`" in README for sign in facts.OPERATORS)
+    for known_words in (words.STATES, words.CHOICES, words.NAMED, words.NUMBERS, words.TEXTS):
+        assert known_words.keys() <= known
+    assert all(f"`{sign}`" in README for sign in words.OPERATORS)
 
 
 def test_the_settings_of_the_readme_can_be_used(tmp_path: Path) -> None:

@@ -17,24 +17,22 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.style import Style
 
-from reviewdesk.app.actions import app_bindings
-from reviewdesk.app.colourless import NO_COLOUR
-from reviewdesk.app.colours import COLOURLESS
-from reviewdesk.app.dispatch import Dispatch
-from reviewdesk.app.exposure import Exposure
-from reviewdesk.app.guard import LabelGuard
-from reviewdesk.app.hands_desk import DeskHands
-from reviewdesk.app.jobs import Jobs
-from reviewdesk.app.keymap import checked
+from reviewdesk.app.controllers.desk import DeskController
+from reviewdesk.app.controllers.dispatch import Dispatch
+from reviewdesk.app.controllers.exposure import Exposure
+from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.keys.actions import app_bindings
+from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.messages import BallotArrived, JobEnded, JobMoved
-from reviewdesk.app.palette import RegistryProvider
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.calibration import CalibrationScreen
 from reviewdesk.app.screens.dialog import Palette
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.screens.runs import RunsScreen
-from reviewdesk.app.sitting import Sitting
-from reviewdesk.app.themes import (
+from reviewdesk.app.theme.colours import COLOURLESS
+from reviewdesk.app.theme.inks import (
     OWN,
     STYLES,
     THEMES,
@@ -42,6 +40,8 @@ from reviewdesk.app.themes import (
     ink_styles,
     variable_defaults,
 )
+from reviewdesk.app.theme.no_color import NO_COLOUR
+from reviewdesk.app.workers.jobs import Jobs
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import DEFAULT, Settings
@@ -93,19 +93,21 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.lateness = 0.0
         self.fault: Exception | None = None
         self.jobs = Jobs(self)
-        self.hands = DeskHands(self)
+        self.hands = DeskController(self)
         self._dispatch = Dispatch(self)
         self.sitting = self._sit(desk, run, view)
 
-    def _sit(self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None) -> Sitting:
+    def _sit(
+        self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None
+    ) -> ReviewSession:
         """A remembered filter or order that no longer reads must not keep the run closed."""
         feedback = self.settings.feedback
         try:
-            return Sitting(desk, run, view, feedback=feedback, exposure=exposure)
+            return ReviewSession(desk, run, view, feedback=feedback, exposure=exposure)
         except UsageError as error:
             self.notice = f"opened without the filter: {error}"
             plain = View(blind=view.blind, item=view.item)
-            return Sitting(desk, run, plain, feedback=feedback, exposure=exposure)
+            return ReviewSession(desk, run, plain, feedback=feedback, exposure=exposure)
 
     # screens
 

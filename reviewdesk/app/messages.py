@@ -23,7 +23,7 @@ class Figures:
     error: ReviewDeskError | None = None
 
 
-class Calibrated(Message):
+class CalibrationFinished(Message):
     """A calibration worker has finished."""
 
     def __init__(self, figures: Figures) -> None:
@@ -33,7 +33,7 @@ class Calibrated(Message):
 
 
 @dataclass(frozen=True)
-class Judged:
+class CalibrationReady:
     """What a page of the calibration screen shows; ``token`` as above."""
 
     token: int
@@ -44,7 +44,7 @@ class Judged:
 class PageRead(Message):
     """The calibration screen's worker has finished."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: CalibrationReady) -> None:
         """Carry the frozen page across the thread boundary."""
         super().__init__()
         self.judged = judged
@@ -59,7 +59,7 @@ class RowChosen(Message):
         self.index = index
 
 
-class Failed(Message):
+class PaintFailed(Message):
     """A widget met an error while it was painting; it belongs on the status line."""
 
     def __init__(self, error: ReviewDeskError) -> None:

@@ -14,11 +14,11 @@ import click
 
 from reviewdesk import __version__
 from reviewdesk.cli import (
+    calibrate,
     completion,
     config,
-    deskfile,
+    desk,
     export,
-    figures,
     filters,
     gate,
     judge,
@@ -63,13 +63,13 @@ for command in (
     labels.labels,
     export.export,
     filters.filters,
-    figures.calibrate,
+    calibrate.calibrate,
     gate.gate,
     judge.judge,
     whatif.whatif,
     rerun.rerun,
     panel.panel,
-    deskfile.desk,
+    desk.desk,
     config.config,
 ):
     cli.add_command(command)

@@ -69,10 +69,10 @@ def calibrate(
 
 
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli import plain_judge
+    from reviewdesk.cli.plain import calibration
     from reviewdesk.cli.review import source_of
-    from reviewdesk.desk import judgeshapes
-    from reviewdesk.desk.labelled import calibrate_file, observed
+    from reviewdesk.desk.figures import calibration_json
+    from reviewdesk.desk.figures.labels_file import calibrate_file, observed
 
     over = None
     if run_name is not None:
@@ -80,48 +80,51 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
             over = observed(desk, chosen_run(desk, run_name))
     page = calibrate_file(source_of(labels), over)
     if as_json:
-        put_json(judgeshapes.filed(page))
+        put_json(calibration_json.filed(page))
         return
-    put(plain_judge.filed(page))
+    put(calibration.filed(page))
     _warn(page.calibration)
 
 
 def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli import plain_judge
-    from reviewdesk.desk import judgeshapes
-    from reviewdesk.desk.judge import Fits, calibration_page
+    from reviewdesk.cli.plain import calibration
+    from reviewdesk.desk.figures import calibration_json
+    from reviewdesk.desk.figures.calibration import FitScope, calibration_page
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        page = calibration_page(desk, run, confidence, jurors=False, fits=Fits.HEADLINE)
+        page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
     if as_json:
-        put_json(judgeshapes.judged(page))
+        put_json(calibration_json.judged(page))
         return
-    put(plain_judge.judged(page))
+    put(calibration.judged(page))
     _warn(page.calibration)
 
 
 def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli import plain_judge, plain_jurors, plain_pairs
-    from reviewdesk.desk import judgeshapes
-    from reviewdesk.desk.judge import Fits, calibration_page
-    from reviewdesk.desk.jurors import jurors_page, jurors_shape
-    from reviewdesk.desk.panels import panels
-    from reviewdesk.domain.pairs import pairs, pairs_shape
+    from reviewdesk.cli.plain import calibration, jurors, pairs
+    from reviewdesk.desk.figures import calibration_json
+    from reviewdesk.desk.figures.ballots import panels
+    from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+    from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+    from reviewdesk.domain.jurors.pairs import pairs as pairs_of
+    from reviewdesk.domain.jurors.pairs import pairs_shape
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        page = calibration_page(desk, run, confidence, jurors=False, fits=Fits.HEADLINE)
+        page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
         found = jurors_page(desk, run, window)
-        alike = pairs(panels(desk, run))
+        alike = pairs_of(panels(desk, run))
     if as_json:
-        put_json(judgeshapes.judged(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)})
+        put_json(
+            calibration_json.judged(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)}
+        )
         return
-    put(plain_judge.judged(page))
-    put(plain_jurors.jurors(found))
-    put(plain_pairs.table(alike))
+    put(calibration.judged(page))
+    put(jurors.jurors(found))
+    put(pairs.table(alike))
     _warn(page.calibration)
 
 

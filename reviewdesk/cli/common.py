@@ -142,7 +142,7 @@ def _has(desk: Desk, run: Run, verdict: str) -> bool:
     return True
 
 
-class Bar:
+class ProgressLine:
     """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
 
     def __init__(self, title: str) -> None:

@@ -24,7 +24,7 @@ from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.completion import Option, Vocabulary
+    from reviewdesk.domain.query.completion import Option, Vocabulary
     from reviewdesk.domain.records import Run
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def verdicts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> It
     """Offer the ids of the run that ``--run`` names, else of all runs."""
 
     def ids(desk: Desk) -> list[str]:
-        from reviewdesk.desk.items import ids_from
+        from reviewdesk.desk.review.items import ids_from
 
         name = ctx.params.get("run_name")
         return ids_from(desk, desk.run(name) if name else None, incomplete)
@@ -111,7 +111,7 @@ def saved_filters(ctx: click.Context, _param: click.Parameter, incomplete: str) 
 
 def filter_words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Offer what the last word of a filter may become, and the values of a fact with its name."""
-    from reviewdesk.domain.completion import complete
+    from reviewdesk.domain.query.completion import complete
 
     known = _known(ctx)
     found = complete(incomplete, len(incomplete), known)
@@ -125,7 +125,7 @@ def filter_words(ctx: click.Context, _param: click.Parameter, incomplete: str) -
 
 def orders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Offer the orders of the queue."""
-    from reviewdesk.domain.completion import complete_order
+    from reviewdesk.domain.query.completion import complete_order
 
     return _items(complete_order(incomplete, len(incomplete)).options)
 
@@ -151,8 +151,8 @@ def _names(names: Iterable[str], incomplete: str) -> Items:
 
 def _known(ctx: click.Context) -> Vocabulary:
     """The names that a filter over the run of the line may use."""
-    from reviewdesk.desk.filters import saved, vocabulary
-    from reviewdesk.domain.completion import Vocabulary
+    from reviewdesk.desk.review.filters import saved, vocabulary
+    from reviewdesk.domain.query.completion import Vocabulary
 
     def known(desk: Desk) -> list[Vocabulary]:
         run = _run(desk, ctx.params.get("run_name"))

@@ -41,8 +41,8 @@ def config(*, as_example: bool, as_json: bool) -> None:
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
-    from reviewdesk.app.keymap import checked
-    from reviewdesk.app.keynames import shown_key
+    from reviewdesk.app.keys.keymap import checked
+    from reviewdesk.app.keys.names import shown_key
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.settings import SETTINGS, settings_path
 
@@ -109,7 +109,7 @@ def _example() -> str:
 
 
 def _example_settings() -> Iterator[str]:
-    from reviewdesk.app.themes import THEMES
+    from reviewdesk.app.theme.inks import THEMES
     from reviewdesk.settings import SETTINGS, Settings
 
     for setting in SETTINGS:
@@ -122,9 +122,9 @@ def _example_settings() -> Iterator[str]:
 
 
 def _example_keys() -> Iterator[str]:
-    from reviewdesk.app.actions import ACTIONS
-    from reviewdesk.app.keymap import Keymap
-    from reviewdesk.app.keynames import shown_key
+    from reviewdesk.app.keys.actions import ACTIONS
+    from reviewdesk.app.keys.keymap import Keymap
+    from reviewdesk.app.keys.names import shown_key
 
     own, group = Keymap.of(ACTIONS), ""
     for name, action in ACTIONS.items():

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from reviewdesk.cli.common import Bar, chosen_run, open_desk, run_option, say, shared_options
+from reviewdesk.cli.common import (
+    ProgressLine,
+    chosen_run,
+    open_desk,
+    run_option,
+    say,
+    shared_options,
+)
 from reviewdesk.cli.runs import measure_run
 
 if TYPE_CHECKING:
@@ -40,13 +47,13 @@ def report(*, lines: bool, output: Path | None, run_name: str | None) -> None:
 
     Reading it in again gives the same run. Labels are not in it: see labels export.
     """
-    from reviewdesk.desk.reportexport import report as pieces
-    from reviewdesk.reports.reportwrite import is_lines
+    from reviewdesk.desk.export.report import report as pieces
+    from reviewdesk.reports.canonical.writer import is_lines
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         as_lines = lines or (output is not None and is_lines(output))
-        bar = Bar(f"writing {run.name}")
+        bar = ProgressLine(f"writing {run.name}")
         try:
             _put(desk, run, output, pieces(desk, run, as_lines=as_lines, progress=bar))
         finally:
@@ -75,13 +82,13 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 
     The page needs no other file and no network, runs no script, and prints.
     """
-    from reviewdesk.desk.runpage import MOST
-    from reviewdesk.desk.runpage import html as pieces
+    from reviewdesk.desk.export.page import MOST
+    from reviewdesk.desk.export.page import html as pieces
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         measure_run(desk, run)
-        bar = Bar(f"writing {run.name}")
+        bar = ProgressLine(f"writing {run.name}")
         try:
             _put(desk, run, output, pieces(desk, run, most=None if every else MOST, progress=bar))
         finally:
@@ -94,7 +101,7 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 @shared_options
 def markdown(*, output: Path | None, run_name: str | None) -> None:
     """Write a short summary of a run in Markdown, for a pull request."""
-    from reviewdesk.desk.runpage import summary
+    from reviewdesk.desk.export.page import summary
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)

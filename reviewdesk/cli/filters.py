@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import Bar, json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.common import (
+    ProgressLine,
+    json_option,
+    open_desk,
+    put,
+    put_json,
+    say,
+    shared_options,
+)
 from reviewdesk.cli.runs import measure_run
 
 if TYPE_CHECKING:
@@ -17,16 +25,16 @@ if TYPE_CHECKING:
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
     """A filter with its saved ones written out, once the run has all that it and an order need."""
-    from reviewdesk.desk.filters import expand
-    from reviewdesk.desk.searching import index
-    from reviewdesk.domain.queue import measured_order, parse_filter
+    from reviewdesk.desk.review.filters import expand
+    from reviewdesk.desk.review.search import index
+    from reviewdesk.domain.query.filter import measured_order, parse_filter
 
     text = expand(desk, text)
     kept, ordered = parse_filter(text), measured_order(order)
     if kept.measured or ordered:
         measure_run(desk, run)
     if kept.searches:
-        bar = Bar(f"indexing {run.name}")
+        bar = ProgressLine(f"indexing {run.name}")
         try:
             index(desk, run, bar)
         finally:
@@ -42,7 +50,7 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
     """List your saved filters; --filter @NAME uses one."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.desk.filters import saved
+    from reviewdesk.desk.review.filters import saved
     from reviewdesk.domain.safetext import show_line
 
     with open_desk() as desk:
@@ -60,7 +68,7 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 @shared_options
 def save(*, name: str, filter_: str) -> None:
     """Keep FILTER under NAME, in the place of an older one of that name."""
-    from reviewdesk.desk.filters import save as keep
+    from reviewdesk.desk.review.filters import save as keep
 
     with open_desk() as desk:
         keep(desk, name, filter_)
@@ -72,7 +80,7 @@ def save(*, name: str, filter_: str) -> None:
 @shared_options
 def remove(*, name: str) -> None:
     """Drop the saved filter NAME."""
-    from reviewdesk.desk.filters import forget
+    from reviewdesk.desk.review.filters import forget
 
     with open_desk() as desk:
         forget(desk, name)

@@ -22,7 +22,7 @@ from reviewdesk.errors import ExitCode, NotFoundError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.expect import EntryResult, SuiteResult
+    from reviewdesk.domain.gates.expect import EntryResult, SuiteResult
 
 _SHOWN, _FEW = 10, 3
 """How many failed and how many skipped checks of an entry are printed."""
@@ -59,10 +59,10 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     writes them, and some are of the rest that nothing flagged. A file of confidence and correct
     alone never does, and neither does a reliability block of another set.
     """
-    from reviewdesk.desk.gate import run_suite
-    from reviewdesk.desk.gated import as_json as shape
-    from reviewdesk.desk.gated import write_junit
-    from reviewdesk.domain.gates import Outcome
+    from reviewdesk.desk.gates.results import as_json as shape
+    from reviewdesk.desk.gates.results import write_junit
+    from reviewdesk.desk.gates.suite import run_suite
+    from reviewdesk.domain.gates.limits import GateStatus
     from reviewdesk.domain.safetext import show_line
 
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
         write_junit(found, Path(junit))
     if found.errors:
         click.get_current_context().exit(ExitCode.BAD_INPUT)
-    if found.count(Outcome.FAIL):
+    if found.count(GateStatus.FAIL):
         click.get_current_context().exit(ExitCode.FAILED)
     if strict and found.unrepresentative:
         click.get_current_context().exit(ExitCode.NOT_REPRESENTATIVE)
@@ -98,14 +98,14 @@ def _desk(stack: ExitStack) -> Desk:
 
 
 def _print(found: SuiteResult) -> None:
-    from reviewdesk.domain.gates import Outcome
+    from reviewdesk.domain.gates.limits import GateStatus
 
     for entry in found.entries:
         put("\n".join(_lines(entry)))
     counted = [
-        f"{found.count(Outcome.PASS)} passed",
-        f"{found.count(Outcome.FAIL)} failed",
-        f"{found.count(Outcome.SKIP)} skipped",
+        f"{found.count(GateStatus.PASS)} passed",
+        f"{found.count(GateStatus.FAIL)} failed",
+        f"{found.count(GateStatus.SKIP)} skipped",
     ]
     if found.errors:
         counted.append(f"{len(found.errors)} could not be run")
@@ -114,7 +114,7 @@ def _print(found: SuiteResult) -> None:
 
 
 def _lines(entry: EntryResult) -> list[str]:
-    from reviewdesk.desk.gated import headline, told
+    from reviewdesk.desk.gates.results import headline, told
     from reviewdesk.domain.safetext import show_line
 
     name = show_line(entry.name, 200)

@@ -11,16 +11,16 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
-from reviewdesk.cli.plain_turnout import counted, turnout_lines
+from reviewdesk.cli.plain.turnout import counted, turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reviewdesk.desk.judgeplan import Seated, Survey
-    from reviewdesk.desk.judgereport import Summary
-    from reviewdesk.desk.judging import Now, Plan
-    from reviewdesk.domain.turnout import Allowance
+    from reviewdesk.desk.live.batch import BatchPlan, BatchState
+    from reviewdesk.desk.live.batch_plan import CasesSurvey, JurorEndpoint
+    from reviewdesk.desk.live.batch_report import Summary
+    from reviewdesk.domain.panel.turnout import Allowance
 
 _EPILOG = """\b
 Examples:
@@ -84,7 +84,12 @@ def judge(
         return
     if report is None or report == "-":
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
-    from reviewdesk.desk.judging import Ears, Order, World, judge_cases
+    from reviewdesk.desk.live.batch import (
+        BatchEnvironment,
+        BatchListener,
+        Order,
+        judge_cases,
+    )
 
     order = Order(
         cases, panel, report, resume, _usd(max_cost), _places(concurrency, "--concurrency"),
@@ -94,9 +99,11 @@ def judge(
     line = Line()
     if not yes:
         _terminal_to_ask_on()
-    ears = Ears(lambda plan: _agreed(plan, yes=yes), line, say)
+    ears = BatchListener(lambda plan: _agreed(plan, yes=yes), line, say)
     try:
-        found = judge_cases(order, ears, World.real(sys.stdin.buffer if cases == "-" else None))
+        found = judge_cases(
+            order, ears, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
+        )
     finally:
         line.done()
     _put(found, as_json=as_json)
@@ -109,7 +116,7 @@ class Line:
         """Nothing is drawn yet."""
         self._next, self._drawn = 0.0, False
 
-    def __call__(self, now: Now) -> None:
+    def __call__(self, now: BatchState) -> None:
         """Draw how far the run is."""
         if now.counts.seconds >= self._next and sys.stderr.isatty():
             self._next, self._drawn = now.counts.seconds + 0.1, True
@@ -121,7 +128,7 @@ class Line:
             click.echo("\r\x1b[2K", nl=False, err=True)
 
 
-def progress(now: Now) -> str:
+def progress(now: BatchState) -> str:
     """Such as ``cases 120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
     parts = [f"cases {now.counts.cases:,}/{now.found.cases:,}", f"{now.counts.rate:.3g}/s calls"]
     if now.found.worst_usd is not None:
@@ -144,19 +151,21 @@ def _money(usd: float) -> str:
 
 
 def _dry_run(cases: str, panel: str) -> None:
-    from reviewdesk.desk.judging import World, preview
+    from reviewdesk.desk.live.batch import BatchEnvironment, preview
 
-    seated, sent = preview(cases, panel, World.real(sys.stdin.buffer if cases == "-" else None))
+    seated, sent = preview(
+        cases, panel, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
+    )
     _say_seats(seated)
     for one in sent:
         click.echo(dump(one))
 
 
-def _say_seats(seated: Iterable[Seated]) -> None:
+def _say_seats(seated: Iterable[JurorEndpoint]) -> None:
     """Where a panel's jurors are asked, hosts first."""
-    from reviewdesk.cli.plain_rerun import how
+    from reviewdesk.cli.plain.rerun import how
 
-    by_host: dict[str, list[Seated]] = {}
+    by_host: dict[str, list[JurorEndpoint]] = {}
     for seat in seated:
         by_host.setdefault(seat.place.host, []).append(seat)
     for host, there in by_host.items():
@@ -179,7 +188,7 @@ def _terminal_to_ask_on() -> None:
         )
 
 
-def _agreed(plan: Plan, *, yes: bool) -> bool:
+def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
     """Say what is about to be sent, and ask unless that was done; no is what Enter says."""
     found = plan.found
     _say_seats(plan.seats)
@@ -196,7 +205,7 @@ def _agreed(plan: Plan, *, yes: bool) -> bool:
     return agreed("send?")
 
 
-def _asked_again(found: Survey) -> str:
+def _asked_again(found: CasesSurvey) -> str:
     """Say how many calls were made before without an answer, why, and what they may cost."""
     kinds = counted(found.again)
     cost = "" if found.again_usd is None else f", at most {_money(found.again_usd)}"
@@ -242,7 +251,7 @@ def _usd(text: str | None) -> float | None:
 
 def _allowance(text: str) -> Allowance:
     """Read a count of ballots, or a share of them where there is a percent sign or a point."""
-    from reviewdesk.domain.turnout import Allowance
+    from reviewdesk.domain.panel.turnout import Allowance
 
     is_percent = text.endswith("%")
     is_share = is_percent or "." in text

@@ -23,7 +23,7 @@ from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.exporting import Resample
+    from reviewdesk.desk.labels.rows import Resample
     from reviewdesk.domain.records import Event, Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "reliability", "suite")
@@ -90,7 +90,7 @@ def redo(*, as_json: bool) -> None:
 
 def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print the event and the label that holds after it."""
-    from reviewdesk.desk import shapes
+    from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.safetext import show_line
 
     if made is None:
@@ -104,7 +104,7 @@ def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "")
         row = desk.rows([desk.find(run, made.verdict)])[0]
         held = row.label
     if as_json:
-        put_json(shapes.event(run, made, held))
+        put_json(json_shapes.event(run, made, held))
         return
     what = made.detail.get("was") or made.label or ""
     put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")
@@ -176,7 +176,7 @@ def _drawn(
     kind: str, confidence: str | None, resample: int | None, seed: str | None
 ) -> Resample | None:
     """The draw that was asked for, once the options go together."""
-    from reviewdesk.desk.exporting import Resample
+    from reviewdesk.desk.labels.rows import Resample
 
     if kind == "reliability" and confidence is not None:
         raise UsageError("--confidence: counts have no confidence", "Leave it out.")
@@ -200,8 +200,8 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
     from dataclasses import asdict
 
     from reviewdesk.cli.review import source_of
-    from reviewdesk.desk import transfer
-    from reviewdesk.reports.labelsfile import read_labels
+    from reviewdesk.desk.labels import transfer
+    from reviewdesk.reports.labels.reader import read_labels
 
     rows = read_labels(source_of(file))
     with open_desk() as desk:
@@ -230,7 +230,7 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
 @shared_options
 def list_(*, run_name: str | None, as_json: bool) -> None:
     """List every label of a run."""
-    from reviewdesk.desk import transfer
+    from reviewdesk.desk.labels import transfer
     from reviewdesk.domain.safetext import show_line
 
     with open_desk() as desk:
@@ -253,7 +253,7 @@ def tags_(*, run_name: str | None, as_json: bool) -> None:
     """Count the items of a run that carry each tag, the most used first."""
     from dataclasses import asdict
 
-    from reviewdesk.desk.marking import tag_counts
+    from reviewdesk.desk.review.marks import tag_counts
     from reviewdesk.domain.safetext import show_line
 
     with open_desk() as desk:

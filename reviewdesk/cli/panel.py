@@ -29,9 +29,9 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """
     import os
 
-    from reviewdesk.cli.plain_panel import page
-    from reviewdesk.desk.panelcheck import as_json as shape
-    from reviewdesk.desk.panelcheck import check_panel
+    from reviewdesk.cli.plain.panel import page
+    from reviewdesk.desk.live.panel_check import as_json as shape
+    from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.domain.verdict import Generator
 
     found = check_panel(path, os.environ, Generator(generator) if generator else None)

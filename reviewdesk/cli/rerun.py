@@ -18,15 +18,15 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.cli.plain_turnout import turnout_lines
+from reviewdesk.cli.plain.turnout import turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.rerunning import Prepared
-    from reviewdesk.domain.rerun import Wish
+    from reviewdesk.desk.live.rerun import PreparedRerun
+    from reviewdesk.domain.panel.rerun import RerunRequest
 
 _EPILOG = """\b
 Examples:
@@ -69,7 +69,7 @@ def rerun(
     Labels stay as they are. Nothing is sent without --yes or your `y`.
     """
     from reviewdesk.cli.consent import can_ask
-    from reviewdesk.desk.rerunning import payloads
+    from reviewdesk.desk.live.rerun import payloads
 
     if not (yes or dry_run or can_ask()):
         raise UsageError(
@@ -88,14 +88,14 @@ def rerun(
         _report(desk, prepared, as_json=as_json)
 
 
-def _agreed(prepared: list[Prepared], *, yes: bool) -> bool:
+def _agreed(prepared: list[PreparedRerun], *, yes: bool) -> bool:
     """Say what is about to be sent, and ask unless that was done."""
-    from reviewdesk.cli import plain_rerun
     from reviewdesk.cli.consent import agreed
-    from reviewdesk.desk.rerunning import plan_of
-    from reviewdesk.domain.rerun import contract_note
+    from reviewdesk.cli.plain import rerun
+    from reviewdesk.desk.live.rerun import plan_of
+    from reviewdesk.domain.panel.rerun import contract_note
 
-    for text in plain_rerun.plan(plan_of(prepared)):
+    for text in rerun.plan(plan_of(prepared)):
         say(text)
     before = {one.contract_before for one in prepared if one.contract_before is not None}
     for version in sorted(before):
@@ -103,8 +103,8 @@ def _agreed(prepared: list[Prepared], *, yes: bool) -> bool:
     return yes or agreed("send?")
 
 
-def _wish(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> Wish:
-    from reviewdesk.domain.rerun import Scope, Wish
+def _wish(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunRequest:
+    from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
     if jurors and missing:
         raise UsageError("--juror and --missing ask different jurors", "Give one of them.")
@@ -113,26 +113,26 @@ def _wish(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> Wish:
             "--juror asks one juror, and more than one is named", "Ask them one after the other."
         )
     if jurors:
-        return Wish(Scope.JUROR, jurors[0], masked=masked)
-    return Wish(Scope.MISSING if missing else Scope.PANEL, masked=masked)
+        return RerunRequest(RerunScope.JUROR, jurors[0], masked=masked)
+    return RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL, masked=masked)
 
 
 def _prepared(
-    desk: Desk, name: str, run_name: str | None, panel: str | None, wish: Wish
-) -> Prepared:
-    from reviewdesk.desk import rerunning
+    desk: Desk, name: str, run_name: str | None, panel: str | None, wish: RerunRequest
+) -> PreparedRerun:
+    from reviewdesk.desk.live import rerun
 
     _, key = named_verdict(desk, name, run_name)
-    asked = rerunning.panel_from(panel) if panel else rerunning.own_panel(desk.item(key), wish)
-    return rerunning.prepare(desk, key, asked, wish)
+    asked = rerun.panel_from(panel) if panel else rerun.own_panel(desk.item(key), wish)
+    return rerun.prepare(desk, key, asked, wish)
 
 
-def _report(desk: Desk, prepared: list[Prepared], *, as_json: bool) -> None:
+def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None:
     """Carry them out one after another, and print what came of each."""
-    from reviewdesk.cli import plain_rerun
-    from reviewdesk.desk import rerunshapes
-    from reviewdesk.desk.rerunning import ask_now
-    from reviewdesk.domain.turnout import Turnouts
+    from reviewdesk.cli.plain import rerun
+    from reviewdesk.desk.live import rerun_json
+    from reviewdesk.desk.live.rerun import ask_now
+    from reviewdesk.domain.panel.turnout import Turnouts
 
     turnouts = Turnouts()
 
@@ -141,12 +141,12 @@ def _report(desk: Desk, prepared: list[Prepared], *, as_json: bool) -> None:
         return _arrived(ballot)
 
     found = ask_now(desk, prepared, arrived)
-    shapes = [rerunshapes.rerun(one.item, told) for one, told in zip(prepared, found, strict=True)]
+    shapes = [rerun_json.rerun(one.item, told) for one, told in zip(prepared, found, strict=True)]
     if as_json:
         put_json(shapes)
     else:
         for shape in shapes:
-            put(plain_rerun.rerun(shape))
+            put(rerun.rerun(shape))
     for text in turnout_lines(turnouts):
         say(text)
     if turnouts.failed == turnouts.ballots:

@@ -11,7 +11,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
-    Bar,
+    ProgressLine,
     chosen_run,
     current_settings,
     json_option,
@@ -28,7 +28,7 @@ from reviewdesk.errors import ExitCode, ReviewDeskError, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
     from reviewdesk.domain.records import Loaded, Run, View
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
     from reviewdesk.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,7 +71,7 @@ def loading_options(command: F) -> F:
 
 def source_of(file: str, max_size: str | None = None) -> Source:
     """Where a file's bytes come from; ``-`` is standard input."""
-    from reviewdesk.reports.source import DEFAULT_MAX_SIZE, Source
+    from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 
     limit = _bytes(max_size) if max_size else DEFAULT_MAX_SIZE
     if file == "-":
@@ -110,7 +110,7 @@ def quorum_of(text: str) -> float | str:
 
 
 def _load_options(given: dict[str, Any]) -> LoadOptions:
-    from reviewdesk.cli import readings
+    from reviewdesk.cli import reading_options
     from reviewdesk.desk import LoadOptions
 
     if given["threshold"] is not None and math.isnan(given["threshold"]):
@@ -123,17 +123,17 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
         quorum=None if given["quorum"] is None else quorum_of(given["quorum"]),
         strategy=given["strategy"],
         import_labels=given["import_labels"],
-        models=readings.models_of(given["models"]),
+        models=reading_options.models_of(given["models"]),
         pass_labels=given["pass_labels"],
         fail_labels=given["fail_labels"],
-        scale=readings.scale_of(given["scale"]),
-        judge_columns=readings.columns_of(given["judge_columns"]),
+        scale=reading_options.scale_of(given["scale"]),
+        judge_columns=reading_options.columns_of(given["judge_columns"]),
         audit_share=current_settings().audit_share,
     )
 
 
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
-    bar = Bar(f"loading {file}")
+    bar = ProgressLine(f"loading {file}")
     try:
         return desk.load(source_of(file, given["max_size"]), _load_options(given), bar)
     finally:
@@ -190,12 +190,12 @@ def open_(
 
 def _tell(made: Loaded, *, labels: bool) -> None:
     """What came of loading a file; the ``labels`` that wait in it are on the runs screen too."""
-    from reviewdesk.cli import plain
+    from reviewdesk.cli.plain import text
 
     for note in made.notes:
         say(f"{made.run.name}: {note}")
     if labels and made.run.human_labels:
-        say(f"{made.run.name}: {plain.human_labels(made.run.human_labels)}")
+        say(f"{made.run.name}: {text.human_labels(made.run.human_labels)}")
 
 
 def _view(
@@ -220,7 +220,7 @@ def _view(
 
 def _blind_key(settings: Settings) -> str:
     """The key that people are told of; settings that the app cannot use are refused here."""
-    from reviewdesk.app.keymap import checked
+    from reviewdesk.app.keys.keymap import checked
 
     return checked(settings).first("blind") or "the palette"
 
@@ -275,8 +275,8 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 @shared_options
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them; bad ones are named, the good ones stay loaded."""
-    from reviewdesk.cli import plain
-    from reviewdesk.desk import shapes
+    from reviewdesk.cli.plain import text
+    from reviewdesk.desk.review import json_shapes
 
     _one_stdin(files)
     lines, bad = [], False
@@ -290,9 +290,9 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
                 bad = True
                 say(str(error))
                 continue
-            lines.append(shapes.loaded(file, made))
+            lines.append(json_shapes.loaded(file, made))
             if not as_json:
-                put(plain.loaded(lines[-1]))
+                put(text.loaded(lines[-1]))
     if as_json:
         put_json(lines)
     if bad:
@@ -325,7 +325,7 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     carries a bias warning, without what has both your mark and a note.
     """
     from reviewdesk.cli.filters import ready
-    from reviewdesk.desk import shapes
+    from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.records import View
 
     with open_desk() as desk:
@@ -335,18 +335,18 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
             _print_queue(desk, run, view)
             return
         rows = desk.rows(desk.queue(run, view.filter, order))
-        put_json([shapes.queue_row(run, row) for row in rows])
+        put_json([json_shapes.queue_row(run, row) for row in rows])
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
-    from reviewdesk.cli import plain
-    from reviewdesk.domain.queue import MIXED
+    from reviewdesk.cli.plain import text
+    from reviewdesk.domain.query.filter import MIXED
 
     order = MIXED if view.blind and view.order == "draw" else view.order
     keys = desk.queue(run, view.filter, order)
     for start in range(0, len(keys), 500):
         for row in desk.rows(keys[start : start + 500]):
-            put(plain.queue_row(row, blind=view.blind))
+            put(text.queue_row(row, blind=view.blind))
 
 
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")
@@ -356,16 +356,17 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
-    from reviewdesk.cli import plain, plain_rerun
-    from reviewdesk.desk import rerunshapes, shapes
-    from reviewdesk.desk.reruns import of_item
+    from reviewdesk.cli.plain import rerun, text
+    from reviewdesk.desk.live import rerun_json
+    from reviewdesk.desk.live.rerun_history import of_item
+    from reviewdesk.desk.review import json_shapes
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item = desk.item(key)
         if as_json:
-            put_json(shapes.verdict(item, of_item(desk, item)))
+            put_json(json_shapes.verdict(item, of_item(desk, item)))
         else:
-            put(plain.verdict(item))
+            put(text.verdict(item))
             for told in of_item(desk, item):
-                put(plain_rerun.rerun(rerunshapes.rerun(item, told)))
+                put(rerun.rerun(rerun_json.rerun(item, told)))

@@ -8,7 +8,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
-    Bar,
+    ProgressLine,
     json_option,
     open_desk,
     put,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def measure_run(desk: Desk, run: Run) -> None:
     """Measure a run that an older version loaded, with a bar; any other costs one look."""
-    from reviewdesk.desk.measuring import measure
+    from reviewdesk.desk.figures.measures import measure
 
-    bar = Bar(f"measuring {run.name}")
+    bar = ProgressLine(f"measuring {run.name}")
     try:
         measure(desk, run, bar)
     finally:
@@ -42,9 +42,9 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs with what they hold, how far their jurors agree, and their audit."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.cli import plain
-    from reviewdesk.desk import shapes
-    from reviewdesk.desk.overview import overview, tallies
+    from reviewdesk.cli.plain import text
+    from reviewdesk.desk.review import json_shapes
+    from reviewdesk.desk.review.runs import overview, tallies
 
     with open_desk() as desk:
         for run in desk.runs():
@@ -53,13 +53,13 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
             except DeskError as error:
                 say(f"{run.name}: not measured: {error}")
         counted = tallies(desk)
-        lines = [shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
+        lines = [json_shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
         if as_json:
             put_json(lines)
             return
         say(f"desk: {desk.path}")
     for line in lines:
-        put(plain.run_line(line))
+        put(text.run_line(line))
 
 
 @runs.command()

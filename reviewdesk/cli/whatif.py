@@ -24,7 +24,7 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reviewdesk.domain.policies import Variant
+    from reviewdesk.domain.whatif.policies import Variant
 
 _STRATEGIES = (
     "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
@@ -115,8 +115,8 @@ def whatif(
 def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
     """The policies that the options ask for; ``None`` without any."""
     from reviewdesk.cli.review import quorum_of
-    from reviewdesk.domain.policies import combined
     from reviewdesk.domain.verdict import Rounding, Strategy
+    from reviewdesk.domain.whatif.policies import combined
 
     if not any(given.values()):
         return None
@@ -132,9 +132,9 @@ def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
 
 
 def _supermajority(text: str) -> str:
-    from reviewdesk.domain import limits
+    from reviewdesk.domain import arguments
 
-    limits.supermajority("--supermajority", text)
+    arguments.supermajority("--supermajority", text)
     return text
 
 
@@ -150,8 +150,8 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
-    from reviewdesk.cli import plainwhatif
-    from reviewdesk.desk.whatif import shape, what_if
+    from reviewdesk.cli.plain import whatif
+    from reviewdesk.desk.figures.whatif import shape, what_if
 
     with open_desk() as desk:
         found = what_if(desk, chosen_run(desk, name), variants)
@@ -159,16 +159,16 @@ def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bo
         rows = found.rows if variants is not None else (found.standing, *found.rows)
         put_json([shape(found, row) for row in rows])
         return
-    put(plainwhatif.table(found))
-    for text in plainwhatif.legend(found):
+    put(whatif.table(found))
+    for text in whatif.legend(found):
         say(text)
 
 
 def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli import plainwhatif
-    from reviewdesk.desk.whatif import item_shape, what_if_item
+    from reviewdesk.cli.plain import whatif
+    from reviewdesk.desk.figures.whatif import item_shape, what_if_item
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
@@ -178,6 +178,6 @@ def _of_item(
         rows = found[1:] if variants is not None else found
         put_json([item_shape(item, row) for row in rows])
     else:
-        put(plainwhatif.item(item, found))
-        if variants is None and (told := plainwhatif.attack(item, found)):
+        put(whatif.item(item, found))
+        if variants is None and (told := whatif.attack(item, found)):
             put(told)

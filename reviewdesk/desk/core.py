@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk import items, loading
-from reviewdesk.domain.queue import parse_filter
+from reviewdesk.desk import loading
+from reviewdesk.desk.review import items
+from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import (
     Calibration,
     Event,
@@ -27,12 +28,12 @@ from reviewdesk.domain.records import (
 from reviewdesk.errors import DeskError
 from reviewdesk.store import audit, events, queue, runs
 from reviewdesk.store.connect import back_up, connect, explained, still_there, writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
+from reviewdesk.store.progress import LabelledKeys, standing
 from reviewdesk.store.schema import is_current, migrate
-from reviewdesk.store.standing import Standing, standing
 
 if TYPE_CHECKING:
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
 
 Clock = Callable[[], datetime]
 
@@ -75,7 +76,7 @@ class Desk:
             self.conn.close()
             raise
         self._seen = (self._data_version(), events.newest_key(self.conn))
-        self._stood: tuple[tuple[int, int, int], Standing] | None = None
+        self._stood: tuple[tuple[int, int, int], LabelledKeys] | None = None
 
     @staticmethod
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
@@ -155,7 +156,7 @@ class Desk:
         """Where the next undecided verdict stands, wrapping; put-off ones come last."""
         return self._standing(run).next_undecided(keys, after)
 
-    def _standing(self, run: Run) -> Standing:
+    def _standing(self, run: Run) -> LabelledKeys:
         """How a run stands, read again only after something was written."""
         state = (run.key, self.conn.total_changes, self._data_version())
         if self._stood is None or self._stood[0] != state:
@@ -187,23 +188,23 @@ class Desk:
         """Record an item's ground truth, and more tags; on disk when this returns."""
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note}
         said = {name: value for name, value in detail.items() if value is not None}
-        entry = Entry("label", self.at(), label=truth, tentative=tentative, detail=said)
+        entry = NewEvent("label", self.at(), label=truth, tentative=tentative, detail=said)
         return self._append(key, entry, view, tags)
 
     def note(self, key: int, text: str) -> Event:
         """Keep a note on an item; an empty one takes the last away."""
-        return self._append(key, Entry("note", self.at(), detail={"note": text}))
+        return self._append(key, NewEvent("note", self.at(), detail={"note": text}))
 
     def defer(self, key: int) -> Event:
         """Put an item off to the end of the reviewer's queue, still undecided."""
-        return self._append(key, Entry("defer", self.at()))
+        return self._append(key, NewEvent("defer", self.at()))
 
     def reveal(self, key: int) -> Event:
         """Record that the reviewer saw the panel's answer."""
-        return self._append(key, Entry("reveal", self.at()))
+        return self._append(key, NewEvent("reveal", self.at()))
 
     def _append(
-        self, key: int, entry: Entry, view: View | None = None, tags: Sequence[str] = ()
+        self, key: int, entry: NewEvent, view: View | None = None, tags: Sequence[str] = ()
     ) -> Event:
         with writing(self.conn, self.path):
             run, about = items.about(self, key, entry, tags)
@@ -231,7 +232,7 @@ class Desk:
 
     def calibration(self, run: Run, confidence: str | None = None) -> Calibration:
         """The calibration of a run's judge by the labels so far."""
-        from reviewdesk.domain.summary import summarise
+        from reviewdesk.domain.labels.summary import summarise
         from reviewdesk.store import figures
 
         with explained(self.path):
@@ -247,7 +248,7 @@ class Desk:
         with writing(self.conn, self.path):
             runs.save_view(self.conn, run.key, self.reviewer, view)
 
-    def verify(self, expected: str | None = None) -> audit.Audit:
+    def verify(self, expected: str | None = None) -> audit.Verification:
         """Whether the label log is whole, and continues an expected head."""
         return audit.verify(self.conn, expected)
 

@@ -6,8 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk import exporting
-from reviewdesk.desk.exporting import Exported, JudgeCounts, Resample, SuiteExport
+from reviewdesk.desk.labels import rows
+from reviewdesk.desk.labels.rows import (
+    ConfusionCounts,
+    ExportedRows,
+    Resample,
+    SuiteExport,
+)
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import UsageError
 
@@ -20,7 +25,7 @@ def open_file(
     desk: Desk, path: str, options: LoadOptions, progress: ProgressCall | None = None
 ) -> Loaded:
     """Load the report of that name; ``~`` is the home folder."""
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
 
     return desk.load(Source.from_path(str(named(path))), options, progress)
 
@@ -42,18 +47,18 @@ def run_kind(path: Path) -> str | None:
 
 def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None) -> None:
     """Write a run to a file that is not there yet: its report, its page or its summary."""
-    from reviewdesk.desk import reportexport, runpage
-    from reviewdesk.reports.reportwrite import is_lines
+    from reviewdesk.desk.export import page, report
+    from reviewdesk.reports.canonical.writer import is_lines
 
     check_new(path)
     kind = run_kind(path)
     if kind == "report":
         lines = is_lines(path)
-        pieces: Iterable[str] = reportexport.report(desk, run, as_lines=lines, progress=progress)
+        pieces: Iterable[str] = report.report(desk, run, as_lines=lines, progress=progress)
     elif kind == "html":
-        pieces = runpage.html(desk, run, progress=progress)
+        pieces = page.html(desk, run, progress=progress)
     else:
-        pieces = [runpage.summary(desk, run)]
+        pieces = [page.summary(desk, run)]
     write_pieces(desk, path, pieces)
 
 
@@ -79,33 +84,33 @@ def _there(path: Path) -> bool:
 
 def export(
     desk: Desk, run: Run, kind: str, source: str | None = None, drawn: Resample | None = None
-) -> tuple[str, Exported]:
+) -> tuple[str, ExportedRows]:
     """A run's labels as text, and the rows that are in it.
 
     ``mcptest`` and ``yaml`` have two keys per row and may be ``drawn`` by weight; ``full`` and
     ``csv`` hold everything known of each label, its weight too.
     """
-    from reviewdesk.reports.labelswrite import as_csv, as_jsonl, as_yaml
+    from reviewdesk.reports.labels.writer import as_csv, as_jsonl, as_yaml
 
     if kind in {"full", "csv"}:
-        found = exporting.full_rows(desk, run, source)
+        found = rows.full_rows(desk, run, source)
         return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
-    found = exporting.score_rows(desk, run, source, drawn)
+    found = rows.score_rows(desk, run, source, drawn)
     if kind == "yaml":
         about = _about(run, found.design, drawn) | {"confidence_source": found.source}
         return as_yaml(found.rows, about | {"n": len(found.rows)}), found
     return as_jsonl(found.rows), found
 
 
-def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[str, JudgeCounts]:
+def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[str, ConfusionCounts]:
     """What a suite's calibration entry takes to correct the pass rate, as text and as counts.
 
     Raises:
         UsageError: no label makes a row.
     """
-    from reviewdesk.reports.labelswrite import as_reliability
+    from reviewdesk.reports.labels.writer import as_reliability
 
-    found = exporting.judge_counts(desk, run, drawn)
+    found = rows.judge_counts(desk, run, drawn)
     about = _about(run, found.design, drawn) | {"n": found.n}
     return as_reliability(found.cells, found.observed, about), found
 
@@ -118,9 +123,9 @@ def write_suite(desk: Desk, run: Run, folder: Path, source: str | None = None) -
     Raises:
         UsageError: no label makes a row, or the folder cannot be written.
     """
-    from reviewdesk.reports.labelswrite import SUITE_LABELS, as_jsonl, as_suite
+    from reviewdesk.reports.labels.writer import SUITE_LABELS, as_jsonl, as_suite
 
-    found = exporting.suite_rows(desk, run, source)
+    found = rows.suite_rows(desk, run, source)
     about = _about(run, found.design, None) | {"confidence_source": found.source}
     about |= {"n": len(found.rows)}
     name = f"the judge of {run.name}"

@@ -8,21 +8,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.provenance import canonical_json
+from reviewdesk.domain.audit.mismatches import canonical_json
+from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run, Truth
-from reviewdesk.domain.sampling import AUDIT_SHARE
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store import events, measures, runs
 from reviewdesk.store.connect import explained, writing
-from reviewdesk.store.events import Entry
-from reviewdesk.store.ingest import NewRun, Staged, enter, stage, staging
+from reviewdesk.store.events import NewEvent
+from reviewdesk.store.ingest import (
+    NewRun,
+    StagedReport,
+    enter,
+    stage,
+    staging,
+)
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.reports import Report
+    from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.options import ReadOptions
-    from reviewdesk.reports.source import Source
 
 ProgressCall = Callable[[float, int], bool]
 """Told the share of the file read and the verdicts so far; ``False`` cancels."""
@@ -110,7 +116,7 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
 
 def _stage(
     desk: Desk, new: NewRun, report: Report, size: int, progress: ProgressCall | None
-) -> Staged:
+) -> StagedReport:
     def tell(count: int) -> None:
         share = min(1.0, report.position / size) if size else 1.0
         if progress is not None and not progress(share, count):
@@ -132,7 +138,7 @@ def _opened(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
     return _loaded(desk, known, _taken(desk, known, options), new=False)
 
 
-def _entered(desk: Desk, staged: Staged, options: LoadOptions) -> Loaded:
+def _entered(desk: Desk, staged: StagedReport, options: LoadOptions) -> Loaded:
     """Write down what waits, unless another process has written the same run meanwhile."""
     if (known := runs.by_hash(desk.conn, staged.new.hash)) is not None:
         return _opened(desk, known, options)
@@ -166,13 +172,13 @@ def _import_human(desk: Desk, run: Run) -> str:
              AND v.item NOT IN (SELECT item FROM labels) ORDER BY v.pos""",
         (run.key,),
     )
-    entries: dict[bytes, Entry] = {}
+    entries: dict[bytes, NewEvent] = {}
     found = 0
     for row in rows:
         found += 1
         human = json.loads(row["body"])["human"]
         kept = {name: human[name] for name in ("note", "at") if human.get(name)}
-        entries[row["item"]] = Entry(
+        entries[row["item"]] = NewEvent(
             "label",
             desk.at(),
             run=run.hash,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.agreement import AgreementSource
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from reviewdesk.domain import limits
-from reviewdesk.domain.bodyvalues import number, own_word
+from reviewdesk.domain import arguments
+from reviewdesk.domain.body_values import number, own_word
 from reviewdesk.domain.enums import (
     BY_REGIME,
     Band,
@@ -63,11 +63,11 @@ class Policy:
     def __post_init__(self) -> None:
         """Refuse a pass line outside 0..1, and a share that no votes can be held against."""
         if self.threshold is not None:
-            limits.unit("threshold", self.threshold)
+            arguments.unit("threshold", self.threshold)
         if self.quorum is not None:
-            limits.quorum("quorum", self.quorum)
+            arguments.quorum("quorum", self.quorum)
         if self.supermajority is not None:
-            limits.supermajority("supermajority", self.supermajority)
+            arguments.supermajority("supermajority", self.supermajority)
 
     @staticmethod
     def from_body(body: Body | None) -> Policy:
@@ -278,7 +278,7 @@ def _stated_share(body: Body) -> str | None:
     """The share of a supermajority, where a report states one that votes can be held against."""
     stated = own_word(body, "supermajority")
     try:
-        return None if stated is None else str(limits.supermajority("supermajority", stated))
+        return None if stated is None else str(arguments.supermajority("supermajority", stated))
     except UsageError:
         return None
 

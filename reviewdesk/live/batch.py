@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.checks import CheckResult
-from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.errors import CeilingError
-from reviewdesk.live.asking import Asking, ask
-from reviewdesk.live.ballots import answer_of
 from reviewdesk.live.calls import calls_for
-from reviewdesk.live.journal import Journal
-from reviewdesk.live.metering import Meter
+from reviewdesk.live.journal.journal import Journal
+from reviewdesk.live.jurors import CallSession, ask
+from reviewdesk.live.meter import Meter
 from reviewdesk.live.records import Ballot, Call
+from reviewdesk.live.replies.ballots import answer_of
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class PendingCase:
     """A case with its place in the file and what its checks found."""
 
     place: int
@@ -38,12 +38,12 @@ class Posed:
 class Answered:
     """A case of which every juror has answered or failed; no ballots where a check failed."""
 
-    posed: Posed
+    posed: PendingCase
     ballots: tuple[Ballot, ...]
 
 
 @dataclass(slots=True)
-class Counts:
+class BatchProgress:
     """How far a run is: ``reused`` answers were on disk, ``calls`` were made in ``seconds``."""
 
     cases: int = 0
@@ -65,7 +65,7 @@ Done: TypeAlias = Callable[[Answered], None]
 class _Open:
     """A case some of whose jurors are still asked."""
 
-    posed: Posed
+    posed: PendingCase
     ballots: list[Ballot | None]
 
 
@@ -73,18 +73,20 @@ class Batch:
     """Asks a panel about cases as they are drawn, and no juror whose answer is on disk."""
 
     def __init__(
-        self, panel: PanelSpec, journal: Journal, meter: Meter, asking: Asking, done: Done
+        self, panel: PanelSpec, journal: Journal, meter: Meter, asking: CallSession, done: Done
     ) -> None:
         """Open nothing; ``asking`` must keep its exchanges by the meter."""
         self._panel, self._journal, self._meter = panel, journal, meter
         self._asking, self._done = asking, done
-        self._cases: Iterator[Posed] = iter(())
+        self._cases: Iterator[PendingCase] = iter(())
         self._waiting: deque[tuple[_Open, Call]] = deque()
         self._drawing = asyncio.Lock()
         self._stopped = False
-        self.counts = Counts()
+        self.counts = BatchProgress()
 
-    async def run(self, cases: Iterable[Posed], told: Callable[[Counts], None]) -> None:
+    async def run(
+        self, cases: Iterable[PendingCase], told: Callable[[BatchProgress], None]
+    ) -> None:
         """Go on until every case is finished, or the ceiling is reached.
 
         Raises:
@@ -98,7 +100,7 @@ class Batch:
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
-    async def _work(self, told: Callable[[Counts], None]) -> None:
+    async def _work(self, told: Callable[[BatchProgress], None]) -> None:
         """One of the places for open calls."""
         while (drawn := await self._next()) is not None:
             opened, call = drawn
@@ -134,7 +136,7 @@ class Batch:
                 await asyncio.sleep(0)  # a long row of stored cases must not hold up open calls
             return self._waiting.popleft()
 
-    def _draw(self, posed: Posed) -> None:
+    def _draw(self, posed: PendingCase) -> None:
         """Open a case: what is stored is seated at once, the other jurors wait to be asked."""
         if posed.failed:
             self._finish(_Open(posed, []))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
-from reviewdesk.domain.cases import Case, case_key
-from reviewdesk.domain.panelspec import PanelSpec
-from reviewdesk.domain.prompts import fresh_nonce, render
+from reviewdesk.domain.panel.case import Case, case_key
+from reviewdesk.domain.panel.prompt import fresh_nonce, render
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.live.records import Call
 
 

@@ -10,17 +10,22 @@ from typing import Final
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.ballots import ballot_of, failed
-from reviewdesk.live.faults import LEFT_OUT, Fault
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Ballot, Call, Exchange, Response
-from reviewdesk.live.redact import Redactor
+from reviewdesk.live.replies.ballots import ballot_of, failed
+from reviewdesk.live.replies.faults import LEFT_OUT, Fault
+from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.retry import again
-from reviewdesk.live.session import Asking
-from reviewdesk.live.vendors import Endpoint, endpoint
-from reviewdesk.live.wires import STRUCTURE, TEMPERATURE, optional, request
+from reviewdesk.live.session import CallSession
+from reviewdesk.live.wires.requests import (
+    STRUCTURE,
+    TEMPERATURE,
+    optional,
+    request,
+)
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
-__all__ = ["Asking", "ask", "ask_panel", "ballot_of"]
+__all__ = ["CallSession", "ask", "ask_panel", "ballot_of"]
 
 MAX_REFUSAL: Final = 64 * 1024
 """Characters that are kept of a body that is no reply."""
@@ -30,7 +35,7 @@ MAX_HEADER: Final = 200
 
 
 async def ask_panel(
-    calls: Iterable[Call], asking: Asking
+    calls: Iterable[Call], asking: CallSession
 ) -> AsyncGenerator[tuple[Call, Ballot], None]:
     """The ballots in order of arrival; closing the iterator stops the open calls at once.
 
@@ -60,7 +65,7 @@ async def ask_panel(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def ask(call: Call, asking: Asking) -> Ballot:
+async def ask(call: Call, asking: CallSession) -> Ballot:
     """The ballot of one juror, whatever happens on the way, by the juror's deadline.
 
     The time spent waiting for a free place among the open calls does not count.
@@ -85,7 +90,7 @@ class _Talk:
     call: Call
     place: Endpoint
     key: str | None
-    asking: Asking
+    asking: CallSession
     redactor: Redactor
     attempt: int = 0
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.panelspec import Juror
-from reviewdesk.live.redact import Redactor
-from reviewdesk.live.vendors import VENDORS, Endpoint
+from reviewdesk.domain.panel.spec import Juror
+from reviewdesk.live.replies.redact import Redactor
+from reviewdesk.live.wires.vendors import VENDORS, Endpoint
 
 _USABLE = re.compile(r"[!-~]+")
 

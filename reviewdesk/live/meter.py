@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from reviewdesk.domain.cost import spent, worst_case
+from reviewdesk.domain.panel.cost import spent, worst_case
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.budget import Budget
-from reviewdesk.live.faults import Fault, fault_of, reply_or_fault
-from reviewdesk.live.journal import Journal
+from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.records import Call, Exchange
-from reviewdesk.live.vendors import endpoint
-from reviewdesk.live.wires import encoded, payload
+from reviewdesk.live.replies.faults import Fault, fault_of, reply_or_fault
+from reviewdesk.live.wires.requests import encoded, payload
+from reviewdesk.live.wires.vendors import endpoint
 
 _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
 """Kinds of failure after which no endpoint has seen the request."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.cost import worst_case
+from reviewdesk.domain.panel.cost import worst_case
 from reviewdesk.live.keys import key_of
-from reviewdesk.live.proxies import proxy_for, shown
 from reviewdesk.live.records import Call
-from reviewdesk.live.vendors import Endpoint, endpoint
-from reviewdesk.live.wires import encoded, payload
+from reviewdesk.live.wires.proxies import proxy_for, shown
+from reviewdesk.live.wires.requests import encoded, payload
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 NONCE = "<nonce>"
 """Stands for the nonces where payloads are hashed, as each call has one of its own."""
@@ -35,7 +35,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConsentPlan:
     """What somebody consents to; ``worst_usd`` is ``None`` where a juror has no price."""
 
     hosts: tuple[Host, ...]
@@ -51,7 +51,7 @@ def plan(
     calls: Iterable[Call],
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
-) -> Plan:
+) -> ConsentPlan:
     """Add up what the calls would send, one attempt each.
 
     Raises:
@@ -74,7 +74,7 @@ def plan(
         price = call.juror.price
         priced = priced and price is not None
         worst += worst_case(price, len(body), call.juror.max_tokens) if price else 0.0
-    return Plan(
+    return ConsentPlan(
         hosts=tuple(_host(name, found, proxies) for name, found in places.items()),
         models=tuple(models),
         calls=count,

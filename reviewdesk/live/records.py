@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from reviewdesk.domain.panelspec import Juror
-from reviewdesk.domain.prompts import Prompt
+from reviewdesk.domain.panel.prompt import Prompt
+from reviewdesk.domain.panel.spec import Juror
 
 Ballot: TypeAlias = dict[str, Any]
 """A juror of a canonical verdict body."""

@@ -9,11 +9,11 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from reviewdesk.live.envelope import stated_error
-from reviewdesk.live.faults import fault_of
 from reviewdesk.live.records import Clock, Exchange
-from reviewdesk.live.vendors import Wire
-from reviewdesk.live.wires import STRUCTURE, TEMPERATURE, TOKENS
+from reviewdesk.live.replies.faults import fault_of
+from reviewdesk.live.wires.envelope import stated_error
+from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, TOKENS
+from reviewdesk.live.wires.vendors import Wire
 
 RETRIES: Final = 3
 FIRST_WAIT: Final = 0.5
@@ -40,7 +40,7 @@ _REFUSING: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """Another attempt: after so many seconds, and without what was ``refused`` if anything was."""
 
     after: float = 0.0
@@ -55,7 +55,7 @@ def again(
     sent: frozenset[str],
     left: float,
     clock: Clock,
-) -> Again | None:
+) -> Retry | None:
     """What follows an exchange after so many retries, with ``left`` seconds to the deadline.
 
     ``sent`` are the optional parts of the request, which an endpoint may not understand.
@@ -65,14 +65,14 @@ def again(
         return None
     refused = refused_parameter(exchange, sent)
     if refused is not None:
-        return Again(refused=refused)
+        return Retry(refused=refused)
     if not fault.again or retries >= RETRIES:
         return None
     asked = asked_wait(exchange, clock.now())
     if asked is not None and asked > LONGEST_ASKED:
         return None
     wait = max(asked or 0.0, clock.random() * min(LONGEST_WAIT, FIRST_WAIT * 2**retries))
-    return Again(wait) if wait < left else None
+    return Retry(wait) if wait < left else None
 
 
 def refused_parameter(exchange: Exchange, sent: frozenset[str]) -> str | None:

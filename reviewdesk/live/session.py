@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.keys import known_keys
 from reviewdesk.live.records import Clock, Keep, Transport
-from reviewdesk.live.redact import Redactor
-from reviewdesk.live.vendors import Endpoint
+from reviewdesk.live.replies.redact import Redactor
+from reviewdesk.live.wires.vendors import Endpoint
 
 CONCURRENCY = 16
 """Calls that are open at once where nothing else is said."""
@@ -25,7 +25,7 @@ GAP = 0.004
 dealt with, round after round."""
 
 
-class Asking:
+class CallSession:
     """Transport, clock, keys and store of a panel's calls, within one event loop.
 
     ``per_host`` bounds the open calls of each host; without it only ``concurrency`` does.

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.diagram import Place, band, edges, place
-from reviewdesk.domain.figures import Bin, Fit
+from reviewdesk.domain.stats.diagram import (
+    BinPosition,
+    band,
+    edges,
+    place,
+)
+from reviewdesk.domain.stats.figures import Bin, Fit
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import table
 from reviewdesk.pages.htmltext import Html, el, joined
@@ -11,9 +16,9 @@ from reviewdesk.pages.htmltext import Html, el, joined
 _SIDE, _LEFT, _TOP, _BARS = 400.0, 56.0, 16.0, 52.0
 _WIDTH, _HEIGHT = _LEFT + _SIDE + 16, _TOP + _SIDE + 44 + _BARS
 _WORDS = {
-    Place.INSIDE: "as calibrated",
-    Place.BELOW: "overconfident",
-    Place.ABOVE: "underconfident",
+    BinPosition.INSIDE: "as calibrated",
+    BinPosition.BELOW: "overconfident",
+    BinPosition.ABOVE: "underconfident",
 }
 
 
@@ -129,10 +134,10 @@ def _point(one: Bin) -> Html:
         _line("whisker", x - 4, _y(one.low), x + 4, _y(one.low)),
         _line("whisker", x - 4, _y(one.high), x + 4, _y(one.high)),
     ]
-    if where is Place.INSIDE:
+    if where is BinPosition.INSIDE:
         mark = el("circle", class_="inside", cx=_said(x), cy=_said(y), r="6")
     else:
-        way = 1 if where is Place.BELOW else -1
+        way = 1 if where is BinPosition.BELOW else -1
         corners = ((x - 7, y - 5 * way), (x + 7, y - 5 * way), (x, y + 8 * way))
         path = "M" + " L".join(f"{_said(a)} {_said(b)}" for a, b in corners) + " Z"
         mark = el("path", class_="below" if way > 0 else "above", d=path)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import Fit
-from reviewdesk.domain.gates import Check, Outcome
-from reviewdesk.domain.honest import Honest
-from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
+from reviewdesk.domain.labels.coverage import RunRate
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.pages import diagram, words
 from reviewdesk.pages.blocks import items, paragraph, section, table
 from reviewdesk.pages.htmltext import Html, el
 
-_OUTCOMES = {Outcome.PASS: "pass", Outcome.FAIL: "fail", Outcome.SKIP: "muted"}
+_OUTCOMES = {GateStatus.PASS: "pass", GateStatus.FAIL: "fail", GateStatus.SKIP: "muted"}
 Row = tuple[str, str, str, str]
 
 
@@ -85,7 +85,7 @@ def rows(page: CalibrationPage) -> list[Row]:
 
 
 def _status(line: Metrics) -> str:
-    if line.corrected_status in {None, Status.OK}:
+    if line.corrected_status in {None, CorrectionStatus.OK}:
         return "with the judge's mistakes taken out"
     return str(line.corrected_status).replace("_", " ")
 
@@ -114,18 +114,18 @@ def _ends(page: CalibrationPage, name: str) -> str:
     return words.NONE if found is None else words.ends(found.low, found.high)
 
 
-def _bounds(found: Honest) -> Row:
+def _bounds(found: RunRate) -> Row:
     return "accuracy, of the run", *_honest(found)
 
 
-def _honest(found: Honest) -> tuple[str, str, str]:
+def _honest(found: RunRate) -> tuple[str, str, str]:
     what = found.reason or f"{found.method.value.replace('_', ' ')}, of the whole run"
     if found.estimate is None and found.low is not None:
         what = f"bounds; {what}"
     return words.number(found.estimate), words.ends(found.low, found.high), what
 
 
-def _gates(checks: tuple[Check, ...]) -> Html:
+def _gates(checks: tuple[LimitCheck, ...]) -> Html:
     return table(
         "Gates",
         ("gate", "outcome", "value", "limit", "note"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.jurorfacts import JurorFacts, JurorsPage, Quoted
-from reviewdesk.domain.jurorrates import Difference
-from reviewdesk.domain.rerun import FlipRate
+from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage, Quoted
+from reviewdesk.domain.jurors.rates import Difference
+from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import paragraph, section, table
 from reviewdesk.pages.htmltext import Html, line

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reviewdesk.domain.gates import Check, Outcome
-from reviewdesk.domain.honest import Honest
-from reviewdesk.domain.judgement import CalibrationPage
-from reviewdesk.domain.jurorfacts import JurorsPage
-from reviewdesk.domain.rerun import flipped
+from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
+from reviewdesk.domain.jurors.facts import JurorsPage
+from reviewdesk.domain.labels.coverage import RunRate
+from reviewdesk.domain.panel.rerun import flipped
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
 from reviewdesk.pages.jurors import HEADS, cells
 from reviewdesk.pages.marktext import code, table
 from reviewdesk.pages.overview import title
-from reviewdesk.pages.records import Listed, RunPage
+from reviewdesk.pages.records import ListedVerdict, RunPage
 
 
-def summary(page: RunPage, listed: Iterable[Listed]) -> str:
+def summary(page: RunPage, listed: Iterable[ListedVerdict]) -> str:
     """Counts, the pass rate, the gates, the escalated verdicts and what turned when asked again."""
     lines = [
         f"### Review of {code(title(page), 200)}",
@@ -81,16 +81,16 @@ def _pass_rate(page: CalibrationPage) -> Iterator[str]:
         yield f"\nMind: {code(warning, 500)}"
 
 
-def _how(found: Honest) -> str:
+def _how(found: RunRate) -> str:
     return found.reason or found.method.value.replace("_", " ")
 
 
-def _gates(checks: Iterable[Check]) -> Iterator[str]:
+def _gates(checks: Iterable[LimitCheck]) -> Iterator[str]:
     rows = [
         (
             check.target.replace("_", " "),
             f"**{check.status.upper()}**",
-            words.number(check.value if check.status is not Outcome.SKIP else None),
+            words.number(check.value if check.status is not GateStatus.SKIP else None),
             f"{words.SIDES[check.op]} {words.number(check.limit)}",
             check.note,
         )
@@ -108,7 +108,7 @@ def _jurors(page: JurorsPage) -> Iterator[str]:
     yield ""
 
 
-def _escalated(page: RunPage, listed: Iterable[Listed]) -> Iterator[str]:
+def _escalated(page: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     rows = [_row(one) for one in listed]
     if not rows:
         yield "No verdict is escalated."
@@ -118,7 +118,7 @@ def _escalated(page: RunPage, listed: Iterable[Listed]) -> Iterator[str]:
         yield f"\n{left:,} more are escalated and not listed."
 
 
-def _row(found: Listed) -> tuple[str, ...]:
+def _row(found: ListedVerdict) -> tuple[str, ...]:
     item, row = found.item, found.item.row
     return (
         code(item.verdict.id),
@@ -130,7 +130,7 @@ def _row(found: Listed) -> tuple[str, ...]:
     )
 
 
-def _again(found: Listed) -> str:
+def _again(found: ListedVerdict) -> str:
     if not found.reruns:
         return words.NONE
     before = found.item.assessment.decision

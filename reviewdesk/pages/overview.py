@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.measures import RunAlphas
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import facts, items, paragraph, section, table

@@ -10,7 +10,7 @@ from reviewdesk.pages.figures import calibration
 from reviewdesk.pages.htmltext import Html, el, joined
 from reviewdesk.pages.jurors import jurors
 from reviewdesk.pages.overview import head, notes, summary, title
-from reviewdesk.pages.records import Listed, RunPage
+from reviewdesk.pages.records import ListedVerdict, RunPage
 from reviewdesk.pages.style import STYLE
 from reviewdesk.pages.verdicts import verdict
 
@@ -24,7 +24,7 @@ _PARTS = (
 )  # fmt: skip
 
 
-def page(found: RunPage, listed: Iterable[Listed]) -> Iterator[str]:
+def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     """The file, piece by piece; a verdict is drawn when its turn comes."""
     yield "<!doctype html>\n"
     yield f'<html lang="en">{_head(found).text}\n<body>\n'

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.judgement import CalibrationPage
-from reviewdesk.domain.jurorfacts import JurorsPage
-from reviewdesk.domain.measures import RunAlphas
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jurors.facts import JurorsPage
+from reviewdesk.domain.panel.rerun import FlipRate, Rerun
 from reviewdesk.domain.records import Item, Progress, Run
-from reviewdesk.domain.rerun import FlipRate, Rerun
+from reviewdesk.domain.run.measures import RunAlphas
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.verdict import Decision
 
 
@@ -36,7 +36,7 @@ class RunPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedVerdict:
     """A verdict that is listed, with what was asked again."""
 
     item: Item

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.domain.assess import Seat
+from reviewdesk.domain.assessment.assess import Seat
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.seats import silent_words
+from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.records import Event, Item
-from reviewdesk.domain.remarks import remarks
-from reviewdesk.domain.rerun import Rerun, flipped
-from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.pages import words
 from reviewdesk.pages.blocks import facts, items, paragraph
 from reviewdesk.pages.htmltext import Child, Html, el, joined, line
-from reviewdesk.pages.records import Listed
+from reviewdesk.pages.records import ListedVerdict
 
 _TEXTS = (
     ("rubric", "Rubric"), ("input", "Input"), ("output", "Response"),
@@ -24,7 +24,7 @@ _BLIND: dict[Any, str] = {True: ", given blind", False: ", given open"}
 _LOOKS = {"pass": "pass", "fail": "fail"}
 
 
-def verdict(found: Listed, place: int) -> Html:
+def verdict(found: ListedVerdict, place: int) -> Html:
     """One verdict; ``place`` makes its heading's name on the page."""
     item = found.item
     name = f"verdict-{place}"
@@ -96,7 +96,7 @@ def _flags(item: Item) -> Html | None:
     )
 
 
-def _folded(found: Listed) -> str:
+def _folded(found: ListedVerdict) -> str:
     jurors = words.plural(len(found.item.assessment.seats), "juror")
     again = f", {words.plural(len(found.reruns), 're-run')}" if found.reruns else ""
     return f"Texts and {jurors}{again}"
@@ -198,7 +198,7 @@ def _in_file(human: dict[str, Any]) -> str:
     return f"in the file: {human.get('label')} by {by}{at}{note}"
 
 
-def _reruns(found: Listed) -> Iterator[Html]:
+def _reruns(found: ListedVerdict) -> Iterator[Html]:
     if not found.reruns:
         return
     yield el("h4", "Asked again")

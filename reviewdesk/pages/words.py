@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.gates import Op
+from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.verdict import Band, Decision
 
 NONE = "–"

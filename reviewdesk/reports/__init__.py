@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
+from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.source import DEFAULT_MAX_SIZE, Source
 
 if TYPE_CHECKING:
     from reviewdesk.reports.report import Report
@@ -37,8 +37,8 @@ def read(source: Source, options: ReadOptions = _DEFAULT) -> Report:
         ReportError: the file cannot be opened; the message is one line with what to do.
         UsageError: ``options`` name a format that there is none, or say what it has no use for.
     """
+    from reviewdesk.reports.canonical.reader import DIALECTS as OWN
     from reviewdesk.reports.dialects import named
-    from reviewdesk.reports.native import DIALECTS as OWN
     from reviewdesk.reports.sniff import recognise
 
     forced = None

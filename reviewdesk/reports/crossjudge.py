@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.failures import failure
-from reviewdesk.reports.labelwords import LabelWords
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.label_words import LabelWords
+from reviewdesk.reports.mapping.raw_scores import fitted, withheld
+from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import fitted, withheld
-from reviewdesk.reports.records import Record, mapped
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.unread import understood, unread_keys
-from reviewdesk.reports.wording import Problem, must_be
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, must_be
 
 _IDS = ("query_id", "item_id")
 _RULES = ("voting", "strategy")
@@ -55,13 +55,13 @@ _FAILED = {"ERROR": "error", "PARSE_FAIL": "parse_fail"}
 class _Mapper:
     def __init__(self, options: ReadOptions) -> None:
         self.remarks = Remarks()
-        self._names = foreign.Names()
+        self._names = foreign.VerdictNames()
         self._words = LabelWords(options)
         self._scale = options.scale
         self._models = foreign.Models(options)
         hint = "--pass-label and --fail-label say what a word means"
-        self._no_vote = foreign.Unread(f"labels without a vote; {hint}")
-        self._no_decision = foreign.Unread(f"consensus words that decide nothing; {hint}")
+        self._no_vote = foreign.UnreadWords(f"labels without a vote; {hint}")
+        self._no_decision = foreign.UnreadWords(f"consensus words that decide nothing; {hint}")
 
     def notes(self) -> list[str]:
         unread = (*self._no_decision.notes(), *self._no_vote.notes())
@@ -70,7 +70,7 @@ class _Mapper:
     def count(self, _record: Record) -> int:
         return 1
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         problem = _problem(record.value)
         yield record.refused(problem) if problem else record.item(self._verdict(record))
 
@@ -138,7 +138,7 @@ class _Mapper:
             foreign.label(values.first(critic, _NAMES)) or f"critic {seat}"
             for seat, critic in enumerate(panel, 1)
         ]
-        ids = foreign.Names.jurors(called)
+        ids = foreign.VerdictNames.jurors(called)
         return [self._juror(*seat) for seat in zip(ids, called, panel, strict=True)]
 
     def _juror(self, juror_id: str, called: str, critic: dict[str, Any]) -> dict[str, Any]:
@@ -181,15 +181,15 @@ class _Mapper:
         return failure(message, status if status == "parse_fail" else None)
 
 
-def _problem(value: Any) -> Problem | None:
+def _problem(value: Any) -> FieldProblem | None:
     if not isinstance(value, dict):
-        return Problem((), must_be("an object", value))
+        return FieldProblem((), must_be("an object", value))
     panel = value.get("verdicts")
     if not isinstance(panel, list):
-        return Problem(("verdicts",), must_be("a list of the critics' verdicts", panel))
+        return FieldProblem(("verdicts",), must_be("a list of the critics' verdicts", panel))
     for seat, critic in enumerate(panel):
         if not isinstance(critic, dict):
-            return Problem(("verdicts", seat), must_be("an object", critic))
+            return FieldProblem(("verdicts", seat), must_be("an object", critic))
     return None
 
 
@@ -210,12 +210,12 @@ def _strategy(rule: Any) -> str | None:
     return _STRATEGIES.get(named.strip().lower(), "external") if named else None
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     keys = look.outline.keys
     return {"verdicts", "consensus"} <= keys.keys() and any(name in keys for name in _IDS)
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     header = {"schema": FORMAT_NAME, "producer": {"name": "cross-judge", "format": "cross-judge"}}
     return mapped(
         source,

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.outline import Outline
 from reviewdesk.reports.report import Report
-from reviewdesk.reports.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FirstLook:
     """What a first look at a file tells.
 
     ``outline`` is filled for JSON and JSON Lines alone; ``text`` is the start of what is text, and
@@ -33,8 +33,8 @@ class Dialect:
     """What ``--format`` takes, and ``Report.format`` unless the reader says it more exactly."""
     what: str
     """The format in words, for errors: ``a promptfoo result``."""
-    fits: Callable[[Look], bool]
-    open: Callable[[Source, Look, ReadOptions], Report]
+    fits: Callable[[FirstLook], bool]
+    open: Callable[[Source, FirstLook, ReadOptions], Report]
     uses: frozenset[str] = frozenset()
     reads_tables: bool = False
     """Whether it opens any CSV that it is forced on, and says itself what is missing in it."""

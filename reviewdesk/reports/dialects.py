@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from reviewdesk.reports import crossjudge, mcptest, native
+from reviewdesk.reports import crossjudge
+from reviewdesk.reports.canonical import reader as canonical
 from reviewdesk.reports.council import ratings as lmcouncil
 from reviewdesk.reports.deepeval import run as deepeval
-from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai import log as inspect_log
 from reviewdesk.reports.juried import report as juried
+from reviewdesk.reports.mcptest import reader as mcptest
 from reviewdesk.reports.promptfoo import result as promptfoo
 from reviewdesk.reports.tables import braintrust, langfuse, langsmith, phoenix, table
 
@@ -29,7 +31,7 @@ FOREIGN: tuple[Dialect, ...] = (
 LAST = mcptest.DIALECT
 """What is only recognised by its structure."""
 
-DIALECTS: tuple[Dialect, ...] = (*native.DIALECTS, *FOREIGN, LAST)
+DIALECTS: tuple[Dialect, ...] = (*canonical.DIALECTS, *FOREIGN, LAST)
 
 
 _QUEUE = "juried-queue"
@@ -42,6 +44,6 @@ def named(name: str) -> Dialect | None:
     return next((dialect for dialect in DIALECTS if dialect.name == wanted), None)
 
 
-def fitting(look: Look) -> Dialect | None:
+def fitting(look: FirstLook) -> Dialect | None:
     """The foreign dialect that a file has the signature of."""
     return next((dialect for dialect in FOREIGN if dialect.fits(look)), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.errors import UsageError
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -34,7 +34,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Refuse what no file can be read by."""
         if self.scale is not None:
-            low, high = (limits.finite("--scale", end) for end in self.scale)
+            low, high = (arguments.finite("--scale", end) for end in self.scale)
             if low >= high:
                 raise UsageError("--scale: the lowest score must come first", "Write 1..5.")
         words = {word.strip().casefold() for word in self.pass_labels}

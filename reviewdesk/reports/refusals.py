@@ -8,8 +8,8 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.outline import Outline
-from reviewdesk.reports.strictjson import Fail
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.strict_json import Fail
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
 _CONVERT = "Convert it to reviewdesk.report/1 and open that."

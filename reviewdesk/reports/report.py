@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.errors import ReportError
-from reviewdesk.reports.body import verdict_body
-from reviewdesk.reports.guard import guarded, guarded_header
-from reviewdesk.reports.rules import verdict_problem
-from reviewdesk.reports.source import Source, position_of
-from reviewdesk.reports.strictjson import Tally
-from reviewdesk.reports.unread import UnreadBallots
-from reviewdesk.reports.wording import Problem, found, spell_path
+from reviewdesk.reports.bytes.source import Source, position_of
+from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.canonical.body import verdict_body
+from reviewdesk.reports.canonical.rules import verdict_problem
+from reviewdesk.reports.mapping.guard import guarded, guarded_header
+from reviewdesk.reports.mapping.unread import UnreadBallots
+from reviewdesk.reports.wording import FieldProblem, found, spell_path
 
 _NAMED = 5
 _ANSWER_HINT = (
@@ -25,18 +25,18 @@ _COUNT_AT_MOST = 20_000
 
 
 @dataclass(frozen=True)
-class Item:
+class ReportVerdict:
     """A verdict as a reader found it, with the place errors name."""
 
     where: str
     value: Any
     origin: str = "$"
     """The JSON path of the value; ``where`` is what comes before it, if anything."""
-    problem: Problem | None = None
+    problem: FieldProblem | None = None
     """Why a reader of a foreign format could make no verdict of it."""
 
 
-Items: TypeAlias = Callable[[BinaryIO, Tally], Iterable[Item]]
+Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
 class Report:
@@ -68,7 +68,7 @@ class Report:
         self.total = total
         self._items, self._source = items, source
         self._open = source.open_raw if raw else source.open
-        self._tally = Tally(lenient=lenient)
+        self._tally = ImportTally(lenient=lenient)
         self._skip_bad = skip_bad
         self._foreign = False
         self._ids: set[str] = set()
@@ -87,7 +87,7 @@ class Report:
         self._left_out.clear()
         self.skipped = self._made_unique = 0
         self._unread = UnreadBallots()
-        self._tally = Tally(notes=list(self._first_notes), lenient=self._tally.lenient)
+        self._tally = ImportTally(notes=list(self._first_notes), lenient=self._tally.lenient)
         with self._open() as stream:
             items = iter(self._items(stream, self._tally))
             for item in items:
@@ -109,13 +109,13 @@ class Report:
             raise self._not_understood()
         self._close_notes()
 
-    def _problem(self, item: Item) -> Problem | None:
+    def _problem(self, item: ReportVerdict) -> FieldProblem | None:
         value = item.value
         problem = item.problem or verdict_problem(value)
         if problem is None:
             if value["id"] in self._ids:
                 text = f"must be unique in the report, found {found(value['id'])} again"
-                return Problem(("id",), text)
+                return FieldProblem(("id",), text)
             self._ids.add(value["id"])
             self._made_unique += self._counted(value["id"])
         return problem
@@ -129,12 +129,14 @@ class Report:
     def _canonical(self) -> bool:
         return self.format.startswith("canonical")
 
-    def _skip(self, item: Item, problem: Problem) -> None:
+    def _skip(self, item: ReportVerdict, problem: FieldProblem) -> None:
         self.skipped += 1
         if len(self._left_out) < _NAMED:
             self._left_out.append(f"{_place(item, problem)}: {problem.text}")
 
-    def _error(self, item: Item, problem: Problem, rest: Iterator[Item]) -> ReportError:
+    def _error(
+        self, item: ReportVerdict, problem: FieldProblem, rest: Iterator[ReportVerdict]
+    ) -> ReportError:
         bad = 1
         counted = self.total <= _COUNT_AT_MOST
         if counted:
@@ -175,6 +177,6 @@ class Report:
             self.notes.append(f"replaced {count} lone surrogate{'s' * (count > 1)} by U+FFFD")
 
 
-def _place(item: Item, problem: Problem) -> str:
+def _place(item: ReportVerdict, problem: FieldProblem) -> str:
     path = spell_path(problem.path, item.origin)
     return f"{item.where}: {path}" if item.where else path

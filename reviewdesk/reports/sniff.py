@@ -6,14 +6,20 @@ import codecs
 from typing import NoReturn
 
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports import dialects, native, refusals
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.models import FORMAT_NAME
-from reviewdesk.reports.outline import Outline, outline_array, outline_object
-from reviewdesk.reports.scroll import not_utf8
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import MAX_ITEM, Fail, Tally, failing
-from reviewdesk.reports.window import Window
+from reviewdesk.reports import dialects, refusals
+from reviewdesk.reports.bytes.outline import Outline, outline_array, outline_object
+from reviewdesk.reports.bytes.scroll import not_utf8
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import (
+    MAX_ITEM,
+    Fail,
+    ImportTally,
+    failing,
+)
+from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.canonical import reader
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.wording import must_be
 
 _HEAD = 1 << 16
@@ -36,7 +42,7 @@ _MAGIC = (
 )
 
 
-def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, Look]:
+def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, FirstLook]:
     """The dialect of a file and what was seen of it; a JSON document's syntax errors surface here.
 
     Raises:
@@ -45,18 +51,18 @@ def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, Look]:
     fail = failing(source)
     head = _head(source, fail)
     if head.startswith(_ZIP):
-        return _fitting(Look("zip"), forced) or _refuse(refusals.archive(fail))
+        return _fitting(FirstLook("zip"), forced) or _refuse(refusals.archive(fail))
     text = _text(head, fail, whole=len(head) < _HEAD)
     start = text.lstrip(" \t\r\n")[:1]
     if start not in ("{", "["):
-        return _fitting(Look("text", text), forced) or _refuse(refusals.not_json(text, fail))
+        return _fitting(FirstLook("text", text), forced) or _refuse(refusals.not_json(text, fail))
     outline = Outline("object" if start == "{" else "array")
-    look = Look("json", text, outline)
+    look = FirstLook("json", text, outline)
     _fill(look, source, fail, forced)
-    if forced in native.DIALECTS:
+    if forced in reader.DIALECTS:
         _check_version(outline, fail)
         whole = "verdicts" in outline.keys and not outline.goes_on
-        forced = native.DOCUMENT if whole else native.LINES
+        forced = reader.DOCUMENT if whole else reader.LINES
     return forced or _decide(look, fail), look
 
 
@@ -73,7 +79,7 @@ def _head(source: Source, fail: Fail) -> bytes:
         return head + stream.read(_HEAD) if skipped else head
 
 
-def _fitting(look: Look, forced: Dialect | None) -> tuple[Dialect, Look] | None:
+def _fitting(look: FirstLook, forced: Dialect | None) -> tuple[Dialect, FirstLook] | None:
     """A foreign dialect for what is no JSON; one that was forced must fit as well."""
     if forced is not None:
         opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
@@ -106,26 +112,28 @@ def _line(head: bytes, byte: int) -> str:
     return f"line {head.count(10, 0, byte) + 1}"
 
 
-def _fill(look: Look, source: Source, fail: Fail, forced: Dialect | None) -> None:
+def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -> None:
     outline = look.outline
     try:
-        _outline(look, source, fail, Tally(), forced)
+        _outline(look, source, fail, ImportTally(), forced)
     except InputFileError:
         # Another tool's file may hold what only canonical files must not; its reader, or at
         # least its name, helps more.
         canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
-        if canonical or not outline.keys or forced in (*native.DIALECTS, dialects.LAST):
+        if canonical or not outline.keys or forced in (*reader.DIALECTS, dialects.LAST):
             raise
         if forced or dialects.fitting(look):
             look.outline.forget()
-            _outline(look, source, fail, Tally(lenient=True), forced)
+            _outline(look, source, fail, ImportTally(lenient=True), forced)
             return
         if other := refusals.other_tool(outline, fail):
             raise other from None
         raise
 
 
-def _outline(look: Look, source: Source, fail: Fail, tally: Tally, forced: Dialect | None) -> None:
+def _outline(
+    look: FirstLook, source: Source, fail: Fail, tally: ImportTally, forced: Dialect | None
+) -> None:
     def steps_in() -> bool:
         dialect = forced or dialects.fitting(look)
         return dialect is not None and dialect.steps_in
@@ -139,7 +147,7 @@ def _outline(look: Look, source: Source, fail: Fail, tally: Tally, forced: Diale
             outline_array(window, look.outline)
 
 
-def _decide(look: Look, fail: Fail) -> Dialect:
+def _decide(look: FirstLook, fail: Fail) -> Dialect:
     outline = look.outline
     keys = outline.keys
     if outline.kind == "array" and not outline.length:
@@ -151,7 +159,7 @@ def _decide(look: Look, fail: Fail) -> Dialect:
         if isinstance(schema, str) and schema.startswith(_SCHEMA_FAMILY):
             _check_version(outline, fail)
             # Without verdicts it is the first line of JSON Lines, perhaps the only one.
-            return native.DOCUMENT if "verdicts" in keys else native.LINES
+            return reader.DOCUMENT if "verdicts" in keys else reader.LINES
     if found := dialects.fitting(look):
         return found
     if other := refusals.other_tool(outline, fail) or refusals.without_schema(outline, fail):

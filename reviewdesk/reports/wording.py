@@ -61,7 +61,7 @@ _BY_TYPE = {
 
 
 @dataclass(frozen=True)
-class Problem:
+class FieldProblem:
     """The first thing wrong below one place of a file."""
 
     path: Path
@@ -95,25 +95,25 @@ def must_be(expected: str, value: Any) -> str:
     return f"must be {expected}, found {found(value)}"
 
 
-def first_problem(error: ValidationError) -> Problem:
+def first_problem(error: ValidationError) -> FieldProblem:
     """The validator's first complaint in our words."""
     # Inside, so that what only words its errors here need not load the models.
-    from reviewdesk.reports.models import FailedJurorError
+    from reviewdesk.reports.canonical.models import FailedJurorError
 
     details = error.errors(include_url=False)[0]
     path = tuple(details["loc"])
     kind = details["type"]
     if kind == "missing":
-        return Problem(path, "is missing")
+        return FieldProblem(path, "is missing")
     if kind == "extra_forbidden":
-        return Problem(path, "is not a key of this format (free data belongs under meta)")
+        return FieldProblem(path, "is not a key of this format (free data belongs under meta)")
     cause = details.get("ctx", {}).get("error")
     if isinstance(cause, FailedJurorError):
         key = cause.key
         value = details["input"].get(key) if isinstance(details["input"], dict) else None
         text = f"must be null where the juror has an error, found {found(value)}"
-        return Problem((*path, key), text)
-    return Problem(path, must_be(_expected(details, path), details["input"]))
+        return FieldProblem((*path, key), text)
+    return FieldProblem(path, must_be(_expected(details, path), details["input"]))
 
 
 def _expected(details: Mapping[str, Any], path: Path) -> str:

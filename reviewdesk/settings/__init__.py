@@ -8,7 +8,12 @@ from pathlib import Path
 
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings.records import DEFAULT, SETTINGS, Feedback, Setting, Settings
-from reviewdesk.settings.tomlfile import FILE_VARIABLE, Found, from_file, read
+from reviewdesk.settings.tomlfile import (
+    FILE_VARIABLE,
+    SettingsDraft,
+    from_file,
+    read,
+)
 from reviewdesk.settings.wording import near, quoted
 
 __all__ = [
@@ -44,7 +49,7 @@ def load_settings(
     """
     path = settings_path(environ)
     text = read(path, named=bool(environ.get(FILE_VARIABLE)))
-    found = from_file(path, text) if text and text.strip() else Found()
+    found = from_file(path, text) if text and text.strip() else SettingsDraft()
     for setting in SETTINGS:
         if value := environ.get(setting.variable):
             found.put(setting.name, value, setting.variable)

@@ -20,7 +20,7 @@ _HINT = "reviewdesk config --example prints a file that holds."
 
 
 @dataclass(slots=True)
-class Found:
+class SettingsDraft:
     """Settings while they are put together."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def _shown(path: Path) -> str:
     return str(path).encode(errors="backslashreplace").decode()
 
 
-def from_file(path: Path, text: str) -> Found:
+def from_file(path: Path, text: str) -> SettingsDraft:
     """What the text of the file says, checked."""
     place = _shown(path)
     try:
@@ -87,8 +87,8 @@ def _parsed(place: str, text: str) -> dict[str, Any]:
         raise SettingsError(where, f"is not valid TOML: {why}", _HINT) from None
 
 
-def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> Found:
-    found = Found()
+def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> SettingsDraft:
+    found = SettingsDraft()
     known = {setting.name: setting for setting in SETTINGS}
     for name, value in table.items():
         if name == "keys":
@@ -116,7 +116,7 @@ def _beside(path: Path, text: str) -> str:
     return str(path.absolute().parent / os.path.expanduser(text))  # noqa: PTH111 - may have no home
 
 
-def _take_keys(found: Found, table: object, placed: Callable[[str], str]) -> None:
+def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]) -> None:
     if not isinstance(table, dict):
         problem = f"keys must be a table, found {said(table)}"
         raise SettingsError(placed("keys"), problem, 'Write [keys], and below it defer = "s".')

@@ -12,7 +12,7 @@ from reviewdesk.store.schema import objects
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Verification:
     """The outcome of a verification."""
 
     ok: bool
@@ -40,14 +40,14 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
     return f"{total}:{digest}"
 
 
-def verify(conn: sqlite3.Connection, expected: str | None = None) -> Audit:
+def verify(conn: sqlite3.Connection, expected: str | None = None) -> Verification:
     """Walk every chain, check the guards and the file, and compare with an expected head."""
     problems = [*_file_problems(conn), *_guard_problems(conn), *_place_problems(conn)]
     problems += _chain_problems(conn)
     if expected is not None:
         problems += _head_problems(conn, expected)
     count = conn.execute("SELECT count(*) FROM label_events").fetchone()[0]
-    return Audit(not problems, count, head(conn), tuple(problems))
+    return Verification(not problems, count, head(conn), tuple(problems))
 
 
 def _file_problems(conn: sqlite3.Connection) -> list[str]:

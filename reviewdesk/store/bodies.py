@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run
-from reviewdesk.domain.sampling import FIRST_REST
 from reviewdesk.store.search import first_key
 
 _WINDOW = 200

@@ -9,9 +9,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-from reviewdesk.domain.facts import BALLOTS, BREACHES, MEASURED, UNANIMOUS
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.queue import Filter, FilterError, Nested, Part, Term
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.query.filter import (
+    Filter,
+    FilterError,
+    Nested,
+    Part,
+    Term,
+)
+from reviewdesk.domain.query.words import (
+    BALLOTS,
+    BREACHES,
+    MEASURED,
+    UNANIMOUS,
+)
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
 from reviewdesk.store import measures, runs, search
@@ -47,7 +58,7 @@ Confidence is the run's own, as ``summary.confidence`` reads it: support, or the
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FilterContext:
     """Where a filter is asked: the desk, the run, and whose marks and deferrals are meant."""
 
     conn: sqlite3.Connection
@@ -56,7 +67,7 @@ class Asked:
 
 
 Sql: TypeAlias = tuple[str, list[Any]]
-Condition: TypeAlias = Callable[[Asked, Term], Sql]
+Condition: TypeAlias = Callable[[FilterContext, Term], Sql]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,7 @@ class Where:
     clause: Sql
 
 
-def where(asked: Asked, kept: Filter) -> Where:
+def where(asked: FilterContext, kept: Filter) -> Where:
     """Write a filter as SQL."""
     if not kept.groups:
         return Where(("", []), ("", []))
@@ -96,7 +107,7 @@ _DEEPEST = 4
 class _Writer:
     """Writes conditions; a group that stands too deep becomes a table of its own."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: FilterContext) -> None:
         """Write for one question to the desk."""
         self._asked = asked
         self.tables: list[Sql] = []
@@ -150,11 +161,11 @@ def _named(term: Term) -> str:
     return term.name if term.kind in {"choice", "state", "panel"} else term.kind
 
 
-def _flag(_: Asked, term: Term) -> Sql:
+def _flag(_: FilterContext, term: Term) -> Sql:
     return "v.flags & ? != 0", [int(term.value)]
 
 
-def _number(asked: Asked, term: Term) -> Sql:
+def _number(asked: FilterContext, term: Term) -> Sql:
     column, number = NUMBERS[term.name].format(run=asked.run), float(term.value)
     if term.op == "=":
         return f"abs({column} - ?) <= {SLACK}", [number]
@@ -162,12 +173,12 @@ def _number(asked: Asked, term: Term) -> Sql:
     return f"{column} {term.op} ?", [number + slack]
 
 
-def _text(_: Asked, term: Term) -> Sql:
+def _text(_: FilterContext, term: Term) -> Sql:
     escaped = term.value.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
     return rf"v.{term.name} LIKE ? ESCAPE '\'", [f"%{escaped}%"]
 
 
-def _words(asked: Asked, term: Term) -> Sql:
+def _words(asked: FilterContext, term: Term) -> Sql:
     done, total = search.reach(asked.conn, asked.run)
     if done < total:
         raise UsageError(
@@ -177,28 +188,28 @@ def _words(asked: Asked, term: Term) -> Sql:
     return _keys(search.find(asked.conn, asked.run, term.value, asked.reviewer, blind=False))
 
 
-def _label(_: Asked, term: Term) -> Sql:
+def _label(_: FilterContext, term: Term) -> Sql:
     if term.value == "none":
         return "v.item NOT IN (SELECT item FROM truths)", []
     return "v.item IN (SELECT item FROM truths WHERE truth = ?)", [term.value]
 
 
-def _warn(_: Asked, term: Term) -> Sql:
+def _warn(_: FilterContext, term: Term) -> Sql:
     bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
     return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
 
 
-def _breach(_: Asked, term: Term) -> Sql:
+def _breach(_: FilterContext, term: Term) -> Sql:
     return "v.marks & ? != 0", [int(BREACHES[term.value])]
 
 
-def _word(column: str, _: Asked, term: Term) -> Sql:
+def _word(column: str, _: FilterContext, term: Term) -> Sql:
     if term.value == "none":
         return f"{column} IS NULL", []
     return f"{column} = ?", [term.value]
 
 
-def _tag(asked: Asked, term: Term) -> Sql:
+def _tag(asked: FilterContext, term: Term) -> Sql:
     rows = asked.conn.execute(
         """SELECT DISTINCT tag FROM case_tags WHERE run = ?
            UNION SELECT tag FROM item_tags WHERE tag IS NOT NULL""",
@@ -214,7 +225,7 @@ def _tag(asked: Asked, term: Term) -> Sql:
     )
 
 
-def _untagged(asked: Asked, _: Term) -> Sql:
+def _untagged(asked: FilterContext, _: Term) -> Sql:
     return (
         """(v.key NOT IN (SELECT verdict FROM case_tags WHERE run = ?)
             AND v.item NOT IN (SELECT item FROM item_tags))""",
@@ -222,7 +233,7 @@ def _untagged(asked: Asked, _: Term) -> Sql:
     )
 
 
-def _juror(asked: Asked, term: Term) -> Sql:
+def _juror(asked: FilterContext, term: Term) -> Sql:
     asked.conn.create_function("casefold", 1, _casefold, deterministic=True)
     wanted = term.value.casefold()
     return (
@@ -236,11 +247,11 @@ def _casefold(value: object) -> str | None:
     return value.casefold() if isinstance(value, str) else None
 
 
-def _run(asked: Asked, term: Term) -> Sql:
+def _run(asked: FilterContext, term: Term) -> Sql:
     return "v.item IN (SELECT item FROM verdicts WHERE run = ?)", [_other(asked, term)]
 
 
-def _flip(asked: Asked, term: Term) -> Sql:
+def _flip(asked: FilterContext, term: Term) -> Sql:
     return (
         """EXISTS (SELECT 1 FROM verdicts o WHERE o.item = v.item AND o.run = ?
                    AND o.decision != v.decision)""",
@@ -248,34 +259,34 @@ def _flip(asked: Asked, term: Term) -> Sql:
     )
 
 
-def _other(asked: Asked, term: Term) -> int:
+def _other(asked: FilterContext, term: Term) -> int:
     try:
         return runs.find(asked.conn, term.value).key
     except UsageError as error:
         raise FilterError(error.message, term.column, error.hint) from None
 
 
-def _mark(asked: Asked, _: Term) -> Sql:
+def _mark(asked: FilterContext, _: Term) -> Sql:
     return "v.item IN (SELECT item FROM item_marks WHERE reviewer = ?)", [asked.reviewer]
 
 
-def _note(asked: Asked, _: Term) -> Sql:
+def _note(asked: FilterContext, _: Term) -> Sql:
     return _keys(key for key, _, _ in search.notes(asked.conn, asked.run))
 
 
-def _tentative(_: Asked, __: Term) -> Sql:
+def _tentative(_: FilterContext, __: Term) -> Sql:
     return "v.item IN (SELECT item FROM truths WHERE tentative)", []
 
 
-def _deferred(asked: Asked, _: Term) -> Sql:
+def _deferred(asked: FilterContext, _: Term) -> Sql:
     return f"v.item IN ({DEFERRED})", [asked.reviewer]
 
 
-def _unanimous(_: Asked, term: Term) -> Sql:
+def _unanimous(_: FilterContext, term: Term) -> Sql:
     return runs.UNANIMOUS[term.name], []
 
 
-def _ballot(asked: Asked, term: Term) -> Sql:
+def _ballot(asked: FilterContext, term: Term) -> Sql:
     """By the rule that reads a ballot; only a degraded panel has one of these."""
     asked.conn.create_function("ballot_kind", 1, _kind, deterministic=True)
     return (

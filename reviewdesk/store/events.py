@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain.provenance import canonical_json
+from reviewdesk.domain.audit.mismatches import canonical_json
 from reviewdesk.domain.records import Event, Truth
 
 STANDING = ("label", "note", "defer", "tags", "mark")
@@ -24,7 +24,7 @@ _HASHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NewEvent:
     """An event before it has its place in the chain.
 
     ``author`` is whose judgement it is: the reviewer's own, unless a labels file names another.
@@ -48,7 +48,7 @@ def desk_id(conn: sqlite3.Connection) -> str:
     return found
 
 
-def append(conn: sqlite3.Connection, reviewer: str, entries: list[Entry]) -> list[Event]:
+def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:
     """Append entries as one action, so that one undo takes them all back.
 
     Must run inside a write transaction: place and previous hash are read and used under its lock.

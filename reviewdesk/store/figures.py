@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.summary import LabelledRow, RunFigures
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.summary import Labelled, RunFigures
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.queue import marks
 
 
-def labelled(conn: sqlite3.Connection, run: int) -> list[Labelled]:
+def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
     """Every verdict of the run whose content has a label, in the order of the draw."""
     rows = conn.execute(
         """SELECT v.*, t.truth FROM truths t CROSS JOIN verdicts v
@@ -23,7 +23,7 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[Labelled]:
     return [_labelled(row, Truth(row["truth"])) for row in rows]
 
 
-def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, Labelled | None]:
+def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, LabelledRow | None]:
     """The run's verdicts with one content by key; ``None`` where it has no label."""
     # The view of the truths would be made whole for one of them.
     said = marks(conn, [item]).get(item)
@@ -31,10 +31,10 @@ def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, L
     return {row["key"]: _labelled(row, said.truth) if said else None for row in rows}
 
 
-def _labelled(row: sqlite3.Row, truth: Truth) -> Labelled:
+def _labelled(row: sqlite3.Row, truth: Truth) -> LabelledRow:
     decision = Decision(row["decision"]) if row["decision"] else None
     decided = decision in {Decision.PASS, Decision.FAIL}
-    return Labelled(
+    return LabelledRow(
         key=row["key"],
         id=row["id"],
         item=row["item"],
@@ -73,7 +73,7 @@ def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LabelledBody:
     """A verdict that people call a pass or a fail, with its stored body."""
 
     body: str
@@ -81,7 +81,7 @@ class Judged:
     truth: Truth
 
 
-def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
+def judged(conn: sqlite3.Connection, run: int) -> Iterator[LabelledBody]:
     """The run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT b.body, v.decision, t.truth FROM truths t CROSS JOIN verdicts v
@@ -91,4 +91,4 @@ def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
     )
     for row in rows:
         decision = Decision(row["decision"]) if row["decision"] else None
-        yield Judged(row["body"], decision, Truth(row["truth"]))
+        yield LabelledBody(row["body"], decision, Truth(row["truth"]))

@@ -13,14 +13,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.measures import Measures, RunMeasures
-from reviewdesk.domain.provenance import item_hash
-from reviewdesk.domain.sampling import FIRST_REST, STRATA, Draw, draw
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.audit.mismatches import item_hash
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    STRATA,
+    Draw,
+    draw,
+)
+from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import measures, runs
-from reviewdesk.store.tally import Counts, Tally
-from reviewdesk.store.waiting import apart, waiting
+from reviewdesk.store.staging import apart, waiting
+from reviewdesk.store.tally import Counts, RunTally
 
 BATCH = 500
 
@@ -57,11 +62,11 @@ class NewRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedReport:
     """A report that waits to be written down: its counts, its draw, the reader's notes."""
 
     new: NewRun
-    tally: Tally
+    tally: RunTally
     measures: RunMeasures
     strata: list[int]
     drawn: Draw
@@ -81,13 +86,13 @@ def stage(
     bodies: Iterable[dict[str, Any]],
     progress: Callable[[int], None],
     notes: Callable[[], tuple[list[str], int]],
-) -> Staged:
+) -> StagedReport:
     """Read, assess and draw a report within ``staging``; the desk itself is left alone.
 
     ``progress`` is told how many verdicts are in and may raise to cancel; ``notes`` is asked for
     the reader's notes and its skipped rows once all bodies have been read.
     """
-    tally, batch, gauge = Tally(), _Batch(), measures.Gauge(conn)
+    tally, batch, gauge = RunTally(), _Batch(), measures.MeasureWriter(conn)
     defaults = Policy.from_body(new.header.get("defaults"))
     generator = _generator(new.header)
     for pos, body in enumerate(bodies):
@@ -152,11 +157,11 @@ def derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
 def _drawn(
     conn: sqlite3.Connection,
     new: NewRun,
-    tally: Tally,
+    tally: RunTally,
     measured: RunMeasures,
     notes: list[str],
     skipped: int,
-) -> Staged:
+) -> StagedReport:
     """Draw the strata, which only the whole run tells."""
     flags = tally.final_flags()
     strata = tally.strata(flags)
@@ -172,7 +177,7 @@ def _drawn(
             zip(*columns, range(len(tally.ids)), strict=True),
         )
     noted = with_undecided(notes, tally)
-    return Staged(new, tally, measured, strata, drawn, seed, noted, skipped)
+    return StagedReport(new, tally, measured, strata, drawn, seed, noted, skipped)
 
 
 _UNDECIDED = (
@@ -189,7 +194,7 @@ def with_undecided(notes: list[str], counts: Counts) -> list[str]:
     return kept + [f"{count} {reason}" for count, reason in reasons if count]
 
 
-def enter(conn: sqlite3.Connection, staged: Staged) -> int:
+def enter(conn: sqlite3.Connection, staged: StagedReport) -> int:
     """Write what waits into the desk, inside the caller's transaction; the key of the run."""
     run = int(conn.execute("SELECT ifnull(max(key), 0) + 1 FROM runs").fetchone()[0])
     first = conn.execute("SELECT ifnull(max(key), 0) + 1 FROM verdicts").fetchone()[0]
@@ -219,7 +224,7 @@ def enter(conn: sqlite3.Connection, staged: Staged) -> int:
     return run
 
 
-def _insert_run(conn: sqlite3.Connection, key: int, staged: Staged) -> None:
+def _insert_run(conn: sqlite3.Connection, key: int, staged: StagedReport) -> None:
     new, tally = staged.new, staged.tally
     row = {
         "key": key,

@@ -12,7 +12,7 @@ from reviewdesk.domain.verdict import Decision, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class DatedTruth:
     """A verdict that people call a pass or a fail, and when they last said so."""
 
     key: int
@@ -23,7 +23,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatedCase:
     """A case of a run, and its panel score in one of the runs that judged the same content.
 
     Where one run judged it several times, the score is the mean, and the decision theirs if alike.
@@ -36,7 +36,7 @@ class Repeated:
     decision: Decision | None
 
 
-def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
+def judged(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
     """The run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT v.key, b.body, v.decision, t.truth, t.at
@@ -48,7 +48,7 @@ def judged(conn: sqlite3.Connection, run: int) -> Iterator[Judged]:
     )
     for row in rows:
         decision = Decision(row["decision"]) if row["decision"] else None
-        yield Judged(row["key"], row["body"], decision, Truth(row["truth"]), row["at"])
+        yield DatedTruth(row["key"], row["body"], decision, Truth(row["truth"]), row["at"])
 
 
 def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
@@ -112,7 +112,7 @@ def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], in
     return [row["key"] for row in rows], rows[0]["cases"] if rows else 0
 
 
-def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Repeated]:
+def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[RepeatedCase]:
     """The scores of some of a run's cases in every loaded run, case by case, oldest run first."""
     chosen = f"WHERE run = ? AND key IN ({', '.join('?' * len(keys))})"
     rows = conn.execute(
@@ -122,7 +122,7 @@ def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Re
     )
     for row in rows:
         decision = Decision(row["decision"]) if row["decision"] else None
-        yield Repeated(row["key"], row["id"], row["name"], row["score"], decision)
+        yield RepeatedCase(row["key"], row["id"], row["name"], row["score"], decision)
 
 
 def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:

@@ -7,12 +7,22 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.measures import Measures, RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.packing import COLUMNS, UNKNOWN, Packed, Packer
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.run.measures import (
+    Measures,
+    RunAlphas,
+    RunMeasures,
+    Undefined,
+)
+from reviewdesk.domain.run.packing import (
+    COLUMNS,
+    UNKNOWN,
+    PackedRun,
+    Packer,
+)
 from reviewdesk.domain.verdict import Verdict
 from reviewdesk.store.search import first_key
-from reviewdesk.store.waiting import apart
+from reviewdesk.store.staging import apart
 
 WINDOW = 4096
 """Verdicts packed into one row."""
@@ -26,7 +36,7 @@ _FOR_ALPHAS = ("seated", "scores", "votes")
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
 
 
-class Gauge:
+class MeasureWriter:
     """Packs the verdicts of one run, in the order of the file, into the waiting table."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
@@ -42,11 +52,11 @@ class Gauge:
     def finish(self) -> RunMeasures:
         """Put down what is left, and work out the figures of the run."""
         # It loads numpy, which a command that only reads has no use for.
-        from reviewdesk.domain.runalpha import run_measures
+        from reviewdesk.domain.run.alphas import run_measures
 
         self._flush()
         columns = _read(self._conn, "staged_windows", _FOR_ALPHAS)
-        return run_measures(Packed(columns, self._packer.names, self._packer.quorums))
+        return run_measures(PackedRun(columns, self._packer.names, self._packer.quorums))
 
     def _flush(self) -> None:
         if not (size := len(self._packer)):
@@ -143,19 +153,19 @@ def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[in
     return found
 
 
-def packed(conn: sqlite3.Connection, run: int) -> Packed | None:
+def packed(conn: sqlite3.Connection, run: int) -> PackedRun | None:
     """The columns of a run; ``None`` where it has not been measured."""
     row = conn.execute("SELECT names, quorums FROM measures WHERE run = ?", (run,)).fetchone()
     if row is None:
         return None
     names, quorums = (tuple(json.loads(row[name])) for name in ("names", "quorums"))
-    return Packed(_read(conn, "packed WHERE run = ?", tuple(COLUMNS), run), names, quorums)
+    return PackedRun(_read(conn, "packed WHERE run = ?", tuple(COLUMNS), run), names, quorums)
 
 
-def waiting_packed(conn: sqlite3.Connection, found: RunMeasures) -> Packed:
+def waiting_packed(conn: sqlite3.Connection, found: RunMeasures) -> PackedRun:
     """The columns that wait, for a desk into which they cannot be written."""
     columns = _read(conn, "staged_windows", tuple(COLUMNS))
-    return Packed(columns, found.names, found.quorums)
+    return PackedRun(columns, found.names, found.quorums)
 
 
 def _read(

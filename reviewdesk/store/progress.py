@@ -6,13 +6,13 @@ import sqlite3
 from array import array
 from dataclasses import dataclass
 
+from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Progress, Run, Truth
-from reviewdesk.domain.sampling import FIRST_REST
 from reviewdesk.store.queue import deferred_items
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LabelledVerdictState:
     """What progress needs to know of one labelled verdict."""
 
     flagged: bool
@@ -21,10 +21,10 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LabelledKeys:
     """The labelled verdicts of a run by key, and the put-off ones, the first in front."""
 
-    decided: dict[int, Decided]
+    decided: dict[int, LabelledVerdictState]
     put_off: list[int]
 
     def progress(self, run: Run) -> Progress:
@@ -60,7 +60,7 @@ class Standing:
         return None
 
 
-def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> Standing:
+def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> LabelledKeys:
     """Read how a run stands for a reviewer."""
     rows = conn.execute(
         """SELECT v.key, v.stratum, v.audit, t.truth FROM truths t CROSS JOIN verdicts v
@@ -68,10 +68,12 @@ def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> Standing:
         (run,),
     )
     decided = {
-        row["key"]: Decided(row["stratum"] < FIRST_REST, bool(row["audit"]), Truth(row["truth"]))
+        row["key"]: LabelledVerdictState(
+            row["stratum"] < FIRST_REST, bool(row["audit"]), Truth(row["truth"])
+        )
         for row in rows
     }
-    return Standing(decided, _put_off(conn, run, reviewer))
+    return LabelledKeys(decided, _put_off(conn, run, reviewer))
 
 
 def _put_off(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:

@@ -7,14 +7,20 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.agreement import AgreementSource
-from reviewdesk.domain.facts import MEASURED
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.queue import Filter, parse_order
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.agreement import AgreementSource
+from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.query.filter import Filter, parse_order
+from reviewdesk.domain.query.words import MEASURED
 from reviewdesk.domain.records import QueueRow, Truth
-from reviewdesk.domain.sampling import STRATA
 from reviewdesk.domain.verdict import Band, Decision
-from reviewdesk.store.conditions import DEFERRED, NUMBERS, Asked, require_measured, where
+from reviewdesk.store.conditions import (
+    DEFERRED,
+    NUMBERS,
+    FilterContext,
+    require_measured,
+    where,
+)
 
 _LAST = " NULLS LAST"
 
@@ -61,7 +67,7 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
         column.removesuffix(_LAST) + way + (_LAST if column.endswith(_LAST) else "")
         for column in _ORDERS[name]
     ]
-    asked = where(Asked(conn, run, reviewer), kept)
+    asked = where(FilterContext(conn, run, reviewer), kept)
     (before, first), (clause, values) = asked.before, asked.clause
     rows = conn.execute(
         f"{before}SELECT v.key FROM verdicts v WHERE v.run = ?{clause} "

@@ -6,12 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
-from reviewdesk.domain.assess import assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import measures
 from reviewdesk.store.ingest import BATCH, DERIVED, derived, with_undecided
+from reviewdesk.store.staging import waiting
 from reviewdesk.store.tally import Counts
-from reviewdesk.store.waiting import waiting
 
 _SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
 
@@ -29,7 +29,7 @@ def derive_again(conn: sqlite3.Connection) -> None:
 def _derive_run(conn: sqlite3.Connection, run: int) -> None:
     counts, stated = Counts(), _states_escalation(conn, run)
     with waiting(conn, measures.WINDOWS):
-        gauge = measures.Gauge(conn)
+        gauge = measures.MeasureWriter(conn)
         for window in _windows(conn, run):
             rows = []
             for key, verdict in window:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRerun:
     """A finished re-run with the event that committed it."""
 
     plan: int
@@ -48,12 +48,12 @@ _STORED = """SELECT r.plan, r.verdict, r.stopped, r.body, e.at, e.reviewer, e.de
              FROM reruns r JOIN label_events e ON e.key = r.plan"""
 
 
-def of_verdict(conn: sqlite3.Connection, verdict: int) -> list[Stored]:
+def of_verdict(conn: sqlite3.Connection, verdict: int) -> list[StoredRerun]:
     """The re-runs of one verdict, the oldest first."""
     return _read(conn.execute(f"{_STORED} WHERE r.verdict = ? ORDER BY r.plan", (verdict,)))
 
 
-def of_run(conn: sqlite3.Connection, run: int) -> list[Stored]:
+def of_run(conn: sqlite3.Connection, run: int) -> list[StoredRerun]:
     """The re-runs of all verdicts of a run, by verdict and the oldest first."""
     rows = conn.execute(
         f"""{_STORED} JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?
@@ -73,9 +73,9 @@ def newest(conn: sqlite3.Connection, run: int) -> int:
     return found
 
 
-def _read(rows: sqlite3.Cursor) -> list[Stored]:
+def _read(rows: sqlite3.Cursor) -> list[StoredRerun]:
     return [
-        Stored(
+        StoredRerun(
             plan=row["plan"],
             verdict=row["verdict"],
             at=row["at"],

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from reviewdesk.domain.breaches import Breach, kinds
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.audit.breaches import Breach, kinds
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
@@ -96,7 +96,7 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class DecisionCounts:
     """A run's verdicts counted by decision, by each flag they carry, by each rule they break."""
 
     decisions: Mapping[Decision | None, int]
@@ -110,7 +110,7 @@ class Tally:
     """Ballots whose answer was not understood."""
 
 
-def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally]:
+def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
     """The tallies of all runs, or of one, by their keys; one query either way."""
     # All of them are read straight through, for they lie in the order of their runs.
     source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
@@ -135,7 +135,7 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Tally
         unanimous.setdefault(key, Counter()).update(both)
     unknown = measures.unknown_ballots(conn, run)
     return {
-        key: Tally(
+        key: DecisionCounts(
             dict(found),
             dict(flags[key]),
             dict(breaches[key]),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from reviewdesk.domain.search import Sought, parse_search, spaced
+from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 COLUMNS = ("name", "rubric", "input", "output", "reasons")
@@ -122,7 +122,7 @@ def first_key(conn: sqlite3.Connection, run: int) -> int:
 
 
 def _matches(
-    conn: sqlite3.Connection, run: int, sought: tuple[Sought, ...], columns: tuple[str, ...]
+    conn: sqlite3.Connection, run: int, sought: tuple[SearchTerm, ...], columns: tuple[str, ...]
 ) -> Iterator[int]:
     first = first_key(conn, run)
     rows = conn.execute(
@@ -132,7 +132,7 @@ def _matches(
     return (row[0] for row in rows)
 
 
-def _query(sought: tuple[Sought, ...], columns: tuple[str, ...]) -> str:
+def _query(sought: tuple[SearchTerm, ...], columns: tuple[str, ...]) -> str:
     """A search in the index's own words; inside its quotes everything is plain text."""
     within = f"{{{' '.join(columns)}}} : "
     strings = ('"' + one.text.replace('"', '""') + '"' + " *" * one.beginning for one in sought)
@@ -140,7 +140,7 @@ def _query(sought: tuple[Sought, ...], columns: tuple[str, ...]) -> str:
 
 
 def _noted(
-    conn: sqlite3.Connection, run: int, sought: tuple[Sought, ...], author: str | None
+    conn: sqlite3.Connection, run: int, sought: tuple[SearchTerm, ...], author: str | None
 ) -> list[set[int]]:
     """For each thing sought, the verdicts whose notes hold it, by an index of their own."""
     kept = [note for note in notes(conn, run) if author is None or note[1] == author]

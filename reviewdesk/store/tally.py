@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.provenance import canonical_json, content_hash
-from reviewdesk.domain.sampling import stratum
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.audit.mismatches import canonical_json, content_hash
+from reviewdesk.domain.labels.sampling import stratum
 from reviewdesk.domain.verdict import Decision, Verdict
 
 _DERIVED_ESCALATION = 1 << 30
@@ -52,7 +52,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Tally(Counts):
+class RunTally(Counts):
     """Counts and columns over the verdicts of a run, in the order of the file."""
 
     ids: list[str] = field(default_factory=list)

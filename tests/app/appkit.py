@@ -24,7 +24,7 @@ from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import now
 from reviewdesk.domain.records import Run, View
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings, load_settings
 
 WIDE, SMALL = (160, 48), (80, 24)

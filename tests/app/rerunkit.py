@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reviewdesk.app.rerun_job import RERUN
 from reviewdesk.app.screens.rerun import RerunDialog
+from reviewdesk.app.workers.rerun import RERUN
 from tests.app.appkit import Stage
 from tests.live.builders import KEY
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.keymap import Keymap
-from reviewdesk.app.themes import THEMES
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.theme.inks import THEMES
 from reviewdesk.cli import review
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.vendors import Vendor
+from reviewdesk.domain.panel.vendors import Vendor
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SAMPLES

@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
 from tests.helpers import SHARED, controls
+from tests.reports.promptfoo.test_promptfoo_keys import KEY, everywhere
 from tests.reports.promptfoo_rows import broken, result, row, rubric
-from tests.reports.test_promptfoo_keys import KEY, everywhere
 
 FORMATS = SHARED / "formats"
 LEAKED = FORMATS / "promptfoo" / "default-grader-repeat-leaked-key.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.filtertext import EXAMPLE, RULE
+from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from tests.cli.conftest import Cli
 from tests.helpers import report, verdict
 

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.desk import Desk, files, shapes
-from reviewdesk.desk.gate import run_suite
-from reviewdesk.desk.transfer import import_labels
-from reviewdesk.desk.twins import flips
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.gates import Outcome
-from reviewdesk.domain.provenance import item_hash
+from reviewdesk.desk import Desk, files
+from reviewdesk.desk.gates.suite import run_suite
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review import json_shapes
+from reviewdesk.desk.review.other_runs import flips
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import item_hash
+from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import read_labels
-from reviewdesk.reports.schema import report_schema
+from reviewdesk.reports.canonical.schema import report_schema
+from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SAMPLES, open_desk
 
 FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
@@ -82,7 +83,7 @@ def test_a_sample_shows_a_quorum_that_rounding_decides(desk: Desk) -> None:
     assert (made.quorum, made.quorum_strict) == (Decision.PASS, Decision.FAIL)
     assert Breach.ROUNDING in item.assessment.marks
     assert any(
-        text.startswith("quorum rounding: 2 of 3") for text in shapes.verdict(item)["remarks"]
+        text.startswith("quorum rounding: 2 of 3") for text in json_shapes.verdict(item)["remarks"]
     )
 
 
@@ -153,7 +154,7 @@ def test_the_gates_of_the_library_pass() -> None:
         raise AssertionError("the suite names no run")
 
     found = run_suite(str(SAMPLES / "library-gates.yml"), no_desk)
-    assert [entry.status for entry in found.entries] == [Outcome.PASS, Outcome.PASS]
+    assert [entry.status for entry in found.entries] == [GateStatus.PASS, GateStatus.PASS]
     first, second = (
         [(one.expected.target, one.reading.value) for one in entry.findings]
         for entry in found.entries

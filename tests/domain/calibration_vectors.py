@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.corp import corp, fitted, murphy
-from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen_clopper_pearson
-from reviewdesk.domain.figures import Part
-from reviewdesk.domain.nullece import expected_ece
-from reviewdesk.domain.recalibrate import platt, temperature
-from reviewdesk.domain.reliability import auroc, log_loss, reliability_bins, spiegelhalter
-from reviewdesk.domain.stratified import stratified_rate
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.chance_ece import expected_ece
+from reviewdesk.domain.stats.corp import corp, fitted, murphy
+from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen_clopper_pearson
+from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.recalibration import platt, temperature
+from reviewdesk.domain.stats.reliability import (
+    auroc,
+    log_loss,
+    reliability_bins,
+    spiegelhalter,
+)
+from reviewdesk.domain.stats.stratified import stratified_rate
 
 Input = Mapping[str, Any]
 

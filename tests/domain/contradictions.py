@@ -10,13 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.agreement import closeness, r_wg, unit_alpha
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.labelvotes import label_vote
-from reviewdesk.domain.panel import quorum_met, quorum_met_strictly, values, weighted_average
-from reviewdesk.domain.remarks import remarks
-from reviewdesk.domain.trim import trim, trim_count
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
+from reviewdesk.domain.jury.label_votes import label_vote
+from reviewdesk.domain.jury.rule import (
+    quorum_met,
+    quorum_met_strictly,
+    values,
+    weighted_average,
+)
+from reviewdesk.domain.jury.trim import trim, trim_count
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

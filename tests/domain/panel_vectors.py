@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from reviewdesk.domain.agreement import sample_variance
-from reviewdesk.domain.alpha import (
+from reviewdesk.domain.jurors.cusum import cusum
+from reviewdesk.domain.jury.agreement import sample_variance
+from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,
     alpha_nominal,
@@ -16,8 +17,12 @@ from reviewdesk.domain.alpha import (
     contributions,
     interval_ci,
 )
-from reviewdesk.domain.cusum import cusum
-from reviewdesk.domain.standards import cohen_kappa, kappa_weights, rate_difference, wilson
+from reviewdesk.domain.stats.rates import (
+    cohen_kappa,
+    kappa_weights,
+    rate_difference,
+    wilson,
+)
 
 Input = Mapping[str, Any]
 Units = list[list[float | None]]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.queue import parse_filter
+from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.safetext import hidden_count
 from reviewdesk.domain.tags import normal_tag, normal_tags, split_tags, usable_tags
 from reviewdesk.errors import UsageError

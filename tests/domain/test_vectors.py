@@ -10,8 +10,18 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.agreement import band, closeness, verdict_agreement, votes_agreement
-from reviewdesk.domain.calibration import (
+from reviewdesk.domain.jury.agreement import (
+    band,
+    closeness,
+    verdict_agreement,
+    votes_agreement,
+)
+from reviewdesk.domain.jury.rule import quorum_met, values, weighted_average
+from reviewdesk.domain.jury.trim import trim, trim_count, trimmed_mean
+from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
+from reviewdesk.domain.labels.summary import LabelledRow, confidence
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.calibration import (
     Rows,
     accuracy,
     brier,
@@ -19,12 +29,7 @@ from reviewdesk.domain.calibration import (
     effective_sample_size,
     measure,
 )
-from reviewdesk.domain.correction import rate_or_zero, rogan_gladen, wald
-from reviewdesk.domain.panel import quorum_met, values, weighted_average
-from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import LabelledVerdict, weigh
-from reviewdesk.domain.summary import Labelled, confidence
-from reviewdesk.domain.trim import trim, trim_count, trimmed_mean
+from reviewdesk.domain.stats.correction import rate_or_zero, rogan_gladen, wald
 from reviewdesk.domain.verdict import Decision, Rounding
 from tests.domain.calibration_vectors import CALIBRATION
 from tests.domain.panel_vectors import PANEL
@@ -75,7 +80,7 @@ def _label_row(given: Input) -> object:
     decision = Decision.PASS if given["verdict_pass"] else Decision.FAIL
     truth = Truth.PASS if given["human_pass"] else Truth.FAIL
     score = given["score"]
-    row = Labelled(
+    row = LabelledRow(
         1, "v", b"", decision, score, score, None, 0, 0, LabelledVerdict(0, 0, truth)
     )  # fmt: skip
     return {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.panel import Votes, rule_for, tally
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jury.rule import Votes, rule_for, tally
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy
 from tests.domain.bodies import STATUSES, ballot, body, juror, maybe, panel, read
 

@@ -10,14 +10,21 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from reviewdesk.domain.panelspec import Price
+from reviewdesk.domain.panel.spec import Price
 from reviewdesk.errors import DeskError, TransportError
-from reviewdesk.live.asking import MAX_HEADER, MAX_REFUSAL, Asking, ask, ask_panel, ballot_of
+from reviewdesk.live.jurors import (
+    MAX_HEADER,
+    MAX_REFUSAL,
+    CallSession,
+    ask,
+    ask_panel,
+    ballot_of,
+)
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.session import TOGETHER
-from reviewdesk.live.transport import HttpTransport
-from reviewdesk.reports.models import JurorModel
+from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, call, juror
 from tests.live.server import Server, verdict
 from tests.live.test_retry import GOOD, URL
@@ -65,7 +72,7 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
     one = replace(juror("x", wire), weight=2.0, temperature=0.5, price=Price(1.0, 10.0))
     async with Server() as server:
         asked = call(replace(one, base_url=server.url))
-        ballot = await ask(asked, Asking(transport, kept, environment=KEYS, clock=FakeClock()))
+        ballot = await ask(asked, CallSession(transport, kept, environment=KEYS, clock=FakeClock()))
         raw = verdict(server.calls[0])
     await transport.close()
     assert ballot == {
@@ -83,7 +90,7 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
 async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
     kept, transport = Kept(), HttpTransport()
     async with Server(reply=lambda seen: verdict(seen, score=0.1)) as server:
-        asking = Asking(transport, kept, environment=KEYS)
+        asking = CallSession(transport, kept, environment=KEYS)
         ballot = await ask(call(juror(server.url)), asking)
     await transport.close()
     assert (ballot["score"], ballot["pass"]) == (0.1, True)
@@ -93,7 +100,7 @@ async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
 async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     environment = {} if value is None else {"TEST_KEY": value}
     kept, transport = Kept(), FakeTransport([GOOD])
-    ballot = await ask(call(juror(URL)), Asking(transport, kept, environment=environment))
+    ballot = await ask(call(juror(URL)), CallSession(transport, kept, environment=environment))
     assert (ballot["status"], ballot["error"]["type"]) == ("missing_key", "missing_key")
     assert "TEST_KEY" in ballot["error"]["message"]
     assert (transport.sent, kept.exchanges) == ([], [])
@@ -107,7 +114,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
 async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
     transport = FakeTransport([GOOD])
     one = call(replace(juror(URL, vendor), base_url=url))
-    ballot = await ask(one, Asking(transport, Kept(), environment=KEYS))
+    ballot = await ask(one, CallSession(transport, Kept(), environment=KEYS))
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
     assert transport.sent == []
 
@@ -118,8 +125,8 @@ async def test_a_reply_is_stored_before_anything_is_made_of_it() -> None:
 
     transport = FakeTransport([GOOD])
     with pytest.raises(DeskError, match="disk is full"):
-        await ask(call(juror(URL)), Asking(transport, full, environment=KEYS))
-    ballots = ask_panel(calls(5), Asking(transport, full, environment=KEYS))
+        await ask(call(juror(URL)), CallSession(transport, full, environment=KEYS))
+    ballots = ask_panel(calls(5), CallSession(transport, full, environment=KEYS))
     with pytest.raises(DeskError, match="disk is full"):
         await anext(ballots)
 
@@ -132,7 +139,7 @@ async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> No
             taken.append(one)
             yield one
 
-    asking = Asking(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=4)
+    asking = CallSession(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=4)
     async with aclosing(ask_panel(drawn(), asking)) as ballots:
         first = asyncio.ensure_future(anext(ballots))
         await settled()
@@ -147,7 +154,9 @@ async def test_no_more_calls_are_open_than_allowed_nor_taken_than_needed() -> No
 async def test_a_host_has_its_own_bound() -> None:
     gate = Gate()
     both = [*calls(6), *calls(6, "http://127.0.0.2:9/v1")]
-    asking = Asking(gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=12, per_host=2)
+    asking = CallSession(
+        gate, Kept(), environment=KEYS, clock=FakeClock(), concurrency=12, per_host=2
+    )
     ballots = ask_panel(both, asking)
     first = asyncio.ensure_future(anext(ballots))
     await settled()
@@ -160,7 +169,7 @@ async def test_a_host_has_its_own_bound() -> None:
 async def test_closing_a_panel_stops_the_open_calls_and_keeps_what_came() -> None:
     gate, kept = Gate(), Kept()
     gate.released.set()
-    asking = Asking(gate, kept, environment=KEYS, clock=FakeClock(), concurrency=3)
+    asking = CallSession(gate, kept, environment=KEYS, clock=FakeClock(), concurrency=3)
     ballots = ask_panel(calls(9), asking)
     await anext(ballots)
     gate.released.clear()
@@ -174,7 +183,7 @@ async def test_closing_a_panel_stops_the_open_calls_and_keeps_what_came() -> Non
 async def test_cancelling_over_sockets_leaves_nothing_open() -> None:
     kept, transport = Kept(), HttpTransport()
     async with Server(latency=30) as server:
-        asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+        asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
 
         async def panel() -> None:
             async for _ in ask_panel(calls(5, server.url), asking):
@@ -194,7 +203,7 @@ async def test_cancelling_over_sockets_leaves_nothing_open() -> None:
 async def test_waiting_for_a_place_is_not_part_of_a_jurors_time() -> None:
     transport = HttpTransport()
     async with Server(latency=0.2) as server:
-        asking = Asking(transport, Kept(), environment=KEYS, concurrency=1)
+        asking = CallSession(transport, Kept(), environment=KEYS, concurrency=1)
         slow = [call(juror(server.url, timeout=1.0), f"case {i}") for i in range(6)]
         found = [ballot["status"] async for _, ballot in ask_panel(slow, asking)]
     await transport.close()
@@ -206,7 +215,7 @@ async def test_of_many_calls_the_first_start_a_little_apart() -> None:
     clock = FakeClock()
     gate = Gate()
     gate.released.set()
-    asking = Asking(gate, Kept(), environment=KEYS, clock=clock, concurrency=TOGETHER + 3)
+    asking = CallSession(gate, Kept(), environment=KEYS, clock=clock, concurrency=TOGETHER + 3)
     found = [ballot async for _, ballot in ask_panel(calls(40), asking)]
     assert len(found) == 40
     # Those beyond the first eight, until all places are taken; nobody waits after that.
@@ -216,7 +225,7 @@ async def test_of_many_calls_the_first_start_a_little_apart() -> None:
 
 async def test_a_small_panel_starts_at_once() -> None:
     clock = FakeClock()
-    asking = Asking(FakeTransport([GOOD]), Kept(), environment=KEYS, clock=clock)
+    asking = CallSession(FakeTransport([GOOD]), Kept(), environment=KEYS, clock=clock)
     assert len([ballot async for _, ballot in ask_panel(calls(5), asking)]) == 5
     assert clock.slept == []
 
@@ -230,7 +239,7 @@ async def test_of_a_body_that_is_no_reply_the_beginning_is_kept_and_headers_are_
         Response(200, {}, (long + "{}" * 10).encode()),
     ]
     kept = Kept()
-    asking = Asking(FakeTransport(answers), kept, environment=KEYS, clock=FakeClock())
+    asking = CallSession(FakeTransport(answers), kept, environment=KEYS, clock=FakeClock())
     for one in calls(3):
         await ask(one, asking)
     cut, hidden, whole = kept.exchanges

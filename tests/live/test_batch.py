@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.desk.judging import Ears, judge_cases
-from reviewdesk.domain.cases import Case
+from reviewdesk.desk.live.batch import BatchListener, judge_cases
+from reviewdesk.domain.panel.case import Case
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
-from reviewdesk.live.batch import Answered, Batch, Posed
+from reviewdesk.live.batch import Answered, Batch, PendingCase
 from reviewdesk.live.budget import Budget
-from reviewdesk.live.journal import Journal
-from reviewdesk.live.metering import Meter
+from reviewdesk.live.journal.journal import Journal
+from reviewdesk.live.meter import Meter
 from reviewdesk.live.records import Response
-from reviewdesk.live.session import Asking
-from reviewdesk.reports.panels.panelfile import read_panel
+from reviewdesk.live.session import CallSession
+from reviewdesk.reports.panels.panel_file import read_panel
 from tests.judgekit import (
     PRICE,
     YES,
@@ -120,7 +120,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     """The worst case of one call fits, that of two does not; what calls cost in truth fits all."""
     no = Consent(agrees=False)
     with pytest.raises(Cancelled):
-        judge_cases(room.put(NAMES, juror=PRICE).order(), Ears(no), world(silent()))
+        judge_cases(room.put(NAMES, juror=PRICE).order(), BatchListener(no), world(silent()))
     worst = (no.plans[0].found.worst_usd or 0) / 20
     # Nineteen calls of 0.11 and the worst case of the last one.
     assert 19 * 0.11 + worst < 1.99 * worst
@@ -147,18 +147,18 @@ async def test_no_more_cases_are_drawn_than_can_be_open(room: Room) -> None:
     drawn = 0
     finished: list[Answered] = []
 
-    def cases() -> Iterator[Posed]:
+    def cases() -> Iterator[PendingCase]:
         nonlocal drawn
         for place in range(40):
             drawn += 1
             # Four calls may be open, of five to a case, and the next case waits for its first.
             assert drawn - len(finished) <= 3
-            yield Posed(place, Case(f"c{place}", "an answer", input=f"question c{place}."))
+            yield PendingCase(place, Case(f"c{place}", "an answer", input=f"question c{place}."))
 
     room.put()
     journal = Journal(room.replies)
     meter = Meter(journal, Budget())
-    asking = Asking(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
+    asking = CallSession(Jurors(), meter.keep, environment={}, clock=Clock(), concurrency=4)
     batch = Batch(read_panel(room.order().panel), journal, meter, asking, finished.append)
     await batch.run(cases(), lambda _: None)
     journal.close()
@@ -178,9 +178,9 @@ async def test_a_stop_keeps_what_came_back(room: Room) -> None:
         return fine(body)
 
     jurors = Jurors(answer)
-    asking = Asking(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
+    asking = CallSession(jurors, meter.keep, environment={}, clock=Clock(), concurrency=3)
     batch = Batch(read_panel(room.order().panel), journal, meter, asking, lambda _: None)
-    posed = (Posed(at, Case(f"c{at}", "a", input=f"question c{at}.")) for at in range(9))
+    posed = (PendingCase(at, Case(f"c{at}", "a", input=f"question c{at}.")) for at in range(9))
     running = asyncio.create_task(batch.run(posed, lambda _: None))
     await came.wait()
     running.cancel()

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.live.keys import Key, key_of, known_keys, redactor
-from reviewdesk.live.redact import HIDDEN, LONG, Redactor
-from reviewdesk.live.vendors import endpoint
+from reviewdesk.live.replies.redact import HIDDEN, LONG, Redactor
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, juror
 
 KEYS_DRAWN = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=60)

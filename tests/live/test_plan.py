@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from reviewdesk.domain.panelspec import Juror, Price
+from reviewdesk.domain.panel.spec import Juror, Price
 from reviewdesk.errors import TransportError
-from reviewdesk.live import proxies
 from reviewdesk.live.plan import Host, payloads, plan
-from reviewdesk.live.vendors import endpoint
-from reviewdesk.live.wires import encoded, payload
+from reviewdesk.live.wires import proxies
+from reviewdesk.live.wires.requests import encoded, payload
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, KEYS, call, juror
 
 NEAR = juror("http://127.0.0.1:9/v1")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.panelspec import Juror
+from reviewdesk.domain.panel.spec import Juror
 from reviewdesk.errors import TransportError
-from reviewdesk.live.asking import Asking, ask
+from reviewdesk.live.jurors import CallSession, ask
 from reviewdesk.live.records import Ballot, Response
 from tests.helpers import START
 from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call, juror
@@ -33,7 +33,7 @@ async def asked(
     answers: list[Response | TransportError], one: Juror | None = None, chance: float = 0.5
 ) -> tuple[Ballot, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(answers), FakeClock(chance)
-    asking = Asking(transport, Kept(), environment=KEYS, clock=clock)
+    asking = CallSession(transport, Kept(), environment=KEYS, clock=clock)
     return await ask(call(one or juror(URL, timeout=600)), asking), transport, clock
 
 
@@ -213,7 +213,7 @@ async def test_an_endpoint_that_refuses_everything_is_left_after_each_was_tried(
 
 async def test_what_was_refused_is_remembered_for_the_model_and_noted() -> None:
     transport = FakeTransport([refusing(400, "temperature is not supported"), GOOD])
-    asking = Asking(transport, Kept(), environment=KEYS, clock=FakeClock())
+    asking = CallSession(transport, Kept(), environment=KEYS, clock=FakeClock())
     for case in ("one", "two"):
         ballot = await ask(call(WARM, case), asking)
         assert ballot["meta"] == {"left_out": ["temperature"]}

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.desk.runpage import html
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.export.page import html
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.safetext import show
 from reviewdesk.pages.htmltext import el, escaped
 from reviewdesk.pages.page import POLICY
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import read_labels
+from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SAMPLES, controls, load, numbered, open_desk, report, verdict
 from tests.pages.pagekit import Page, faults
 

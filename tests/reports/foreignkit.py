@@ -12,7 +12,7 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Report, Source, read
-from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_problem
 
 _ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 2**63, 0.5, 1e308, -1e308, "", " ", "x", "ERROR", "pass", "\u2028"),

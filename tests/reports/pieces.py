@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import BinaryIO
 
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 
 
 class Pieces(io.BytesIO):

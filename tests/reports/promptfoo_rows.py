@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from reviewdesk.reports import ReadOptions, Report, Source, read
-from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_problem
 
 
 def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Report, Source, read
-from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.helpers import SHARED
 
 TABLES = SHARED / "formats" / "tables"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports.rules import header_problem, is_time, verdict_problem
+from reviewdesk.reports.canonical.rules import header_problem, is_time, verdict_problem
 from reviewdesk.reports.wording import found, spell_path
 
 BASE: dict[str, Any] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
 from tests.helpers import contents, label_row, load, numbered, open_desk

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import UsageError
-from reviewdesk.store.audit import Audit
+from reviewdesk.store.audit import Verification
 from reviewdesk.store.events import event_hash
 from tests.helpers import load, numbered, open_desk
 
@@ -46,7 +46,7 @@ def tamper(path: Path, attack: Attack, *, restore: bool = True) -> None:
                 conn.execute(sql)
 
 
-def verify(path: Path, expected: str | None = None) -> Audit:
+def verify(path: Path, expected: str | None = None) -> Verification:
     with closing(open_desk(path)) as desk:
         return desk.verify(expected)
 

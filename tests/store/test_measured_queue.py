@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.flags import Flag
 from tests.helpers import load, open_desk, report, verdict
 
 # The threshold is .6 for the mean; e's only juror failed.

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.overview import overview, tallies
-from reviewdesk.desk.shapes import run_line
-from reviewdesk.domain.completion import Vocabulary, complete
-from reviewdesk.domain.queue import parse_filter
+from reviewdesk.desk.review.json_shapes import run_line
+from reviewdesk.desk.review.runs import overview, tallies
+from reviewdesk.domain.query.completion import Vocabulary, complete
+from reviewdesk.domain.query.filter import parse_filter
 from tests.helpers import load, open_desk, report, verdict
 
 

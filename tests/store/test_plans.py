@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.marking import mark, tag
+from reviewdesk.desk.review.marks import mark, tag
 from reviewdesk.domain.records import Truth
 from tests.helpers import load, numbered, open_desk
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from reviewdesk.desk.searching import find, index, indexed
+from reviewdesk.desk.review.search import find, index, indexed
 from reviewdesk.store import schema
 from tests.helpers import contents, load, open_desk, report, unmeasure, verdict
 

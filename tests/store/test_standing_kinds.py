@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, items
-from reviewdesk.desk.marking import mark, tag
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import items
+from reviewdesk.desk.review.marks import mark, tag
 from reviewdesk.domain.records import Truth
 from reviewdesk.store import events, schema
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 from tests.helpers import SINCE_MEASURES, load, numbered, open_desk, unmeasure
 
 
@@ -48,7 +49,9 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         desk.note(place, "taken back")
         desk.undo()
         # A tag as a labels file had it, before there was one spelling.
-        said = Entry("label", desk.at(), label=Truth.PASS, author="cara", detail={"tags": ["A B"]})
+        said = NewEvent(
+            "label", desk.at(), label=Truth.PASS, author="cara", detail={"tags": ["A B"]}
+        )
         events.append(desk.conn, "ann", [items.about(desk, place, said)[1]])
         found = Older(desk.path, log(desk), desk.head())
         assert desk.conn.execute("PRAGMA user_version").fetchone()[0] == 3
@@ -96,7 +99,7 @@ def test_the_view_holds_the_kinds_that_stand(tmp_path: Path) -> None:
     run = load(desk, numbered(1))
     place = desk.find(run, "v0")
     kinds = (*events.STANDING, "reveal", "undo", "redo")
-    entries = [items.about(desk, place, Entry(kind, desk.at()))[1] for kind in kinds]
+    entries = [items.about(desk, place, NewEvent(kind, desk.at()))[1] for kind in kinds]
     events.append(desk.conn, "ann", entries)
     standing = [row["kind"] for row in desk.conn.execute("SELECT kind FROM standing_events")]
     assert sorted(standing) == sorted(events.STANDING)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.reports import Source
 from tests.helpers import SAMPLES, load, open_desk, report, verdict
 

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.commands import COMMANDS, complete_command, parse_command
-from reviewdesk.app.completers import argument_completers
-from reviewdesk.app.jobs import EXPORT, INDEX, LOAD
+from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
+from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.app.messages import BallotArrived, JobEnded
-from reviewdesk.app.paint import inline
-from reviewdesk.app.rerun_job import Ended
+from reviewdesk.app.paint.styled import inline
 from reviewdesk.app.screens.help import HelpScreen, live_actions
-from reviewdesk.app.screens.prompt import Answer, Prompt
-from reviewdesk.app.themes import THEMES, Ink
-from reviewdesk.desk import LoadOptions, files, filters
+from reviewdesk.app.screens.prompt import FieldInput, PromptField
+from reviewdesk.app.theme.inks import THEMES, Ink
+from reviewdesk.app.workers.jobs import EXPORT, INDEX, LOAD
+from reviewdesk.app.workers.rerun import RerunEnded
+from reviewdesk.desk import LoadOptions, files
+from reviewdesk.desk.review import filters
 from reviewdesk.domain.records import Loaded
 from reviewdesk.errors import ReviewDeskError, UsageError
 
@@ -30,7 +31,7 @@ _PREFILLED = {
 }
 
 
-class DeskHands:
+class DeskController:
     """Carries out the actions and commands that belong to no screen."""
 
     def __init__(self, app: ReviewApp) -> None:
@@ -114,7 +115,7 @@ class DeskHands:
     def command(self, start: str = "") -> None:
         """Ask for a command; the arrow up brings back what was typed before, given or left."""
         arguments = argument_completers(self._app.sitting)
-        prompt = Prompt(
+        prompt = PromptField(
             "Command",
             start,
             check=parse_command,
@@ -123,7 +124,7 @@ class DeskHands:
         )
         self._app.ask(prompt, self._commanded)
 
-    def _commanded(self, answer: Answer | None) -> None:
+    def _commanded(self, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if answer.text.strip():
@@ -199,7 +200,7 @@ class DeskHands:
     def job_ended(self, message: JobEnded) -> None:
         """Say what came of a job, and turn to a report that was asked for."""
         top = self._app.top
-        if isinstance(message.found, Ended):
+        if isinstance(message.found, RerunEnded):
             self._app.review.hands.rerun.ended(message.found, message.error)
         elif message.error is not None:
             top.complain(message.error)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.actions import ACTIONS, GIVES_LABEL
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:

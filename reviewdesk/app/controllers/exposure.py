@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.app.session import Session
+from reviewdesk.app.controllers.session import Session
 from reviewdesk.domain.records import Item
 
 

@@ -9,18 +9,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.app.commands import last_of_list
-from reviewdesk.app.outcome import Outcomes, outcome
-from reviewdesk.app.paint import inline
+from reviewdesk.app.controllers.rerun_result import Outcomes, outcome
+from reviewdesk.app.keys.commands import last_of_list
+from reviewdesk.app.paint.styled import inline
 from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.diff import DiffScreen
-from reviewdesk.app.screens.history import HistoryScreen, Place
-from reviewdesk.app.screens.prompt import Answer, Prompt
-from reviewdesk.app.themes import Ink
-from reviewdesk.desk import chronicle, drafts, marking, reruns, shapes
-from reviewdesk.desk import twins as others
-from reviewdesk.desk.copied import keep_copy
-from reviewdesk.domain.completion import condition
+from reviewdesk.app.screens.history import HistoryPlace, HistoryScreen
+from reviewdesk.app.screens.prompt import FieldInput, PromptField
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.review import (
+    drafts,
+    history,
+    json_shapes,
+    marks,
+)
+from reviewdesk.desk.review import other_runs as others
+from reviewdesk.desk.review.clipboard import keep_copy
+from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
 
 
-class ItemHands:
+class ItemController:
     """Acts on the current item."""
 
     def __init__(self, screen: ReviewScreen) -> None:
@@ -120,16 +126,16 @@ class ItemHands:
         key = item.row.key
         desk = screen.sitting.desk
         start = ", ".join(item.tags) + (", " if item.tags else "")
-        prompt = Prompt(
+        prompt = PromptField(
             "Tags, with commas",
             self._tags.pop(key, start),
             check=split_tags,
-            complete=last_of_list(lambda: marking.known_tags(desk)),
+            complete=last_of_list(lambda: marks.known_tags(desk)),
             hint="what went wrong, in your own words: wrong-policy, invented-fact, tone",
         )
         screen.desk_app.ask(prompt, partial(self._tagged, key))
 
-    def _tagged(self, key: int, answer: Answer | None) -> None:
+    def _tagged(self, key: int, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if not answer.given:
@@ -173,7 +179,7 @@ class ItemHands:
 
     def _history(self) -> None:
         screen, session = self._screen, self._screen.session
-        events = chronicle.session_history(screen.sitting.desk, None)
+        events = history.session_history(screen.sitting.desk, None)
         dialog = HistoryScreen(
             session.item,
             events,
@@ -185,7 +191,7 @@ class ItemHands:
         )
         screen.desk_app.ask(dialog, self._went)
 
-    def _went(self, place: Place | None) -> None:
+    def _went(self, place: HistoryPlace | None) -> None:
         if place is None:
             return
         app = self._screen.desk_app
@@ -202,11 +208,11 @@ class ItemHands:
             screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         desk, blind = screen.sitting.desk, screen.session.view.blind
-        told, found = reruns.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
+        told, found = rerun_history.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
         if not told and not found:
             screen.say_here("no other loaded run judged this content")
             return
-        again = [reruns.beside(item, one) for one in told]
+        again = [rerun_history.beside(item, one) for one in told]
         dialog = DiffScreen(desk, item, [*again, *found], blind=blind, halts=_halts(item, told))
         screen.desk_app.ask(dialog, self._compared)
 
@@ -232,10 +238,14 @@ class ItemHands:
         screen.say(f"copied, {len(text):,} characters of JSON; also in {inline(where)}", Ink.NOTE)
 
 
-def _halts(item: Item, told: Iterable[reruns.Told]) -> list[str]:
+def _halts(item: Item, told: Iterable[rerun_history.RerunRecord]) -> list[str]:
     """How far each re-run came that was stopped; empty for the others."""
     return [outcome(item, one.rerun).halt if one.rerun.stopped else "" for one in told]
 
 
 def _shape(desk: Desk, item: Item, *, hidden: bool) -> dict[str, Any]:
-    return shapes.content(item) if hidden else shapes.verdict(item, reruns.of_item(desk, item))
+    return (
+        json_shapes.content(item)
+        if hidden
+        else json_shapes.verdict(item, rerun_history.of_item(desk, item))
+    )

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reviewdesk.app.sitting import Sitting
-from reviewdesk.desk import drafts, marking, seen
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.desk.review import drafts, exposure, marks
 from reviewdesk.domain.records import Event, Item, Run, Truth
 from reviewdesk.settings import Feedback
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class GivenLabel:
     """What a label came to: the event, the item as it was shown, whether it was given blind."""
 
     event: Event
@@ -23,10 +23,10 @@ class Labelled:
     blind: bool
 
 
-class Pen:
+class Labeller:
     """Writes for the reviewer of a sitting."""
 
-    def __init__(self, sitting: Sitting) -> None:
+    def __init__(self, sitting: ReviewSession) -> None:
         """Write what the reviewer of ``sitting`` decides."""
         self._sitting = sitting
 
@@ -35,14 +35,14 @@ class Pen:
         item = self._sitting.session.item
         return None if item is None else item.row.key
 
-    def label(self, truth: Truth, *, tentative: bool) -> Labelled | None:
+    def label(self, truth: Truth, *, tentative: bool) -> GivenLabel | None:
         """Label the current item. The cursor does not move yet."""
         sitting = self._sitting
         session, item = sitting.session, sitting.session.item
         if item is None:
             return None
         blind = sitting.exposure.is_blind(session, item)
-        blind = blind and not seen.was_seen(sitting.desk, item.row.key)
+        blind = blind and not exposure.was_seen(sitting.desk, item.row.key)
         event = sitting.desk.label(
             item.row.key,
             truth,
@@ -54,7 +54,7 @@ class Pen:
         if session.feedback is Feedback.AFTER or not session.view.blind:
             sitting.exposure.labelled(item)
         sitting.session = replace(session, progress=sitting.desk.progress(session.run))
-        return Labelled(event, item, blind)
+        return GivenLabel(event, item, blind)
 
     def defer(self) -> bool:
         """Put the current item at the end of the queue, still undecided."""
@@ -72,7 +72,7 @@ class Pen:
 
     def tag(self, key: int, tags: Sequence[str]) -> bool:
         """Give an item these tags; ``False`` where it has them already."""
-        done = marking.tag(self._sitting.desk, key, tags) is not None
+        done = marks.tag(self._sitting.desk, key, tags) is not None
         self._sitting.refresh()
         return done
 
@@ -82,7 +82,7 @@ class Pen:
         if item is None:
             return None
         on = not item.marked
-        marking.mark(self._sitting.desk, item.row.key, on)
+        marks.mark(self._sitting.desk, item.row.key, on)
         self._sitting.refresh()
         return on
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.completers import argument_completers
-from reviewdesk.app.paint import inline
+from reviewdesk.app.controllers.session import SearchHits, uses_hidden
+from reviewdesk.app.keys.completion import argument_completers
+from reviewdesk.app.paint.styled import inline
 from reviewdesk.app.screens.dialogs import OrderDialog, Question
-from reviewdesk.app.screens.prompt import Answer, Prompt
-from reviewdesk.app.session import Found, uses_hidden
-from reviewdesk.app.themes import Ink
-from reviewdesk.desk import filters, searching
-from reviewdesk.domain.filtertext import EXAMPLE, RULE
-from reviewdesk.domain.queue import parse_filter, parse_order
+from reviewdesk.app.screens.prompt import FieldInput, PromptField
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.desk.review import filters, search
+from reviewdesk.domain.query.filter import parse_filter, parse_order
+from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
 
 
-class QueueHands:
+class QueueController:
     """Filters, orders, hides and finds; in a blind session a hidden fact is asked about once."""
 
     def __init__(self, screen: ReviewScreen) -> None:
@@ -52,7 +52,7 @@ class QueueHands:
         """Ask for a filter and apply it."""
         screen, desk = self._screen, self._screen.sitting.desk
         view = screen.session.view
-        dialog = Prompt(
+        dialog = PromptField(
             "Filter the queue",
             view.filter,
             check=lambda text: parse_filter(filters.expand(desk, text)),
@@ -63,7 +63,7 @@ class QueueHands:
         )
         screen.desk_app.ask(dialog, self._filtered)
 
-    def _filtered(self, answer: Answer | None) -> None:
+    def _filtered(self, answer: FieldInput | None) -> None:
         if answer is None or not self._keep("filter", answer):
             return
         try:
@@ -71,7 +71,7 @@ class QueueHands:
         except ReviewDeskError as error:
             self._screen.complain(error)
 
-    def _keep(self, kind: str, answer: Answer) -> bool:
+    def _keep(self, kind: str, answer: FieldInput) -> bool:
         """Remember what was typed, given or not, for the arrow up; whether it was given."""
         if answer.text:
             self._past[kind].append(answer.text)
@@ -153,7 +153,7 @@ class QueueHands:
 
     def _search(self) -> None:
         found = self._screen.session.found
-        prompt = Prompt(
+        prompt = PromptField(
             "Search",
             found.text if found else "",
             hint='words that must all occur, each as a beginning; "quoted words" as they stand',
@@ -162,7 +162,7 @@ class QueueHands:
         )
         self._screen.desk_app.ask(prompt, self._searched)
 
-    def _searched(self, answer: Answer | None) -> None:
+    def _searched(self, answer: FieldInput | None) -> None:
         if answer is None or not self._keep("find", answer):
             return
         try:
@@ -179,10 +179,10 @@ class QueueHands:
             screen.say("nothing is searched for", Ink.MUTED)
             screen.show(keep=True)
             return
-        keys = searching.find(sitting.desk, session.run, text, blind=session.view.blind)
-        share = searching.indexed(sitting.desk, session.run)
-        words = tuple(searching.words(text))
-        sitting.found(Found(text, words, frozenset(keys), (), share))
+        keys = search.find(sitting.desk, session.run, text, blind=session.view.blind)
+        share = search.indexed(sitting.desk, session.run)
+        words = tuple(search.words(text))
+        sitting.found(SearchHits(text, words, frozenset(keys), (), share))
         self._turn(0)
 
     def _turn(self, by: int) -> None:
@@ -228,7 +228,7 @@ def mode_notice(blind: bool, seen: int) -> str:
     return f"blind: hidden until you label; labels on {items} seen before are not blind"
 
 
-def _report(found: Found, place: int | None) -> str:
+def _report(found: SearchHits, place: int | None) -> str:
     """How many were found, where we are among them, and how far the index is."""
     text, more = inline(found.text, 80), ""
     if found.share < 1:

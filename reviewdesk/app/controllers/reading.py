@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.paint_item import pages
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.paint.item import pages
+from reviewdesk.app.theme.inks import Ink
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
@@ -17,7 +17,7 @@ _SIDEWAYS = 8
 """Columns that one press moves lines that are not wrapped."""
 
 
-class ReadingHands:
+class ReadingController:
     """Changes how texts are drawn, never what they say."""
 
     def __init__(self, screen: ReviewScreen) -> None:

@@ -6,23 +6,23 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.guard import LabelGuard
-from reviewdesk.app.outcome import counted, stopped_after
-from reviewdesk.app.paint import inline
-from reviewdesk.app.rerun_job import RERUN, Ended
+from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.rerun_result import counted, stopped_after
+from reviewdesk.app.paint.styled import inline
 from reviewdesk.app.screens.rerun import RerunDialog
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.rerun import Scope, Wish, flipped
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.workers.rerun import RERUN, RerunEnded
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped
 from reviewdesk.errors import ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
-    from reviewdesk.desk.rerunning import Prepared
+    from reviewdesk.desk.live.rerun import PreparedRerun
 
 _USE = "rerun [juror NAME | missing | panel] [FILE]."
 
 
-class RerunHands:
+class RerunController:
     """Acts on the current item."""
 
     def __init__(self, screen: ReviewScreen) -> None:
@@ -39,7 +39,7 @@ class RerunHands:
         """The commands that are carried out here."""
         return {"rerun": lambda text: self._open(*parse(text))}
 
-    def _open(self, wish: Wish | None, path: str) -> None:
+    def _open(self, wish: RerunRequest | None, path: str) -> None:
         screen, item = self._screen, self._screen.session.item
         if item is None:
             screen.say_here("No item to ask about here.")
@@ -62,7 +62,7 @@ class RerunHands:
     def _name(self, path: str) -> None:
         self._path = path
 
-    def _agreed(self, prepared: Prepared | None) -> None:
+    def _agreed(self, prepared: PreparedRerun | None) -> None:
         screen = self._screen
         if prepared is None:
             screen.say("nothing was sent", Ink.MUTED)
@@ -78,7 +78,7 @@ class RerunHands:
         screen.asked(job.running)
         screen.frame()
 
-    def ended(self, ended: Ended, error: ReviewDeskError | None) -> None:
+    def ended(self, ended: RerunEnded, error: ReviewDeskError | None) -> None:
         """Say what came of a re-run, and show it where its item is in view."""
         screen = self._screen
         try:
@@ -95,7 +95,7 @@ class RerunHands:
             screen.show(keep=True, rows=True)
 
 
-def parse(text: str) -> tuple[Wish | None, str]:
+def parse(text: str) -> tuple[RerunRequest | None, str]:
     """What stands behind ``:rerun``: who is asked, and the panel file, empty where none is named.
 
     Raises:
@@ -105,19 +105,19 @@ def parse(text: str) -> tuple[Wish | None, str]:
         words = shlex.split(text)
     except ValueError:
         raise UsageError(f"{RERUN}: a quote is not closed", f"Write {_USE}") from None
-    wish: Wish | None = None
+    wish: RerunRequest | None = None
     if words[:1] == ["juror"]:
         if len(words) < 2:
             raise UsageError("rerun juror needs a name", f"Write {_USE}")
-        wish, words = Wish(Scope.JUROR, words[1]), words[2:]
+        wish, words = RerunRequest(RerunScope.JUROR, words[1]), words[2:]
     elif words[:1] in (["missing"], ["panel"]):
-        wish, words = Wish(Scope(words[0])), words[1:]
+        wish, words = RerunRequest(RerunScope(words[0])), words[1:]
     if len(words) > 1:
         raise UsageError(f"rerun takes one panel file, found {len(words)} words", f"Write {_USE}")
     return wish, words[0] if words else ""
 
 
-def _result(ended: Ended, *, blind: bool) -> str:
+def _result(ended: RerunEnded, *, blind: bool) -> str:
     name, count = inline(ended.verdict, 80), counted(ended.answered, ended.failed)
     if ended.stopped:
         came = ended.answered + ended.failed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.rerun_job import Running
-from reviewdesk.desk import reruns
-from reviewdesk.desk.reruns import Told
-from reviewdesk.domain.rerun import FlipRate, flip_rates
+from reviewdesk.app.workers.rerun import OpenRerun
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.live.rerun_history import RerunRecord
+from reviewdesk.domain.panel.rerun import FlipRate, flip_rates
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RerunHistory:
     """The re-runs of an item, the oldest first, how often votes turned, and what is on its way."""
 
-    told: tuple[Told, ...] = ()
+    told: tuple[RerunRecord, ...] = ()
     here: tuple[FlipRate, ...] = ()
     in_run: tuple[FlipRate, ...] = ()
-    running: Running | None = None
+    running: OpenRerun | None = None
 
 
-NOTHING = Again()
+NOTHING = RerunHistory()
 
 
-class Shelf:
+class RerunReader:
     """Reads re-runs; the flip rates of a run are kept until another re-run ends."""
 
     def __init__(self) -> None:
@@ -36,17 +36,17 @@ class Shelf:
         self._mark: tuple[str, int] | None = None
         self._rates: tuple[FlipRate, ...] = ()
 
-    def read(self, desk: Desk, item: Item, running: Running | None) -> Again:
+    def read(self, desk: Desk, item: Item, running: OpenRerun | None) -> RerunHistory:
         """The re-runs of ``item``; ``running`` counts where it is about this item."""
         mine = running if running is not None and running.key == item.row.key else None
-        told = reruns.of_item(desk, item)
+        told = rerun_history.of_item(desk, item)
         if not told:
             return replace(NOTHING, running=mine)
         here = flip_rates([(item.verdict, [one.rerun for one in told])])
-        return Again(told, here, self._of_run(desk, item.run), mine)
+        return RerunHistory(told, here, self._of_run(desk, item.run), mine)
 
     def _of_run(self, desk: Desk, run: Run) -> tuple[FlipRate, ...]:
-        mark = run.hash, reruns.newest(desk, run)
+        mark = run.hash, rerun_history.newest(desk, run)
         if mark != self._mark:
-            self._mark, self._rates = mark, reruns.flips_of_run(desk, run)
+            self._mark, self._rates = mark, rerun_history.flips_of_run(desk, run)
         return self._rates

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk import reruns
-from reviewdesk.domain.rerun import Rerun, changes, missing
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.domain.panel.rerun import Rerun, changes, missing
 from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RerunResult:
     """How many were asked, answered and failed; ``stopped`` before the others came back."""
 
     before: Decision | None
@@ -54,7 +54,7 @@ def stopped_after(came: int, asked: int) -> str:
     return f"stopped after {came} of {asked}"
 
 
-def outcome(item: Item, made: Rerun) -> Outcome:
+def outcome(item: Item, made: Rerun) -> RerunResult:
     """What came of a re-run of ``item``."""
     asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
     cut = _cut_short(made.verdict.body) if made.stopped else set()
@@ -62,7 +62,7 @@ def outcome(item: Item, made: Rerun) -> Outcome:
     failed = sum(name in gone and name not in cut for name in asked)
     answered = sum(name not in gone for name in asked)
     before, after = item.assessment.decision, made.assessment.decision
-    return Outcome(before, after, len(asked), answered, failed, made.stopped)
+    return RerunResult(before, after, len(asked), answered, failed, made.stopped)
 
 
 def _cut_short(body: Mapping[str, Any]) -> set[str]:
@@ -77,9 +77,9 @@ class Outcomes:
     def __init__(self, desk: Desk) -> None:
         """Start with nothing read."""
         self._desk = desk
-        self._known: dict[tuple[str, str], dict[int, Outcome]] = {}
+        self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
 
-    def of(self, event: Event) -> Outcome | None:
+    def of(self, event: Event) -> RerunResult | None:
         """What came of it; ``None`` where there is no verdict, or its run was removed."""
         if event.run is None or event.verdict is None or "answered" not in event.detail:
             return None
@@ -88,11 +88,11 @@ class Outcomes:
             self._known[place] = self._read(*place)
         return self._known[place].get(event.detail.get("plan", 0))
 
-    def _read(self, run: str, verdict: str) -> dict[int, Outcome]:
+    def _read(self, run: str, verdict: str) -> dict[int, RerunResult]:
         desk = self._desk
         try:
             item = desk.item(desk.find(desk.run(run), verdict))
-            told = reruns.of_item(desk, item)
+            told = rerun_history.of_item(desk, item)
         except ReviewDeskError:
             # Without the verdict the event still says what it holds itself.
             return {}

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.hands_item import ItemHands
-from reviewdesk.app.hands_queue import QueueHands
-from reviewdesk.app.hands_reading import ReadingHands
-from reviewdesk.app.hands_rerun import RerunHands
-from reviewdesk.app.paint import clip, inline
-from reviewdesk.app.pen import Labelled, is_of
+from reviewdesk.app.controllers.item import ItemController
+from reviewdesk.app.controllers.labeller import GivenLabel, is_of
+from reviewdesk.app.controllers.queue import QueueController
+from reviewdesk.app.controllers.reading import ReadingController
+from reviewdesk.app.controllers.rerun import RerunController
+from reviewdesk.app.paint.styled import clip, inline
 from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.settings import Feedback
@@ -25,14 +25,14 @@ _TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
-class Hands:
+class ReviewController:
     """Carries out the actions of the review screen; the sitting decides, the screen draws."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
-        queue, item = QueueHands(screen), ItemHands(screen)
-        reading, self.rerun = ReadingHands(screen), RerunHands(screen)
+        queue, item = QueueController(screen), ItemController(screen)
+        reading, self.rerun = ReadingController(screen), RerunController(screen)
         others = (queue, item, reading, self.rerun)
         self.verbs = self._table()
         for one in others:
@@ -118,7 +118,7 @@ class Hands:
             screen.show(rows=True)
             screen.recalibrate()
 
-    def _feedback(self, done: Labelled) -> str:
+    def _feedback(self, done: GivenLabel) -> str:
         """After a label in a blind session, what the panel had said, if that is wanted now."""
         session = self._screen.session
         if not session.view.blind or session.feedback is not Feedback.AFTER:

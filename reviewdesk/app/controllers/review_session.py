@@ -11,9 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.exposure import Exposure
-from reviewdesk.app.session import Found, Page, Session, effective_order
-from reviewdesk.desk import seen
+from reviewdesk.app.controllers.exposure import Exposure
+from reviewdesk.app.controllers.session import (
+    Page,
+    SearchHits,
+    Session,
+    effective_order,
+)
+from reviewdesk.desk.review import exposure
 from reviewdesk.domain.records import QueueRow, Run, View
 from reviewdesk.errors import NotFoundError
 from reviewdesk.settings import Feedback
@@ -25,7 +30,7 @@ BACKLOG = 500
 """How many items ``back`` remembers."""
 
 
-class Sitting:
+class ReviewSession:
     """A reviewer's hour with one run: every step is a use case of the desk, then a new session."""
 
     def __init__(
@@ -182,7 +187,7 @@ class Sitting:
         item = self.session.item
         return replace(self.session.view, item=item.verdict.id if item else None)
 
-    def found(self, found: Found | None) -> None:
+    def found(self, found: SearchHits | None) -> None:
         """Keep what a search found, with its places in the queue as it stands."""
         self.session = replace(self.session, found=found)
         self._place_found()
@@ -197,7 +202,7 @@ class Sitting:
     def save(self) -> None:
         """Keep the view, so that the next start resumes here."""
         self.desk.save_view(self.session.run, self.view())
-        seen.keep(self.desk, self.exposure.unkept())
+        exposure.keep(self.desk, self.exposure.unkept())
 
 
 def _place(keys: array[int], key: int) -> int | None:

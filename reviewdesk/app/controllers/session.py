@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from reviewdesk.domain.queue import MIXED, hidden_order, parse_filter
+from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.records import Item, Progress, Run, View
 from reviewdesk.settings import Feedback
 
@@ -20,7 +20,7 @@ class Page(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHits:
     """What a search found: the words to show and the places in the queue, ascending."""
 
     text: str
@@ -45,7 +45,7 @@ class Session:
     feedback: Feedback = Feedback.AFTER
     told: bool = False
     """Whether the end has come that ``Feedback.END`` waits for."""
-    found: Found | None = None
+    found: SearchHits | None = None
 
     @property
     def hidden(self) -> bool:

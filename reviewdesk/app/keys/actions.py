@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
-from reviewdesk.app.themes import THEMES
+from reviewdesk.app.theme.inks import THEMES
 
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})

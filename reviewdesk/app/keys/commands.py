@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.domain.completion import Completion, Option
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.domain.query.completion import Completion, Option
 from reviewdesk.errors import UsageError
 
 Completer = Callable[[str, int], Completion]
@@ -59,18 +59,18 @@ COMMANDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedCommand:
     """A command line taken apart; ``name`` is a command or the id of an action."""
 
     name: str
     argument: str
 
 
-def parse_command(text: str) -> Typed:
+def parse_command(text: str) -> TypedCommand:
     """Read a command line; an unknown name is answered with the nearest ones."""
     text = text.strip().removeprefix(":").strip()
     if text.isdecimal():
-        return Typed("go", text)
+        return TypedCommand("go", text)
     name, _, argument = text.partition(" ")
     argument = argument.strip()
     # Some actions are commands too, and are one word.
@@ -84,7 +84,7 @@ def parse_command(text: str) -> Typed:
         raise UsageError(f"{name} needs {command.argument}", f"{name}: {command.note}.")
     if argument and (command is None or not command.argument):
         raise UsageError(f"{name} takes nothing after it", f"Found {argument!r}.")
-    return Typed(name, argument)
+    return TypedCommand(name, argument)
 
 
 def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:

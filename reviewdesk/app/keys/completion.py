@@ -6,14 +6,26 @@ import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 
-from reviewdesk.app.commands import Completer, among, choose, files, last_of_list
-from reviewdesk.app.sitting import Sitting
-from reviewdesk.app.themes import THEMES
-from reviewdesk.desk import filters, marking
-from reviewdesk.domain.completion import Completion, Option, Vocabulary, complete, complete_order
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.keys.commands import (
+    Completer,
+    among,
+    choose,
+    files,
+    last_of_list,
+)
+from reviewdesk.app.theme.inks import THEMES
+from reviewdesk.desk.review import filters, marks
+from reviewdesk.domain.query.completion import (
+    Completion,
+    Option,
+    Vocabulary,
+    complete,
+    complete_order,
+)
 
 
-def argument_completers(sitting: Sitting) -> dict[str, Completer]:
+def argument_completers(sitting: ReviewSession) -> dict[str, Completer]:
     """A completer for each command that has one; the desk is asked once, when it is needed."""
     desk = sitting.desk
 
@@ -28,7 +40,7 @@ def argument_completers(sitting: Sitting) -> dict[str, Completer]:
         "filter": lambda text, cursor: complete(text, cursor, known()),
         "order": complete_order,
         "forget": among(saved),
-        "tag": last_of_list(lambda: marking.known_tags(desk)),
+        "tag": last_of_list(lambda: marks.known_tags(desk)),
         "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
@@ -37,7 +49,7 @@ def argument_completers(sitting: Sitting) -> dict[str, Completer]:
     }
 
 
-def _rerun(sitting: Sitting, text: str, cursor: int) -> Completion:
+def _rerun(sitting: ReviewSession, text: str, cursor: int) -> Completion:
     """Who is asked, then the file of a panel; a juror's name in between."""
     item, head = sitting.session.item, text[:cursor]
     words = head.split(" ")

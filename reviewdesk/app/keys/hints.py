@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reviewdesk.app.paint_item import pages
-from reviewdesk.app.session import Session
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.paint.item import pages
 
 
 def review_hints(

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
 
-from reviewdesk.app.keynames import key_of, shown_key, why_not, with_twins
+from reviewdesk.app.keys.names import (
+    key_of,
+    shown_key,
+    why_not,
+    with_twins,
+)
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 
@@ -99,8 +104,8 @@ class Keymap:
 def checked(settings: Settings) -> Keymap:
     """The keys that the settings give, once these and the theme are known to be usable."""
     # The registry may look up names of keys here.
-    from reviewdesk.app.actions import ACTIONS
-    from reviewdesk.app.themes import THEMES
+    from reviewdesk.app.keys.actions import ACTIONS
+    from reviewdesk.app.theme.inks import THEMES
 
     checked_theme(settings, THEMES)
     return Keymap.of(ACTIONS, settings.keys, settings.sources)

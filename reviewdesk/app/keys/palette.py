@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from reviewdesk.app.actions import ACTIONS, LABEL, Action
+from reviewdesk.app.keys.actions import ACTIONS, LABEL, Action
 
 if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp

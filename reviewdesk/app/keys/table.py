@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from reviewdesk.app.actions import ACTIONS, EVERYWHERE, Action, by_group
-from reviewdesk.app.keymap import Keymap
+from reviewdesk.app.keys.actions import (
+    ACTIONS,
+    EVERYWHERE,
+    Action,
+    by_group,
+)
+from reviewdesk.app.keys.keymap import Keymap
 
 
 def keys_table() -> str:

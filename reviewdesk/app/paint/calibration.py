@@ -7,15 +7,14 @@ from functools import partial
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, heading, inline, pad, paragraph
-from reviewdesk.app.paint_design import (
+from reviewdesk.app.paint.design import (
     design_lines,
     jurors_lines,
     pace_lines,
     split_lines,
     tags_lines,
 )
-from reviewdesk.app.paint_fit import (
+from reviewdesk.app.paint.fit import (
     between,
     fit_lines,
     honest_text,
@@ -23,18 +22,37 @@ from reviewdesk.app.paint_fit import (
     null_note,
     suggestion_lines,
 )
-from reviewdesk.app.paint_table import Section, facts, number, table, two_columns
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import Estimate, Fit, Interval, Target
-from reviewdesk.domain.gates import Check, Outcome
-from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    heading,
+    inline,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.paint.table import (
+    Section,
+    facts,
+    number,
+    table,
+    two_columns,
+)
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.gates.limits import GateStatus, LimitCheck
 from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.figures import (
+    Estimate,
+    Fit,
+    Interval,
+    Target,
+)
 from reviewdesk.domain.verdict import SLACK
 
 _INTERVALS = 52
 """From this width on, the intervals have a column beside their figures."""
-_OUTCOMES = {Outcome.PASS: Ink.PASS, Outcome.FAIL: Ink.FAIL, Outcome.SKIP: Ink.MUTED}
+_OUTCOMES = {GateStatus.PASS: Ink.PASS, GateStatus.FAIL: Ink.FAIL, GateStatus.SKIP: Ink.MUTED}
 
 
 def calibration_lines(
@@ -238,7 +256,7 @@ def _rates(page: CalibrationPage, width: int) -> Lines:
         ],
         width,
     )
-    if line_.corrected_status == Status.SKIPPED_NO_SIGNAL:
+    if line_.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         return lines
     words = f"about {fixed:.2f} should pass where the judge passes {observed:.2f}"
     return [*lines, *paragraph(words, width, Ink.STRONG)]
@@ -280,7 +298,7 @@ def _mistakes(tp: int, fn: int, tn: int, fp: int) -> str:
     return f"{passes}; {fails}"
 
 
-def _gates(found: Sequence[Check], fit: Fit | None, basis: str, width: int) -> Lines:
+def _gates(found: Sequence[LimitCheck], fit: Fit | None, basis: str, width: int) -> Lines:
     lines = [heading("GATES", width, f"defaults, {basis}")]
     column = max((len(check.target) for check in found), default=0) + 2
     for check in found:
@@ -296,11 +314,11 @@ def _gates(found: Sequence[Check], fit: Fit | None, basis: str, width: int) -> L
     return [*lines, *paragraph(_verdict(found), width, Ink.STRONG)]
 
 
-def _verdict(found: Sequence[Check]) -> str:
-    failed = [check.target for check in found if check.status is Outcome.FAIL]
+def _verdict(found: Sequence[LimitCheck]) -> str:
+    failed = [check.target for check in found if check.status is GateStatus.FAIL]
     if failed:
         return f"do not gate on this judge yet: {', '.join(failed)} over the limit"
-    skipped = sum(check.status is Outcome.SKIP for check in found)
+    skipped = sum(check.status is GateStatus.SKIP for check in found)
     if skipped == len(found):
         return "nothing could be held to a limit"
     return "every limit is kept" + (f", {skipped} skipped" if skipped else "")

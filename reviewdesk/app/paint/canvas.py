@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from reviewdesk.app.paint import Lines, line
+from reviewdesk.app.paint.styled import Lines, line
 
 
 class Canvas:

@@ -9,29 +9,39 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, block, cut, heading, inline, line, pad, paragraph
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    block,
+    cut,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
 from reviewdesk.app.texts.pages import PAGE, page_count, part
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.rerun import contract_note
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.panel.rerun import contract_note
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.rerunning import Host, Prepared
+    from reviewdesk.desk.live.rerun import Host, PreparedRerun
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PayloadPassage:
     """A passage of one payload; ``title`` says whose, and which part where it is in parts."""
 
     title: str
     text: str
 
 
-def sheets(payloads: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[Leaf]]:
+def sheets(payloads: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[PayloadPassage]]:
     """All that is sent, in sheets of a bounded length; ``exact`` as JSON, else message by message.
 
     Between two leaves of a sheet stands a title that no payload can forge: texts are indented.
     """
-    made: list[list[Leaf]] = [[]]
+    made: list[list[PayloadPassage]] = [[]]
     room = PAGE
     for leaf in _leaves(list(payloads), exact=exact):
         if made[-1] and len(leaf.text) > room:
@@ -42,7 +52,7 @@ def sheets(payloads: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[L
     return made
 
 
-def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[Leaf]:
+def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[PayloadPassage]:
     for place, sent in enumerate(payloads, start=1):
         text = _exact(sent["payload"]) if exact else _readable(sent["payload"])
         title = f"{place} of {len(payloads)}: {inline(sent['juror'], 80)} at {inline(sent['url'])}"
@@ -50,7 +60,7 @@ def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[Leaf]
         for page in range(count):
             found = part(text, page)
             more = f", part {page + 1} of {count}" if count > 1 else ""
-            yield Leaf(title + more, text[found.start : found.end])
+            yield PayloadPassage(title + more, text[found.start : found.end])
 
 
 def _exact(payload: Mapping[str, Any]) -> str:
@@ -72,7 +82,9 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def consent_lines(prepared: Prepared, who: str, sheet: list[Leaf], of: str, width: int) -> Lines:
+def consent_lines(
+    prepared: PreparedRerun, who: str, sheet: list[PayloadPassage], of: str, width: int
+) -> Lines:
     """Hosts, models, calls, cost and hash, then a sheet of what is sent; ``of`` says which one."""
     lines = [heading("WHAT LEAVES THIS MACHINE", width)]
     for name, text, ink in _facts(prepared, who):
@@ -84,7 +96,7 @@ def consent_lines(prepared: Prepared, who: str, sheet: list[Leaf], of: str, widt
     return lines
 
 
-def _facts(prepared: Prepared, who: str) -> Iterator[tuple[str, str, Ink]]:
+def _facts(prepared: PreparedRerun, who: str) -> Iterator[tuple[str, str, Ink]]:
     plan = prepared.plan
     yield "asked", who, Ink.TEXT
     if prepared.contract_before is not None:
@@ -128,7 +140,9 @@ def keys_line(width: int, *, many: bool, exact: bool) -> Content:
 class Consent:
     """The page as it stands: which sheet of the payloads, and in which form."""
 
-    def __init__(self, prepared: Prepared, who: str, payloads: list[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, prepared: PreparedRerun, who: str, payloads: list[Mapping[str, Any]]
+    ) -> None:
         """Begin with the first sheet, message by message; ``who`` says who is asked."""
         self.prepared, self.notice = prepared, ""
         self._who, self._payloads = who, payloads

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.app.paint import Lines, Piece, flow, heading, inline, line, paragraph
-from reviewdesk.app.paint_table import number, table
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.judgement import CalibrationPage, Split
-from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    flow,
+    heading,
+    inline,
+    line,
+    paragraph,
+)
+from reviewdesk.app.paint.table import number, table
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.labels.strata import AuditSample, Stratum
 from reviewdesk.domain.records import Design, Metrics, Pace, TagCount
-from reviewdesk.domain.strata import Audit, Stratum
+from reviewdesk.domain.stats.calibration_page import BlindSplit, CalibrationPage
 
 _MEANS = {
     Design.NONE: "no pass or fail label yet",
@@ -57,7 +65,7 @@ def _stratum(one: Stratum) -> list[Piece]:
     ]
 
 
-def _audit(found: Audit) -> str:
+def _audit(found: AuditSample) -> str:
     if not found.planned:
         return "audit: - every verdict is flagged, there is no rest to audit"
     text = f"audit: {found.done} of {found.planned} done"
@@ -102,7 +110,7 @@ def _lost(found: Sequence[JurorCounts]) -> str:
     return f"{lost}; rates of the run are on the jurors' page"
 
 
-def split_lines(found: Split, basis: str, width: int) -> Lines:
+def split_lines(found: BlindSplit, basis: str, width: int) -> Lines:
     """Labels given before and after the panel's answer was seen, side by side."""
     ways = (found.blind, found.open)
 

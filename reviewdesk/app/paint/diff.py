@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, block, cut, heading, inline, line, pad, paragraph
-from reviewdesk.app.paint_table import number
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.assess import Seat
-from reviewdesk.domain.flags import names
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    block,
+    cut,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.paint.table import number
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.assessment.assess import Seat
+from reviewdesk.domain.assessment.flags import names
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Decision
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.app.paint import Lines, heading, paragraph
-from reviewdesk.app.paint_table import facts, number
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.figures import (
+from reviewdesk.app.paint.styled import Lines, heading, paragraph
+from reviewdesk.app.paint.table import facts, number
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
+from reviewdesk.domain.stats.figures import (
     Corp,
     Estimate,
     Fit,
@@ -17,7 +18,6 @@ from reviewdesk.domain.figures import (
     Suggestion,
     ZTest,
 )
-from reviewdesk.domain.honest import Honest, Method, More
 
 RISK = 0.05
 """The p under which chance alone is not believed."""
@@ -38,7 +38,7 @@ def fit_lines(found: Fit | None, basis: str, width: int) -> Lines:
     return [heading("CONFIDENCE", width, basis), *facts(pairs, width, _COLUMN)]
 
 
-def between(found: Interval | Estimate | Honest | None, sign: str = "") -> str:
+def between(found: Interval | Estimate | RunRate | None, sign: str = "") -> str:
     """An interval in brackets, or ``-``."""
     if found is None or found.low is None or found.high is None:
         return "-"
@@ -122,17 +122,17 @@ def _suggested(found: Suggestion) -> str:
     return text + (f"; {told}" if told else "") + limit
 
 
-def honest_text(found: Honest, what: str) -> str:
+def honest_text(found: RunRate, what: str) -> str:
     """A rate by the strata of the draw with its interval; without one, its bounds."""
     if found.estimate is not None:
         return f"{found.estimate:.3f} {between(found)} 95% {what}"
     reason = found.reason or "undefined"
-    if found.method is Method.NONE:
+    if found.method is RateMethod.NONE:
         return f"- {reason}"
     return f"- {what}: bounds {between(found)}, the labelled strata at their ends; {reason}"
 
 
-def more_lines(found: Sequence[More], width: int) -> Lines:
+def more_lines(found: Sequence[LabelsNeeded], width: int) -> Lines:
     """How many more audits settle each limit; those without a number share their reason."""
     lines: Lines = []
     for one in (one for one in found if one.labels is not None):

@@ -7,13 +7,20 @@ from dataclasses import replace
 
 from textual.content import Content
 
-from reviewdesk.app.actions import Hint
-from reviewdesk.app.paint import Lines, Piece, clip, cut, inline, line
-from reviewdesk.app.paint_table import number
-from reviewdesk.app.session import Session
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.correction import Status
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.keys.actions import Hint
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    clip,
+    cut,
+    inline,
+    line,
+)
+from reviewdesk.app.paint.table import number
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.settings import Feedback
 
 _USUAL = frozenset({"draw", "mix"})
@@ -148,7 +155,10 @@ _VARIANTS = (
 )
 """Which figures stand on the line, with or without the interval: the first variant that fits."""
 
-_CAUTIONS = {Status.WEAK_JUDGE.value: " weak judge", Status.SKIPPED_NO_SIGNAL.value: " no signal"}
+_CAUTIONS = {
+    CorrectionStatus.WEAK_JUDGE.value: " weak judge",
+    CorrectionStatus.SKIPPED_NO_SIGNAL.value: " no signal",
+}
 
 
 def _figures_line(name: str, found: Metrics, design: str, width: int, more: str = "") -> Content:

@@ -9,7 +9,14 @@ from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint import (
+from reviewdesk.app.paint.long_text import (
+    BESIDE,
+    beside,
+    column,
+    section,
+)
+from reviewdesk.app.paint.rerun import RERUNS
+from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
     block,
@@ -21,12 +28,10 @@ from reviewdesk.app.paint import (
     line,
     paragraph,
 )
-from reviewdesk.app.paint_rerun import RERUNS
-from reviewdesk.app.paint_text import BESIDE, beside, column, section
 from reviewdesk.app.texts.find import highlight
 from reviewdesk.app.texts.pages import page_count
-from reviewdesk.app.texts.reading import Reading
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
 
@@ -38,11 +43,11 @@ _SECTIONS = (
     ("REFERENCE", "reference"),
 )
 _TITLES = {key: title for title, key in _SECTIONS}
-_USUAL = Reading()
+_USUAL = ReadingOptions()
 _SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 
 
-def item_lines(item: Item, width: int, *, hidden: bool, reading: Reading = _USUAL) -> Lines:
+def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions = _USUAL) -> Lines:
     """The whole pane; ``hidden`` leaves out what a blind session must not tell.
 
     No line is wider than the width, unless ``reading`` leaves long lines whole.
@@ -61,7 +66,7 @@ def pages(item: Item) -> int:
     return max(page_count(_text(item.verdict.body.get(key)) or "") for _, key in _SECTIONS)
 
 
-def _texts(item: Item, width: int, reading: Reading) -> Lines:
+def _texts(item: Item, width: int, reading: ReadingOptions) -> Lines:
     """Every text under its title; of a pair the responses stand side by side where they fit."""
     texts = {key: _text(item.verdict.body.get(key)) for _, key in _SECTIONS}
     pair = bool(texts["output"] and texts["alternative"])
@@ -79,7 +84,7 @@ def _texts(item: Item, width: int, reading: Reading) -> Lines:
     return lines
 
 
-def _pair(first: str, second: str, width: int, reading: Reading) -> Lines:
+def _pair(first: str, second: str, width: int, reading: ReadingOptions) -> Lines:
     room = column(width)
     left = section(_TITLES["output"], first, room, reading)
     right = section(_TITLES["alternative"], second, room, reading)

@@ -6,21 +6,33 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, clip, heading, inline, paragraph
-from reviewdesk.app.paint_table import Section, number, table, two_columns
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.jurorfacts import (
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    clip,
+    heading,
+    inline,
+    paragraph,
+)
+from reviewdesk.app.paint.table import (
+    Section,
+    number,
+    table,
+    two_columns,
+)
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.jurors.facts import (
     JurorFacts,
     JurorsPage,
     Quoted,
     Rate,
-    Volatile,
+    VolatileCase,
     Windows,
     suggested_weights,
 )
-from reviewdesk.domain.jurorrates import ENOUGH, Difference
-from reviewdesk.domain.leniency import Leniency
+from reviewdesk.domain.jurors.leniency import Leniency
+from reviewdesk.domain.jurors.rates import ENOUGH, Difference
+from reviewdesk.domain.stats.figures import Target
 
 _DRIFTED = 0.05
 """The false discovery rate under which a change of offsets is called a drift."""
@@ -309,7 +321,7 @@ def _volatile(page: JurorsPage, width: int) -> Lines:
     return [*lines, *_swing(page.volatile[0], width)]
 
 
-def _case(one: Volatile) -> list[Piece]:
+def _case(one: VolatileCase) -> list[Piece]:
     turned = ("turned", Ink.WARN) if one.turned else ("same", Ink.MUTED)
     name = clip(inline(one.id, 200), 40)
     return [
@@ -319,6 +331,6 @@ def _case(one: Volatile) -> list[Piece]:
     ]
 
 
-def _swing(most: Volatile, width: int) -> Lines:
+def _swing(most: VolatileCase, width: int) -> Lines:
     scores = ", ".join(f"{inline(run, 40)} {score:.2f}" for run, score in most.scores[-6:])
     return paragraph(f"{inline(most.id, 60)}: {scores}", width)

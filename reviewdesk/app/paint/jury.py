@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.again import NOTHING, Again
-from reviewdesk.app.keymap import Keymap
-from reviewdesk.app.paint import (
+from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.numbers import numbers_lines, provenance_lines
+from reviewdesk.app.paint.rerun import offer_lines, rerun_lines, running_lines
+from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
     block,
@@ -24,16 +27,13 @@ from reviewdesk.app.paint import (
     pad,
     paragraph,
 )
-from reviewdesk.app.paint_numbers import numbers_lines, provenance_lines
-from reviewdesk.app.paint_rerun import offer_lines, rerun_lines, running_lines
-from reviewdesk.app.paint_whatif import item_whatif_lines
-from reviewdesk.app.session import Session
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.agreement import AgreementPair
-from reviewdesk.domain.assess import Seat, State
-from reviewdesk.domain.flags import SHORT, Flag, FlagNote
+from reviewdesk.app.paint.whatif import item_whatif_lines
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.assessment.assess import Seat, State
+from reviewdesk.domain.assessment.flags import SHORT, Flag, FlagNote
+from reviewdesk.domain.assessment.seats import silent_words
+from reviewdesk.domain.jury.agreement import AgreementPair
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.seats import silent_words
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.settings import Feedback
 
@@ -69,7 +69,7 @@ def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
     ]
 
 
-def jury_lines(item: Item, width: int, again: Again = NOTHING, ask: str = "") -> Lines:
+def jury_lines(item: Item, width: int, again: RerunHistory = NOTHING, ask: str = "") -> Lines:
     """The whole pane: what needs a person first, reasons in full last; ``ask`` asks again."""
     return [
         *_decision(item, width),

@@ -8,16 +8,23 @@ from functools import lru_cache
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from reviewdesk.app.paint import ELLIPSIS, Lines, block, heading, line, paragraph
+from reviewdesk.app.paint.styled import (
+    ELLIPSIS,
+    Lines,
+    block,
+    heading,
+    line,
+    paragraph,
+)
 from reviewdesk.app.texts.code import code
 from reviewdesk.app.texts.fold import cuts, fitting
-from reviewdesk.app.texts.inked import Inked, Row, rows
+from reviewdesk.app.texts.inked import InkedLine, InkedText, rows
 from reviewdesk.app.texts.jsons import is_minified, json_inked
-from reviewdesk.app.texts.kinds import Kind, kind_of
+from reviewdesk.app.texts.kinds import TextKind, kind_of
 from reviewdesk.app.texts.marks import diff_inked, text_inked
 from reviewdesk.app.texts.pages import part
-from reviewdesk.app.texts.reading import Reading
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.theme.inks import Ink
 
 LONGEST_LINE = 4_000
 """Cells of a line that is not folded."""
@@ -26,7 +33,7 @@ BESIDE = 60
 _BETWEEN = " │ "
 
 
-def section(title: str, text: str, width: int, reading: Reading, note: str = "") -> Lines:
+def section(title: str, text: str, width: int, reading: ReadingOptions, note: str = "") -> Lines:
     """A titled text: which page of it this is, and the page."""
     lines = _head(title, text, width, reading)
     if note:
@@ -55,13 +62,13 @@ def column(width: int) -> int:
     return (width - cell_len(_BETWEEN)) // 2
 
 
-def _head(title: str, text: str, width: int, reading: Reading) -> Lines:
+def _head(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
     shown = part(text, reading.page)
     notes = []
     if shown.of > 1:
         notes.append(f"page {shown.number} of {shown.of}")
         notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
-    if not reading.plain and kind_of(text) is Kind.JSON and is_minified(text):
+    if not reading.plain and kind_of(text) is TextKind.JSON and is_minified(text):
         notes.append("JSON, indented here")
     note = " · ".join(notes)
     if cell_len(f"{title}  {note} ") <= width:
@@ -79,26 +86,26 @@ def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> tuple[Co
 
 
 @lru_cache(maxsize=12)
-def _rows(text: str, page: int, plain: bool) -> tuple[Row, ...]:
+def _rows(text: str, page: int, plain: bool) -> tuple[InkedLine, ...]:
     shown = part(text, page)
     page_text = block(text[shown.start : shown.end], limit=shown.end - shown.start)
     if plain:
-        return tuple(rows(Inked(page_text)))
+        return tuple(rows(InkedText(page_text)))
     return tuple(rows(_inked(kind_of(text), page_text, text, shown.start)))
 
 
-def _inked(kind: Kind, shown: str, text: str, start: int) -> Inked:
+def _inked(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
     """A page that has passed the gate, with the inks of the whole text's kind."""
-    if kind is Kind.TEXT:
+    if kind is TextKind.TEXT:
         return text_inked(shown, text[:start])
-    if kind is Kind.JSON:
+    if kind is TextKind.JSON:
         return json_inked(shown, text[:start], lay=is_minified(text))
-    if kind is Kind.DIFF:
+    if kind is TextKind.DIFF:
         return diff_inked(shown, started=start > 0)
     return code(shown, kind)
 
 
-def _folded(row: Row, width: int) -> Iterator[Content]:
+def _folded(row: InkedLine, width: int) -> Iterator[Content]:
     """A line folded under its own indentation, which takes a third of the width at most."""
     text, spans = row.text, row.spans
     if cell_len(text) <= width:
@@ -132,7 +139,7 @@ def _piece(
     return Content(" " * indent + text, mine)
 
 
-def _whole(row: Row) -> Content:
+def _whole(row: InkedLine) -> Content:
     """A line as it is; what would be too much even for scrolling is counted."""
     if cell_len(row.text) <= LONGEST_LINE:
         return Content(row.text, [Span(*span) for span in row.spans])

@@ -6,13 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, cut, flow, heading, inline, line, pad, paragraph
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.assess import Assessment, Seat, State
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cut,
+    flow,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.assessment.assess import Assessment, Seat, State
+from reviewdesk.domain.assessment.history import Trail, trail
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.remarks import remarks
-from reviewdesk.domain.supermajority import DEFAULT_SHARE, own_share
-from reviewdesk.domain.trail import Trail, trail
 from reviewdesk.domain.verdict import Decision, Policy
 
 _NAME, _VALUE, _WORD = 18, 11, 13

@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.keymap import Keymap
-from reviewdesk.app.paint import Lines, cut, heading, inline, line, pad, paragraph
-from reviewdesk.app.session import Session
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.styled import (
+    Lines,
+    cut,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 
 EXPORT = "reviewdesk labels export"

@@ -7,13 +7,27 @@ from itertools import pairwise
 
 from textual.content import Content
 
-from reviewdesk.app.canvas import Canvas
-from reviewdesk.app.paint import Lines, Piece, cut, flow, heading, line, pad, paragraph
-from reviewdesk.app.paint_table import WIDE, table, two_columns
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.diagram import Place, band, edges, place
-from reviewdesk.domain.figures import Bin, Fit
-from reviewdesk.domain.judgement import CalibrationPage
+from reviewdesk.app.paint.canvas import Canvas
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cut,
+    flow,
+    heading,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.paint.table import WIDE, table, two_columns
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.stats.diagram import (
+    BinPosition,
+    band,
+    edges,
+    place,
+)
+from reviewdesk.domain.stats.figures import Bin, Fit
 
 _BINS = 10
 _AXIS = 6
@@ -22,9 +36,9 @@ _LOW, _HIGH = 13, 26
 """Rows of the plot, in 24 lines and on a wide terminal, so that every tick has a row of its own."""
 _TICKS = {_LOW: 4, _HIGH: 5}
 _MARKS = {
-    Place.INSIDE: ("●", Ink.PASS),
-    Place.BELOW: ("▼", Ink.FAIL),
-    Place.ABOVE: ("▲", Ink.WARN),
+    BinPosition.INSIDE: ("●", Ink.PASS),
+    BinPosition.BELOW: ("▼", Ink.FAIL),
+    BinPosition.ABOVE: ("▲", Ink.WARN),
 }
 _BARS = "▁▂▃▄▅▆▇█"
 _ROOMY, _WIDEST = 5, 9
@@ -117,8 +131,8 @@ def _cell(one: Bin, name: str) -> Piece:
 
 def _summed(bins: Sequence[Bin]) -> str:
     """How many bins lie outside, beside how many would by chance."""
-    over = sum(place(one) is Place.BELOW for one in bins)
-    under = sum(place(one) is Place.ABOVE for one in bins)
+    over = sum(place(one) is BinPosition.BELOW for one in bins)
+    under = sum(place(one) is BinPosition.ABOVE for one in bins)
     if not over + under:
         whole = "the only bin lies" if len(bins) == 1 else f"all {len(bins)} bins lie"
         return f"{whole} where a calibrated judge's would"

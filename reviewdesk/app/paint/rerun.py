@@ -8,10 +8,10 @@ from typing import Any
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.again import Again
+from reviewdesk.app.controllers.rerun_history import RerunHistory
+from reviewdesk.app.controllers.rerun_result import RerunResult, outcome, stopped_after
 from reviewdesk.app.messages import Arrival
-from reviewdesk.app.outcome import Outcome, outcome, stopped_after
-from reviewdesk.app.paint import (
+from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
     cut,
@@ -24,28 +24,28 @@ from reviewdesk.app.paint import (
     pad,
     paragraph,
 )
-from reviewdesk.app.paint_table import number, table
-from reviewdesk.app.rerun_job import Running
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.records import Item
-from reviewdesk.domain.rerun import (
+from reviewdesk.app.paint.table import number, table
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.workers.rerun import OpenRerun
+from reviewdesk.domain.panel.rerun import (
     Change,
     FlipRate,
     Rerun,
-    Scope,
+    RerunScope,
     changes,
     contract_note,
     flipped,
     missing,
 )
+from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 
 _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
 _VOTES = {True: "pass", False: "fail", None: "no vote"}
 _SCOPES = {
-    Scope.PANEL: "the whole panel",
-    Scope.MISSING: "the missing jurors",
-    Scope.JUROR: "one juror",
+    RerunScope.PANEL: "the whole panel",
+    RerunScope.MISSING: "the missing jurors",
+    RerunScope.JUROR: "one juror",
     None: "a panel",
 }
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
@@ -62,7 +62,7 @@ def offer_lines(item: Item, key: str, width: int) -> Lines:
     return paragraph(f"asks {who}", width, Ink.NOTE, first=lead, indent=len(key) + 1)
 
 
-def rerun_lines(item: Item, again: Again, width: int) -> Lines:
+def rerun_lines(item: Item, again: RerunHistory, width: int) -> Lines:
     """Every re-run with the newest first, then how often each juror turned its vote."""
     if not again.told:
         return []
@@ -73,7 +73,7 @@ def rerun_lines(item: Item, again: Again, width: int) -> Lines:
     return [*lines, *_rates(again, width), Content("")]
 
 
-def running_lines(running: Running | None, width: int) -> Lines:
+def running_lines(running: OpenRerun | None, width: int) -> Lines:
     """One line per juror that is being asked: its answer, or that it is waited for."""
     if running is None:
         return []
@@ -194,7 +194,7 @@ def _cast(cast: Ballot | None) -> str:
     return f"{_VOTES[cast.vote]} {number(cast.score)}"
 
 
-def _rates(again: Again, width: int) -> Lines:
+def _rates(again: RerunHistory, width: int) -> Lines:
     if not again.in_run:
         return []
     here = {rate.juror: rate for rate in again.here}
@@ -212,7 +212,7 @@ def _rate(rate: FlipRate | None) -> str:
     return f"{rate.flipped} of {rate.asked}, {rate.rate:.0%}"
 
 
-def event_text(detail: Mapping[str, Any], found: Outcome | None = None) -> str:
+def event_text(detail: Mapping[str, Any], found: RerunResult | None = None) -> str:
     """What such an event says: what was agreed to, or what came of it, where that is found."""
     if "scope" in detail:
         who = {"panel": "the whole panel", "missing": "the missing jurors"}.get(detail["scope"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.content import Content
 
-from reviewdesk.app.paint import (
+from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
     clip,
@@ -19,13 +19,20 @@ from reviewdesk.app.paint import (
     pad,
     paragraph,
 )
-from reviewdesk.app.paint_table import Section, facts, number, stack, table, two_columns
-from reviewdesk.app.themes import Ink
-from reviewdesk.desk.overview import RunDetails, RunLine
-from reviewdesk.domain.facts import BREACHES, CHOICES
-from reviewdesk.domain.flags import SHORT, Flag
-from reviewdesk.domain.measures import RunAlphas, Undefined
+from reviewdesk.app.paint.table import (
+    Section,
+    facts,
+    number,
+    stack,
+    table,
+    two_columns,
+)
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.desk.review.runs import RunDetails, RunLine
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.query.words import BREACHES, CHOICES
 from reviewdesk.domain.records import Run
+from reviewdesk.domain.run.measures import RunAlphas, Undefined
 from reviewdesk.domain.verdict import Decision
 
 _COLUMNS = {

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain import safetext
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ from typing import TypeAlias
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, cut, line, pad, paragraph
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cut,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.theme.inks import Ink
 
 Section: TypeAlias = Callable[[int], Lines]
 """Draws one section of a page at a width."""

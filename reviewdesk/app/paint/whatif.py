@@ -7,11 +7,28 @@ from typing import TypeAlias
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, Piece, cut, heading, inline, line, pad, paragraph
-from reviewdesk.app.paint_table import WIDE, Section, number, two_columns
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.packing import seat_names
-from reviewdesk.domain.policies import (
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cut,
+    heading,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
+from reviewdesk.app.paint.table import (
+    WIDE,
+    Section,
+    number,
+    two_columns,
+)
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.records import Design, Item
+from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.verdict import Decision, Rounding, Strategy
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Group,
     Result,
@@ -24,9 +41,6 @@ from reviewdesk.domain.policies import (
     trims,
     written,
 )
-from reviewdesk.domain.records import Design, Item
-from reviewdesk.domain.turning import outcomes
-from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
 _Column: TypeAlias = tuple[str, int, Callable[[Result], str]]
 _COLUMNS: tuple[_Column, ...] = (

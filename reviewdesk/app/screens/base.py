@@ -13,12 +13,12 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 
-from reviewdesk.app.actions import hints
-from reviewdesk.app.notices import Notice
-from reviewdesk.app.paint import inline
-from reviewdesk.app.paint_frame import footer_line, status_line
-from reviewdesk.app.paint_pages import tiny_lines
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.controllers.notices import Notice
+from reviewdesk.app.keys.actions import hints
+from reviewdesk.app.paint.frame import footer_line, status_line
+from reviewdesk.app.paint.pages import tiny_lines
+from reviewdesk.app.paint.styled import inline
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.errors import ReviewDeskError
 

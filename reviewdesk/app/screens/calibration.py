@@ -12,18 +12,18 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.worker import get_current_worker
 
-from reviewdesk.app.actions import screen_bindings
-from reviewdesk.app.figures import read_page
-from reviewdesk.app.judgepages import PAGES, JudgePage
+from reviewdesk.app.keys.actions import screen_bindings
 from reviewdesk.app.messages import PageRead
-from reviewdesk.app.paint import Lines, paragraph
-from reviewdesk.app.paint_frame import page_header
+from reviewdesk.app.paint.frame import page_header
+from reviewdesk.app.paint.styled import Lines, paragraph
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.choice import Choice
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.screens.choice import ChoiceDialog
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.judgement import Drill
+from reviewdesk.app.workers.calibration_pages import PAGES, CalibrationPageKind
+from reviewdesk.app.workers.figures import read_page
+from reviewdesk.domain.stats.calibration_page import DrillDown
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.settings import Feedback
 
 
@@ -64,7 +64,7 @@ class CalibrationScreen(DeskScreen):
         self.turn(0)
 
     @property
-    def page(self) -> JudgePage:
+    def page(self) -> CalibrationPageKind:
         """The page in view."""
         return PAGES[self._at]
 
@@ -72,7 +72,7 @@ class CalibrationScreen(DeskScreen):
     def _pane(self) -> Pane:
         return self._paned(self.page)
 
-    def _paned(self, page: JudgePage) -> Pane:
+    def _paned(self, page: CalibrationPageKind) -> Pane:
         return self.query_one(f"#{page.name}", Pane)
 
     def header(self, width: int) -> Content:
@@ -96,7 +96,7 @@ class CalibrationScreen(DeskScreen):
     def _withheld(self) -> bool:
         return self.desk_app.sitting.session.withheld
 
-    def _lines(self, page: JudgePage, width: int) -> Lines:
+    def _lines(self, page: CalibrationPageKind, width: int) -> Lines:
         session = self.desk_app.sitting.session
         if session.withheld:
             never = session.feedback is Feedback.NEVER
@@ -160,7 +160,7 @@ class CalibrationScreen(DeskScreen):
             exclusive=True,
         )
 
-    def _read(self, page: JudgePage, token: int) -> None:
+    def _read(self, page: CalibrationPageKind, token: int) -> None:
         sitting = self.desk_app.sitting
         found = read_page(sitting.desk, sitting.session.run, token, page.read)
         if not get_current_worker().is_cancelled:
@@ -188,7 +188,7 @@ class CalibrationScreen(DeskScreen):
         """The page, and whether it has been read."""
         return self._at, self.page.read_as in self._found
 
-    def _drills(self) -> tuple[Drill, ...]:
+    def _drills(self) -> tuple[DrillDown, ...]:
         """The groups of verdicts behind the page in view, once it has been read."""
         found = self._found.get(self.page.read_as)
         if found is None or self.page.drills is None or self._withheld:
@@ -214,4 +214,4 @@ class CalibrationScreen(DeskScreen):
                 self.desk_app.hands.run(f"filter {drills[place].filter}")
 
         titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
-        self.desk_app.ask(Choice("The verdicts behind a figure", titles), chosen)
+        self.desk_app.ask(ChoiceDialog("The verdicts behind a figure", titles), chosen)

@@ -12,13 +12,18 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.paint import Lines, cut, inline, line
+from reviewdesk.app.paint.styled import (
+    Lines,
+    cut,
+    inline,
+    line,
+)
 from reviewdesk.app.screens.dialog import ListDialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 
 
-class Choice(ListDialog[int | None]):
+class ChoiceDialog(ListDialog[int | None]):
     """Closes with the place of what was chosen; ``None`` where nothing was."""
 
     CSS = """

@@ -17,13 +17,19 @@ from textual.strip import Strip
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.paint import Lines, Painter, cut, line, paragraph
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Painter,
+    cut,
+    line,
+    paragraph,
+)
 from reviewdesk.app.screens.dialog import Dialog, ListDialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain import facts
-from reviewdesk.domain.queue import ORDERS, hidden_order
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.filter import ORDERS, hidden_order
 
 _BLIND_DRAW = "a seeded permutation of all"
 _HIDDEN_ORDER = "hidden: asks first"
@@ -112,7 +118,7 @@ class OrderDialog(ListDialog[str | None]):
     def _note(self, name: str) -> str:
         if self._blind and hidden_order(name):
             return _HIDDEN_ORDER
-        return _BLIND_DRAW if self._blind and name == "draw" else facts.ORDERS[name]
+        return _BLIND_DRAW if self._blind and name == "draw" else words.ORDERS[name]
 
     def _keys(self, width: int) -> Lines:
         way = "descending" if self._descending else "ascending"

@@ -9,12 +9,17 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
-from reviewdesk.app.paint import Lines, cut, inline, line
-from reviewdesk.app.paint_diff import diff_lines
+from reviewdesk.app.paint.diff import diff_lines
+from reviewdesk.app.paint.styled import (
+    Lines,
+    cut,
+    inline,
+    line,
+)
 from reviewdesk.app.screens.dialog import Dialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.desk.twins import Twin, flips
+from reviewdesk.desk.review.other_runs import OtherRunVerdict, flips
 from reviewdesk.domain.records import Item, Run
 
 if TYPE_CHECKING:
@@ -46,7 +51,7 @@ class DiffScreen(Dialog[Run | None]):
         self,
         desk: Desk,
         item: Item,
-        twins: Sequence[Twin | Item],
+        twins: Sequence[OtherRunVerdict | Item],
         *,
         blind: bool,
         halts: Sequence[str] = (),
@@ -92,7 +97,7 @@ class DiffScreen(Dialog[Run | None]):
         self.query_one(Bar).paint(head)
         self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
 
-    def _shared(self, twin: Twin) -> str:
+    def _shared(self, twin: OtherRunVerdict) -> str:
         found = flips(self._desk, self._item.run, twin.run)
         said = f"{found.shared:,} items in both runs"
         return said if self._blind else f"{said}, {found.flipped:,} decided otherwise"

@@ -11,13 +11,24 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.actions import ACTIONS, LABEL, Action, by_group
-from reviewdesk.app.keymap import NO_KEY
-from reviewdesk.app.paint import Lines, cut, heading, line, pad
-from reviewdesk.app.paint_legend import legend_lines
+from reviewdesk.app.keys.actions import (
+    ACTIONS,
+    LABEL,
+    Action,
+    by_group,
+)
+from reviewdesk.app.keys.keymap import NO_KEY
+from reviewdesk.app.paint.legend import legend_lines
+from reviewdesk.app.paint.styled import (
+    Lines,
+    cut,
+    heading,
+    line,
+    pad,
+)
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialog import Dialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 
 WIDTH = 72

@@ -13,24 +13,31 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.outcome import Outcome
-from reviewdesk.app.paint import Lines, clip, cut, given, inline, line
-from reviewdesk.app.paint_rerun import RERUNS, event_text
+from reviewdesk.app.controllers.rerun_result import RerunResult
+from reviewdesk.app.paint.rerun import RERUNS, event_text
+from reviewdesk.app.paint.styled import (
+    Lines,
+    clip,
+    cut,
+    given,
+    inline,
+    line,
+)
 from reviewdesk.app.screens.dialog import ListDialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.domain.records import Event, Item, Run
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HistoryPlace:
     """A verdict to go to."""
 
     run: str
     verdict: str
 
 
-class HistoryScreen(ListDialog[Place | None]):
+class HistoryScreen(ListDialog[HistoryPlace | None]):
     """Two lists of events, of the item and of the reviewer; ``tab`` changes between them."""
 
     CSS = """
@@ -59,7 +66,7 @@ class HistoryScreen(ListDialog[Place | None]):
         *,
         hidden: bool,
         blind: bool,
-        found: Callable[[Event], Outcome | None],
+        found: Callable[[Event], RerunResult | None],
     ) -> None:
         """Show the events; while the panel is hidden, only the reviewer's own.
 
@@ -116,14 +123,14 @@ class HistoryScreen(ListDialog[Place | None]):
         """Go to the item of the chosen event."""
         chosen = self._lists[self._which][event.option_index]
         if chosen.verdict is not None:
-            self.dismiss(Place(chosen.run or self._run.hash, chosen.verdict))
+            self.dismiss(HistoryPlace(chosen.run or self._run.hash, chosen.verdict))
 
     def action_close(self) -> None:
         """Close history."""
         self.dismiss(None)
 
 
-def _said(event: Event, found: Outcome | None) -> str:
+def _said(event: Event, found: RerunResult | None) -> str:
     """One event on one line: when, what, about which verdict, by whom."""
     what = inline(RERUNS.get(event.kind, event.kind), 20)
     if event.label is not None:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from reviewdesk.app.figures import read_figures
-from reviewdesk.app.messages import Calibrated, Figures
-from reviewdesk.desk.live import LiveStrip
+from reviewdesk.app.messages import CalibrationFinished, Figures
+from reviewdesk.app.workers.figures import read_figures
+from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 
 if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
 
 
-class Gauge:
+class StripMeter:
     """What a worker last found, and the saved mark that waits for figures that count it."""
 
     def __init__(self, screen: ReviewScreen) -> None:
@@ -56,7 +56,7 @@ class Gauge:
         blind = session.view.blind
         found = read_figures(self.strip, sitting.desk, session.run, token, blind=blind)
         if not get_current_worker().is_cancelled:
-            self._screen.post_message(Calibrated(found))
+            self._screen.post_message(CalibrationFinished(found))
 
     def take(self, found: Figures) -> bool:
         """Keep figures that answer the newest question; whether they do."""

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 
-from reviewdesk.app.again import NOTHING, Again, Shelf
-from reviewdesk.app.keymap import Keymap
-from reviewdesk.app.paint import Lines, Painter, inline
-from reviewdesk.app.paint_frame import title_line
-from reviewdesk.app.paint_item import item_lines
-from reviewdesk.app.paint_jury import hidden_lines, jury_lines
-from reviewdesk.app.paint_pages import done_lines, nothing_lines
-from reviewdesk.app.session import Page, Session
+from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory, RerunReader
+from reviewdesk.app.controllers.session import Page, Session
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.frame import title_line
+from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import hidden_lines, jury_lines
+from reviewdesk.app.paint.pages import done_lines, nothing_lines
+from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.texts.find import found_line, highlight
-from reviewdesk.app.texts.reading import Reading
+from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
 
 if TYPE_CHECKING:
-    from reviewdesk.app.screens.gauge import Gauge
+    from reviewdesk.app.screens.meter import StripMeter
     from reviewdesk.app.screens.review import ReviewScreen
 
 NAMES = ("queue", "item", "jury")
@@ -35,7 +35,7 @@ class Panes:
         """Manage the panes of ``screen``."""
         self._screen = screen
         self._chosen: str | None = None
-        self._shelf = Shelf()
+        self._shelf = RerunReader()
         self.wide = False
         self.zoomed = False
         self._in_view = False
@@ -148,7 +148,7 @@ class Panes:
         keymap, reading = screen.desk_app.keymap, screen.reading
         self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=True)
 
-    def _again(self) -> Again:
+    def _again(self) -> RerunHistory:
         """What is told of re-runs; nothing at all while the panel's answer is hidden."""
         screen, session = self._screen, self._screen.session
         if session.item is None or session.hidden:
@@ -184,7 +184,9 @@ def _pace(pace: Pace | None) -> str:
     return f" · {pace.per_hour:.0f} per hour"
 
 
-def _item_painter(session: Session, gauge: Gauge, keymap: Keymap, reading: Reading) -> Painter:
+def _item_painter(
+    session: Session, gauge: StripMeter, keymap: Keymap, reading: ReadingOptions
+) -> Painter:
     def painter(width: int) -> Lines:
         if session.page is Page.NOTHING:
             return nothing_lines(session, keymap, width)
@@ -196,7 +198,9 @@ def _item_painter(session: Session, gauge: Gauge, keymap: Keymap, reading: Readi
     return painter
 
 
-def _jury_painter(session: Session, again: Again, keymap: Keymap, reading: Reading) -> Painter:
+def _jury_painter(
+    session: Session, again: RerunHistory, keymap: Keymap, reading: ReadingOptions
+) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None:
             return []

@@ -17,13 +17,20 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input
 
-from reviewdesk.app.commands import Completer
-from reviewdesk.app.paint import Lines, cut, inline, line, pad, paragraph
+from reviewdesk.app.keys.commands import Completer
+from reviewdesk.app.paint.styled import (
+    Lines,
+    cut,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
 from reviewdesk.app.screens.dialog import Dialog
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain.completion import Completion
+from reviewdesk.domain.query.completion import Completion
 from reviewdesk.errors import ReviewDeskError
 
 ROWS = 5
@@ -31,7 +38,7 @@ ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FieldInput:
     """What stood in the field, and whether it was given or only left behind."""
 
     text: str
@@ -46,7 +53,7 @@ class _Field(Input):
         return harmless(super().render_line(y))
 
 
-class Prompt(Dialog[Answer]):
+class PromptField(Dialog[FieldInput]):
     """Ask for one line. ``check`` raises on what cannot be used; then the field stays open."""
 
     CSS = """
@@ -173,7 +180,7 @@ class Prompt(Dialog[Answer]):
         except ReviewDeskError as error:
             self._point(error)
         else:
-            self.dismiss(Answer(event.value.strip(), given=True))
+            self.dismiss(FieldInput(event.value.strip(), given=True))
 
     def _point(self, error: ReviewDeskError) -> None:
         at = getattr(error, "column", None)
@@ -191,7 +198,7 @@ class Prompt(Dialog[Answer]):
 
     def action_leave(self) -> None:
         """Close without using what was typed."""
-        self.dismiss(Answer(self.field.value, given=False))
+        self.dismiss(FieldInput(self.field.value, given=False))
 
 
 def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:

@@ -18,26 +18,34 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.commands import files
-from reviewdesk.app.guard import LabelGuard
-from reviewdesk.app.paint import Lines, Piece, cut, inline, line, pad, paragraph
-from reviewdesk.app.paint_consent import Consent
+from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.keys.commands import files
+from reviewdesk.app.paint.consent import Consent
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    cut,
+    inline,
+    line,
+    pad,
+    paragraph,
+)
 from reviewdesk.app.screens.dialog import ListDialog
-from reviewdesk.app.screens.prompt import Answer, Prompt
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.screens.prompt import FieldInput, PromptField
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.desk import rerunning
-from reviewdesk.domain.cases import outside_texts
+from reviewdesk.desk.live import rerun
+from reviewdesk.domain.jury.injection import passages
+from reviewdesk.domain.panel.case import outside_texts
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.rerun import Scope, Wish, missing
-from reviewdesk.domain.suspicious import passages
 from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.rerunning import Prepared
-    from reviewdesk.domain.panelspec import PanelSpec
+    from reviewdesk.desk.live.rerun import PreparedRerun
+    from reviewdesk.domain.panel.spec import PanelSpec
 
 _STAYS = frozenset({
     "y", "n", "enter", "escape", "j", "k", "down", "up", "ctrl+d", "ctrl+u", "pagedown", "pageup",
@@ -96,7 +104,7 @@ class _Offers(OptionList):
             self.replace_option_prompt_at_index(place, Content(f"{mark} {one}"))
 
 
-class RerunDialog(ListDialog["Prepared | None"]):
+class RerunDialog(ListDialog["PreparedRerun | None"]):
     """Who is asked, then what is sent. Closes with the re-run that was agreed to by ``y``."""
 
     CSS = _STYLE
@@ -110,7 +118,7 @@ class RerunDialog(ListDialog["Prepared | None"]):
         *,
         path: str,
         named: Callable[[str], None],
-        wish: Wish | None = None,
+        wish: RerunRequest | None = None,
     ) -> None:
         """Ask about ``item``, by the panel file at ``path`` or, where it is empty, the report's.
 
@@ -123,7 +131,7 @@ class RerunDialog(ListDialog["Prepared | None"]):
         self._problem = ""
         self._masked = wish is not None and wish.masked
         self._passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
-        self._wishes: list[Wish] = []
+        self._wishes: list[RerunRequest] = []
         self._consent: Consent | None = None
 
     def compose(self) -> ComposeResult:
@@ -182,18 +190,18 @@ class RerunDialog(ListDialog["Prepared | None"]):
         if self._choosing():
             self._prompt(None)
 
-    def _prompt(self, wish: Wish | None) -> None:
-        prompt = Prompt(
+    def _prompt(self, wish: RerunRequest | None) -> None:
+        prompt = PromptField(
             "Panel file",
             self._path,
-            check=rerunning.panel_from,
+            check=rerun.panel_from,
             complete=files,
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )
         self._desk_app.ask(prompt, partial(self._pathed, wish))
 
-    def _pathed(self, wish: Wish | None, answer: Answer | None) -> None:
+    def _pathed(self, wish: RerunRequest | None, answer: FieldInput | None) -> None:
         if answer is None or not answer.given or not answer.text or not self.is_current:
             return
         self._path = answer.text
@@ -223,20 +231,20 @@ class RerunDialog(ListDialog["Prepared | None"]):
 
     # the second page: consent
 
-    def _show(self, wish: Wish) -> None:
+    def _show(self, wish: RerunRequest) -> None:
         """Work out what would be sent, and show it; a problem stays on the first page."""
         if self._panel is None:
             self._prompt(wish)
             return
         try:
-            made: Prepared = rerunning.prepare(self._desk, self._item.row.key, self._panel, wish)
+            made: PreparedRerun = rerun.prepare(self._desk, self._item.row.key, self._panel, wish)
         except ReviewDeskError as error:
             self._problem = inline(error, 400)
             self._draw()
             return
         who = f"{_who(wish)} of {inline(made.seats.panel.name, 80)}"
         who += ", suspicious passages masked" if wish.masked else ""
-        self._consent = Consent(made, who, list(rerunning.payloads([made])))
+        self._consent = Consent(made, who, list(rerun.payloads([made])))
         self.add_class("-consent")
         self.set_focus(self.query_one(Pane))
         self._paint()
@@ -294,7 +302,7 @@ class RerunDialog(ListDialog["Prepared | None"]):
         return cast("ReviewApp", self.app)
 
 
-def _wishes(item: Item, panel: PanelSpec | None) -> list[Wish]:
+def _wishes(item: Item, panel: PanelSpec | None) -> list[RerunRequest]:
     """What a panel may be asked, the most likely first; without one, all that the report names."""
     names = list(dict.fromkeys(cast.id for cast in item.verdict.ballots))
     if panel is not None:
@@ -302,22 +310,28 @@ def _wishes(item: Item, panel: PanelSpec | None) -> list[Wish]:
         names = [name for name in names if name in known]
     gone = missing(item.verdict)
     # Asking the missing ones is refused unless the panel has every one of them.
-    first = [Wish(Scope.MISSING)] if gone and set(gone) <= set(names) else []
-    return [*first, Wish(Scope.PANEL), *(Wish(Scope.JUROR, name) for name in names)]
+    first = [RerunRequest(RerunScope.MISSING)] if gone and set(gone) <= set(names) else []
+    return [
+        *first,
+        RerunRequest(RerunScope.PANEL),
+        *(RerunRequest(RerunScope.JUROR, name) for name in names),
+    ]
 
 
-def _said(wish: Wish, item: Item) -> str:
-    if wish.scope is Scope.MISSING:
+def _said(wish: RerunRequest, item: Item) -> str:
+    if wish.scope is RerunScope.MISSING:
         return f"{_who(wish)}: {inline(', '.join(missing(item.verdict)), 200)}"
     failed = wish.juror in missing(item.verdict)
     return f"{_who(wish)}{', who gave no answer' if failed else ''}"
 
 
-def _who(wish: Wish) -> str:
+def _who(wish: RerunRequest) -> str:
     """Who is asked, in words."""
-    if wish.scope is Scope.JUROR:
+    if wish.scope is RerunScope.JUROR:
         return f"{inline(wish.juror, 120)} alone"
-    return {Scope.MISSING: "the missing jurors", Scope.PANEL: "the whole panel"}[wish.scope]
+    return {RerunScope.MISSING: "the missing jurors", RerunScope.PANEL: "the whole panel"}[
+        wish.scope
+    ]
 
 
 def _panel_lines(
@@ -350,7 +364,7 @@ def _choice_keys(width: int, *, file: bool, mask: bool) -> Content:
 def _panel_of(path: str, item: Item) -> tuple[PanelSpec | None, str]:
     """The panel, or why there is none."""
     try:
-        return rerunning.panel_from(path) if path else rerunning.own_panel(item), ""
+        return rerun.panel_from(path) if path else rerun.own_panel(item), ""
     except ReviewDeskError as error:
         # The report's own panel comes with a hint for the shell.
         said = inline(error if path else error.message, 400).removesuffix(".")

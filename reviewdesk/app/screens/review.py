@@ -14,22 +14,22 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from reviewdesk.app.actions import screen_bindings
-from reviewdesk.app.guard import LabelGuard
-from reviewdesk.app.hands import Hands
-from reviewdesk.app.hints import review_hints
-from reviewdesk.app.messages import Calibrated, Failed, RowChosen
-from reviewdesk.app.paint_frame import header_line, strip_lines
-from reviewdesk.app.pen import Pen
-from reviewdesk.app.rerun_job import Running
+from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.labeller import Labeller
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.keys.actions import screen_bindings
+from reviewdesk.app.keys.hints import review_hints
+from reviewdesk.app.messages import CalibrationFinished, PaintFailed, RowChosen
+from reviewdesk.app.paint.frame import header_line, strip_lines
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.gauge import Gauge
+from reviewdesk.app.screens.meter import StripMeter
 from reviewdesk.app.screens.panes import Panes
-from reviewdesk.app.session import Session
-from reviewdesk.app.sitting import Sitting
-from reviewdesk.app.texts.reading import Reading
+from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
+from reviewdesk.app.workers.rerun import OpenRerun
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 
@@ -53,17 +53,17 @@ class ReviewScreen(DeskScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
-    def __init__(self, sitting: Sitting, guard: LabelGuard, notice: str) -> None:
+    def __init__(self, sitting: ReviewSession, guard: LabelGuard, notice: str) -> None:
         """Show a sitting; ``notice`` is the first thing the status line says."""
         super().__init__(notice)
         self.sitting = sitting
-        self.pen = Pen(sitting)
+        self.pen = Labeller(sitting)
         self.guard = guard
         self.panes = Panes(self)
-        self.hands = Hands(self)
+        self.hands = ReviewController(self)
         self.verbs |= self.hands.verbs
-        self.gauge = Gauge(self)
-        self.reading = Reading()
+        self.gauge = StripMeter(self)
+        self.reading = ReadingOptions()
 
     @property
     def session(self) -> Session:
@@ -76,10 +76,10 @@ class ReviewScreen(DeskScreen):
         item = self.session.item
         return self.session.run.key, item and item.row.key, self.panes.readable
 
-    def sit(self, sitting: Sitting, notice: str = "") -> None:
+    def sit(self, sitting: ReviewSession, notice: str = "") -> None:
         """Show another sitting, or the same one at another item."""
         if sitting is not self.sitting:
-            self.sitting, self.pen = sitting, Pen(sitting)
+            self.sitting, self.pen = sitting, Labeller(sitting)
             self.gauge.clear()
             self.say(notice)
             self.recalibrate()
@@ -141,7 +141,7 @@ class ReviewScreen(DeskScreen):
             self.guard.shown()
         self.frame()
 
-    def read(self, reading: Reading) -> None:
+    def read(self, reading: ReadingOptions) -> None:
         """Draw the item's texts in another way."""
         turned = reading.page != self.reading.page
         self.reading = reading
@@ -170,7 +170,7 @@ class ReviewScreen(DeskScreen):
         else:
             widget.move(lines)
 
-    def asked(self, running: Running | None) -> None:
+    def asked(self, running: OpenRerun | None) -> None:
         """A re-run began, or one of its ballots came: shown where its item is in view."""
         item = self.session.item
         if self.ready and item is not None and running and running.key == item.row.key:
@@ -202,7 +202,7 @@ class ReviewScreen(DeskScreen):
         else:
             self.show()
 
-    def on_failed(self, message: Failed) -> None:
+    def on_failed(self, message: PaintFailed) -> None:
         """A widget could not read its rows."""
         message.stop()
         self.complain(message.error)
@@ -213,7 +213,7 @@ class ReviewScreen(DeskScreen):
         """Ask for the figures."""
         self.gauge.ask()
 
-    def on_calibrated(self, message: Calibrated) -> None:
+    def on_calibrated(self, message: CalibrationFinished) -> None:
         """Draw figures that answer the newest question."""
         message.stop()
         if not self.gauge.take(message.figures):

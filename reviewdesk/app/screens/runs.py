@@ -12,17 +12,22 @@ from textual.containers import Container
 from textual.content import Content
 from textual.geometry import Size
 
-from reviewdesk.app.actions import screen_bindings
-from reviewdesk.app.commands import files
-from reviewdesk.app.paint import Lines, inline
-from reviewdesk.app.paint_frame import page_header
-from reviewdesk.app.paint_runs import details_lines, run_head, run_row
+from reviewdesk.app.keys.actions import screen_bindings
+from reviewdesk.app.keys.commands import files
+from reviewdesk.app.paint.frame import page_header
+from reviewdesk.app.paint.runs import details_lines, run_head, run_row
+from reviewdesk.app.paint.styled import Lines, inline
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.screens.prompt import Answer, Prompt
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.screens.prompt import FieldInput, PromptField
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Pane
-from reviewdesk.desk.overview import RunDetails, RunLine, overview, run_details
+from reviewdesk.desk.review.runs import (
+    RunDetails,
+    RunLine,
+    overview,
+    run_details,
+)
 from reviewdesk.errors import ReviewDeskError, UsageError
 
 WIDE = 120
@@ -192,12 +197,12 @@ class RunsScreen(DeskScreen):
             self.desk_app.review_run(self._chosen.run)
 
     def _ask_file(self) -> None:
-        prompt = Prompt(
+        prompt = PromptField(
             "Load a report", self._path, check=_named, complete=files, hint="a file's name"
         )
         self.desk_app.ask(prompt, self._asked_file)
 
-    def _asked_file(self, answer: Answer | None) -> None:
+    def _asked_file(self, answer: FieldInput | None) -> None:
         if answer is None:
             return
         self._path = "" if answer.given else answer.text

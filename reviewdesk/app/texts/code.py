@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from reviewdesk.app.texts.inked import Inked, Span
-from reviewdesk.app.texts.kinds import Kind
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.inked import InkedText, Span
+from reviewdesk.app.texts.kinds import TextKind
+from reviewdesk.app.theme.inks import Ink
 
 INDENT = re.compile(r" *")
 _CONTINUED = 2
@@ -27,28 +27,28 @@ _CHARACTER = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' + r"|'(?:\\[^\n]{1,9}?|[^'\\\n])'|
 """A lone apostrophe is a lifetime or a label, not the start of a string."""
 
 _NOTES = {
-    Kind.PYTHON: (_HASH, _LONG_STRING + "|" + _LINE_STRING),
-    Kind.SCRIPT: (_SLASHES, _LINE_STRING + "|" + _TEMPLATE),
-    Kind.BRACES: (_SLASHES, _CHARACTER),
-    Kind.SQL: (_DASHES, _LINE_STRING),
-    Kind.SHELL: (r"(?<![^\s;])#[^\n]*", _LINE_STRING),
-    Kind.CONFIG: (r"(?<!\S)[#;][^\n]*", _LINE_STRING),
+    TextKind.PYTHON: (_HASH, _LONG_STRING + "|" + _LINE_STRING),
+    TextKind.SCRIPT: (_SLASHES, _LINE_STRING + "|" + _TEMPLATE),
+    TextKind.BRACES: (_SLASHES, _CHARACTER),
+    TextKind.SQL: (_DASHES, _LINE_STRING),
+    TextKind.SHELL: (r"(?<![^\s;])#[^\n]*", _LINE_STRING),
+    TextKind.CONFIG: (r"(?<!\S)[#;][^\n]*", _LINE_STRING),
 }
 _WORDS = {
-    Kind.PYTHON: """
+    TextKind.PYTHON: """
         and as assert async await begin break case class continue def del do elif else elsif
         end ensure except finally for from global if import in is lambda match module
         nonlocal not or pass raise rescue return self super try unless until when while with
         yield
     """,
-    Kind.SCRIPT: """
+    TextKind.SCRIPT: """
         abstract as async await break case catch class const continue debugger declare
         default delete do else enum export extends finally for from function if implements
         import in instanceof interface keyof let namespace new of private protected public
         readonly return static super switch this throw try type typeof var void while with
         yield
     """,
-    Kind.BRACES: """
+    TextKind.BRACES: """
         abstract as async auto await bool break byte case catch chan char class const
         continue default defer delete do double dyn else enum export extends extern final
         finally float fn for foreach func fun go goto guard if impl implements import in
@@ -58,7 +58,7 @@ _WORDS = {
         template this throw throws trait try type typedef typename union unsafe unsigned use
         using val var virtual void volatile when where while yield
     """,
-    Kind.SQL: """
+    TextKind.SQL: """
         add all alter and as asc avg begin between by case check column commit constraint
         count create cross database default delete desc distinct drop else end exists
         explain foreign from full group having if in index inner insert into is join key
@@ -67,19 +67,19 @@ _WORDS = {
         then transaction truncate union unique update using values view when where window
         with
     """,
-    Kind.SHELL: """
+    TextKind.SHELL: """
         alias break case cd continue do done echo elif else esac eval exec exit export fi
         for function if in local read return set shift source sudo test then trap unset
         until while
     """,
-    Kind.CONFIG: "",
+    TextKind.CONFIG: "",
 }
 _CONSTANTS = frozenset(
     ["true", "false", "null", "none", "nil", "undefined", "nan", "inf", "infinity"]
 )  # fmt: skip
 _KEYWORDS = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
 _NAMING = frozenset(["def", "class", "function", "func", "fn", "fun", "struct", "enum", "trait"])
-_KEY = {Kind.CONFIG: r"(?m:^[ \t]*(?:- )*)(?:\[[^\]\n]*\]|[\w.-]+(?=[ \t]*[:=]))"}
+_KEY = {TextKind.CONFIG: r"(?m:^[ \t]*(?:- )*)(?:\[[^\]\n]*\]|[\w.-]+(?=[ \t]*[:=]))"}
 _NUMBER = r"(?<![\w.])(?:0[xXbBoO][0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]+)?(?:[eE][+-]?[0-9]+)?)\w*"
 
 _MARKUP = re.compile(
@@ -91,14 +91,14 @@ _MARKUP = re.compile(
 _INKS = {"comment": Ink.COMMENT, "string": Ink.STRING, "number": Ink.NUMBER, "name": Ink.NAME}
 
 
-def code(text: str, kind: Kind) -> Inked:
+def code(text: str, kind: TextKind) -> InkedText:
     """A text of code with its inks."""
-    return Inked(text, tuple(code_spans(text, kind)), INDENT, _CONTINUED)
+    return InkedText(text, tuple(code_spans(text, kind)), INDENT, _CONTINUED)
 
 
-def code_spans(text: str, kind: Kind) -> Iterator[Span]:
+def code_spans(text: str, kind: TextKind) -> Iterator[Span]:
     """The inks of a piece of code, in order."""
-    if kind is Kind.MARKUP:
+    if kind is TextKind.MARKUP:
         for match in _MARKUP.finditer(text):
             yield *match.span(), _INKS[match.lastgroup or "name"]
         return
@@ -109,7 +109,7 @@ def code_spans(text: str, kind: Kind) -> Iterator[Span]:
             named = False
             continue
         word = match[0]
-        lower = word.lower() if kind is Kind.SQL else word
+        lower = word.lower() if kind is TextKind.SQL else word
         if lower in keywords:
             yield *match.span(), Ink.KEYWORD
         elif lower.lower() in _CONSTANTS:
@@ -120,7 +120,7 @@ def code_spans(text: str, kind: Kind) -> Iterator[Span]:
 
 
 @lru_cache(maxsize=16)
-def _pattern(kind: Kind) -> re.Pattern[str]:
+def _pattern(kind: TextKind) -> re.Pattern[str]:
     comment, string = _NOTES[kind]
     key = rf"|(?P<name>{_KEY[kind]})" if kind in _KEY else ""
     return re.compile(

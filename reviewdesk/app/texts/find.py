@@ -10,7 +10,7 @@ from functools import lru_cache
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -12,7 +12,7 @@ Span: TypeAlias = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Inked:
+class InkedText:
     """A text that has passed the gate, its inks in order, and where its folded lines go on."""
 
     text: str
@@ -24,7 +24,7 @@ class Inked:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InkedLine:
     """One line of an inked text."""
 
     text: str
@@ -32,7 +32,7 @@ class Row:
     hang: int
 
 
-def rows(inked: Inked) -> Iterator[Row]:
+def rows(inked: InkedText) -> Iterator[InkedLine]:
     """The lines of a text, each with its share of the inks, in one pass."""
     start, at, spans = 0, 0, inked.spans
     for text in inked.text.split("\n"):
@@ -47,5 +47,5 @@ def rows(inked: Inked) -> Iterator[Row]:
             at += 1
         found = inked.hang.match(text) if inked.hang else None
         hang = found.end() + inked.extra if found else 0
-        yield Row(text, tuple(mine), hang)
+        yield InkedLine(text, tuple(mine), hang)
         start = end + 1

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from reviewdesk.app.texts.code import INDENT
-from reviewdesk.app.texts.inked import Inked, Span
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.inked import InkedText, Span
+from reviewdesk.app.theme.inks import Ink
 
 _INSIDE = r'[^"\\]*(?:\\.[^"\\]*)*(?:(?P<shut>")|(?P<lone>\\)?)'
 _TOKEN = re.compile(r'"' + _INSIDE + r'|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
@@ -21,12 +21,12 @@ _DEEPEST = 24
 _OPEN, _SHUT = ("{", "["), ("}", "]")
 
 
-def json_inked(shown: str, before: str = "", *, lay: bool) -> Inked:
+def json_inked(shown: str, before: str = "", *, lay: bool) -> InkedText:
     """A page of valid JSON, and the text ``before`` it; ``lay`` indents it anew."""
     depth, tokens = _tokens(shown, before)
     if lay:
         tokens = _laid(tokens, depth)
-    return Inked("".join(tokens), tuple(_spans(tokens)), INDENT, 2)
+    return InkedText("".join(tokens), tuple(_spans(tokens)), INDENT, 2)
 
 
 def is_minified(text: str) -> bool:

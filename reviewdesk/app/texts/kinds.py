@@ -12,7 +12,7 @@ _HEAD = 20_000
 _LONGEST_JSON = 2_000_000
 
 
-class Kind(StrEnum):
+class TextKind(StrEnum):
     """How a text is inked and folded."""
 
     TEXT = "text"
@@ -32,20 +32,22 @@ class Kind(StrEnum):
 
 
 _ALIASES = {
-    Kind.JSON: "json json5 jsonc jsonl ndjson",
-    Kind.DIFF: "diff patch udiff",
-    Kind.MARKUP: "xml html xhtml svg vue htm",
-    Kind.PYTHON: "python py python3 pycon ipython ruby rb",
-    Kind.SCRIPT: "javascript js typescript ts jsx tsx node mjs",
-    Kind.SQL: "sql mysql postgres postgresql plsql sqlite tsql",
-    Kind.SHELL: "bash sh shell zsh console shell-session powershell fish dockerfile makefile r",
-    Kind.BRACES: "c cpp c++ cc h java c# cs csharp go golang rust rs kotlin kt swift php scala css",
-    Kind.CONFIG: "yaml yml toml ini cfg conf properties",
+    TextKind.JSON: "json json5 jsonc jsonl ndjson",
+    TextKind.DIFF: "diff patch udiff",
+    TextKind.MARKUP: "xml html xhtml svg vue htm",
+    TextKind.PYTHON: "python py python3 pycon ipython ruby rb",
+    TextKind.SCRIPT: "javascript js typescript ts jsx tsx node mjs",
+    TextKind.SQL: "sql mysql postgres postgresql plsql sqlite tsql",
+    TextKind.SHELL: "bash sh shell zsh console shell-session powershell fish dockerfile makefile r",
+    TextKind.BRACES: (
+        "c cpp c++ cc h java c# cs csharp go golang rust rs kotlin kt swift php scala css"
+    ),
+    TextKind.CONFIG: "yaml yml toml ini cfg conf properties",
 }  # fmt: skip
 _FENCE_KINDS = {name: kind for kind, names in _ALIASES.items() for name in names.split()}
 
 _STRONG = {
-    Kind.PYTHON: (
+    TextKind.PYTHON: (
         r"(?:async )?def \w+\(",
         r"class \w+(?:\([\w., =]*\))?:",
         r"from [\w.]+ import [\w*(]",
@@ -53,7 +55,7 @@ _STRONG = {
         r"if __name__ ==",
         r">>> ",
     ),
-    Kind.SCRIPT: (
+    TextKind.SCRIPT: (
         r"(?:export )?(?:default )?(?:async )?function\*? ?\w* ?\(",
         r"(?:export )?(?:const|let|var) [\w$]+(?:: ?[\w<>\[\], |]+)? = .*[;{(\[,][ \t]*$",
         r"(?:export )?(?:const|let|var) [{\[][\w$, :]*[}\]] = ",
@@ -63,7 +65,7 @@ _STRONG = {
         r"console\.\w+\(.*\);?[ \t]*$",
         r".*=> ?[{(][ \t]*$",
     ),
-    Kind.BRACES: (
+    TextKind.BRACES: (
         r"# ?include ?[<\"]",
         r"(?:public|private|protected|static|abstract)(?: \S+)*?(?: \w+\(| \S+ \w+ ?[=;{])",
         r"(?:const )?(?:int|void|char|float|double|bool|long|unsigned|auto|String)\b[^(=;\n]+[=(;]",
@@ -109,24 +111,24 @@ _WORD_RUN = re.compile(r"[^\W\d_a-zA-Z]{8}")
 
 
 @lru_cache(maxsize=64)
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> TextKind:
     """The kind of a whole text."""
     text = text.strip()
     if is_json(text):
-        return Kind.JSON
+        return TextKind.JSON
     head = text[:_HEAD].replace("\r\n", "\n")
     if _DIFF_HUNK.search(head) and _DIFF_HEAD.search(head):
-        return Kind.DIFF
+        return TextKind.DIFF
     if _is_markup(head, text):
-        return Kind.MARKUP
+        return TextKind.MARKUP
     if _FENCE.search(head):
-        return Kind.TEXT
+        return TextKind.TEXT
     return _code(head)
 
 
-def fence_kind(word: str, body: str) -> Kind:
+def fence_kind(word: str, body: str) -> TextKind:
     """The kind of a fenced block: by its word, or where it has none by its signs."""
-    return _FENCE_KINDS.get(word.lower(), Kind.TEXT) if word else kind_of(body)
+    return _FENCE_KINDS.get(word.lower(), TextKind.TEXT) if word else kind_of(body)
 
 
 def is_json(text: str) -> bool:
@@ -150,21 +152,21 @@ def _is_markup(head: str, text: str) -> bool:
     return name is None or text.endswith((f"</{name}>", "/>")) or "</" in text[-200:]
 
 
-def _code(head: str) -> Kind:
+def _code(head: str) -> TextKind:
     shebang = _SHEBANG.match(head)
     if shebang:
-        return Kind.PYTHON if shebang["python"] else Kind.SHELL
+        return TextKind.PYTHON if shebang["python"] else TextKind.SHELL
     if _SQL.match(head) and re.search(r"[=*;(]", head) and not _has_prose(head):
-        return Kind.SQL
+        return TextKind.SQL
     lines = [line for line in head.split("\n") if line.strip()]
     if _PROMPT.match(head) and all(line.startswith(("$ ", "> ", "#")) for line in lines):
-        return Kind.SHELL
+        return TextKind.SHELL
     counts = {kind: sum(1 for _ in signs.finditer(head)) for kind, signs in _SIGNS.items()}
     kind = max(counts, key=lambda name: counts[name])
     if not counts[kind] or len(lines) < 2 or _has_prose(head):
-        return Kind.TEXT
-    if kind is not Kind.PYTHON and not _LINE_ENDS.search(head):
-        return Kind.TEXT
+        return TextKind.TEXT
+    if kind is not TextKind.PYTHON and not _LINE_ENDS.search(head):
+        return TextKind.TEXT
     return kind
 
 

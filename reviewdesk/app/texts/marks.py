@@ -6,10 +6,10 @@ import re
 from collections.abc import Generator, Iterator
 
 from reviewdesk.app.texts.code import code_spans
-from reviewdesk.app.texts.inked import Inked, Span
+from reviewdesk.app.texts.inked import InkedText, Span
 from reviewdesk.app.texts.jsons import json_inked
-from reviewdesk.app.texts.kinds import Kind, fence_kind
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.kinds import TextKind, fence_kind
+from reviewdesk.app.theme.inks import Ink
 
 _HANG = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]|>)(?: +|$))*")
 _DIFF_HANG = re.compile(r"[-+]? *")
@@ -40,17 +40,17 @@ _DIFF_INKS = {
 }
 
 
-def text_inked(shown: str, before: str = "") -> Inked:
+def text_inked(shown: str, before: str = "") -> InkedText:
     """Prose or Markdown; a fence left open in the text ``before`` goes on."""
-    return Inked(shown, tuple(_text_spans(shown, before)), _HANG)
+    return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
 
 
-def diff_inked(shown: str, *, started: bool = False) -> Inked:
+def diff_inked(shown: str, *, started: bool = False) -> InkedText:
     """A unified diff, with prose before its first header unless the page ``started`` within."""
     found = None if started else _DIFF_START.search(shown)
     start = found.start() if found else 0
     spans = [*_prose(shown, 0, start), *_diff(shown, start)]
-    return Inked(shown, tuple(spans), _DIFF_HANG, 1)
+    return InkedText(shown, tuple(spans), _DIFF_HANG, 1)
 
 
 def _text_spans(text: str, before: str) -> Iterator[Span]:
@@ -78,12 +78,12 @@ def _fenced(text: str, start: int, mark: str, word: str) -> Generator[Span, None
     return shut.end() if shut else len(text)
 
 
-def _block(body: str, kind: Kind) -> Iterator[Span]:
-    if kind is Kind.JSON:
+def _block(body: str, kind: TextKind) -> Iterator[Span]:
+    if kind is TextKind.JSON:
         yield from json_inked(body, lay=False).spans
-    elif kind is Kind.DIFF:
+    elif kind is TextKind.DIFF:
         yield from _diff(body, 0)
-    elif kind is not Kind.TEXT:
+    elif kind is not TextKind.TEXT:
         yield from code_spans(body, kind)
 
 

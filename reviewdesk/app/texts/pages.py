@@ -14,7 +14,7 @@ _NEAR = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPage:
     """One page of a text: the characters from ``start`` to ``end``, the ``number``-th of ``of``."""
 
     start: int
@@ -28,12 +28,12 @@ def page_count(text: str) -> int:
     return len(_starts(text)) if len(text) > PAGE else 1
 
 
-def part(text: str, page: int) -> Part:
+def part(text: str, page: int) -> TextPage:
     """The page counted from 0, or the last there is."""
     starts = _starts(text) if len(text) > PAGE else (0,)
     at = max(0, min(page, len(starts) - 1))
     end = starts[at + 1] if at + 1 < len(starts) else len(text)
-    return Part(starts[at], end, at + 1, len(starts))
+    return TextPage(starts[at], end, at + 1, len(starts))
 
 
 @lru_cache(maxsize=16)

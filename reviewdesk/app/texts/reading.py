@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingOptions:
     """The reviewer's choices for the texts of an item; the text itself is the same in all."""
 
     wrap: bool = True

@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.style import Style
 from textual.theme import Theme
 
-from reviewdesk.app.colours import (
+from reviewdesk.app.theme.colours import (
     ANSI_DARK,
     ANSI_LIGHT,
     COLOURLESS,
@@ -17,7 +17,7 @@ from reviewdesk.app.colours import (
     DESK_LIGHT,
     HIGH_CONTRAST,
 )
-from reviewdesk.app.contrast import legible
+from reviewdesk.app.theme.contrast import legible
 
 
 class Ink(StrEnum):

@@ -14,8 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from reviewdesk.app.messages import Failed, RowChosen
-from reviewdesk.app.paint_queue import queue_line
+from reviewdesk.app.messages import PaintFailed, RowChosen
+from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.widgets.lines import to_strip
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
@@ -120,7 +120,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _tell(self, error: ReviewDeskError) -> None:
         """Outside of drawing: a message made while the screen draws stops at the screen."""
-        self.post_message(Failed(error))
+        self.post_message(PaintFailed(error))
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the queue."""

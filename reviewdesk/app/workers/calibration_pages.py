@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.app.paint import Lines
-from reviewdesk.app.paint_calibration import calibration_lines
-from reviewdesk.app.paint_jurors import jurors_page_lines
-from reviewdesk.app.paint_reliability import reliability_lines, reliability_table
-from reviewdesk.app.paint_whatif import what_if_lines
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.desk.jurors import jurors_page
-from reviewdesk.desk.whatif import what_if
-from reviewdesk.domain.diagram import bin_drills
-from reviewdesk.domain.judgement import CalibrationPage, Drill, drill
+from reviewdesk.app.paint.calibration import calibration_lines
+from reviewdesk.app.paint.jurors import jurors_page_lines
+from reviewdesk.app.paint.reliability import reliability_lines, reliability_table
+from reviewdesk.app.paint.styled import Lines
+from reviewdesk.app.paint.whatif import what_if_lines
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.whatif import what_if
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, drill
+from reviewdesk.domain.stats.diagram import bin_drills
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgePage:
+class CalibrationPageKind:
     """One page. ``hidden`` says why a blind session is not shown it; nothing is read for it then.
 
     ``drills`` finds the groups of verdicts behind its figures; ``table`` draws the same page as a
@@ -36,7 +36,7 @@ class JudgePage:
     """Takes what was read, a width, and whether the session is ``blind``."""
     waiting: str
     hidden: str = ""
-    drills: Callable[..., tuple[Drill, ...]] | None = None
+    drills: Callable[..., tuple[DrillDown, ...]] | None = None
     """Takes what was read, and whether the session is ``blind``."""
     table: Callable[..., Lines] | None = None
     source: str = ""
@@ -54,13 +54,13 @@ def _what_if(found: Any, width: int, *, blind: bool) -> Lines:
     return what_if_lines(found, width)
 
 
-def _figures(found: CalibrationPage, *, blind: bool) -> tuple[Drill, ...]:
+def _figures(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     del blind  # What people and the panel said of labelled verdicts is no secret.
     return drill(found)
 
 
 PAGES = (
-    JudgePage(
+    CalibrationPageKind(
         "figures",
         calibration_page,
         calibration_lines,
@@ -68,7 +68,7 @@ PAGES = (
         drills=_figures,
         targets=True,
     ),
-    JudgePage(
+    CalibrationPageKind(
         "reliability",
         calibration_page,
         reliability_lines,
@@ -77,8 +77,10 @@ PAGES = (
         table=reliability_table,
         source="figures",
     ),
-    JudgePage("jurors", jurors_page, jurors_page_lines, "working out the jurors …", targets=True),
-    JudgePage(
+    CalibrationPageKind(
+        "jurors", jurors_page, jurors_page_lines, "working out the jurors …", targets=True
+    ),
+    CalibrationPageKind(
         "what-if",
         what_if,
         _what_if,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from reviewdesk.app.messages import Figures, Judged
+from reviewdesk.app.messages import CalibrationReady, Figures
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.live import LiveStrip
+    from reviewdesk.desk.figures.strip import LiveStrip
 
 T = TypeVar("T")
 
@@ -24,10 +24,12 @@ def read_figures(strip: LiveStrip, desk: Desk, run: Run, token: int, *, blind: b
     return Figures(token, found.calibration, found.alone if blind else None, found.pace)
 
 
-def read_page(desk: Desk, run: Run, token: int, ask: Callable[[Desk, Run], object]) -> Judged:
+def read_page(
+    desk: Desk, run: Run, token: int, ask: Callable[[Desk, Run], object]
+) -> CalibrationReady:
     """What a page of the calibration screen shows."""
     found, error = _read(desk, lambda reader: ask(reader, run))
-    return Judged(token, found, error)
+    return CalibrationReady(token, found, error)
 
 
 def _read(desk: Desk, ask: Callable[[Desk], T]) -> tuple[T | None, ReviewDeskError | None]:

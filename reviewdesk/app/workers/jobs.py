@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker, get_current_worker
 
 from reviewdesk.app.messages import JobEnded, JobMoved
-from reviewdesk.app.rerun_job import RERUN, RerunJob
+from reviewdesk.app.workers.rerun import RERUN, RerunJob
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError
 
@@ -122,11 +122,12 @@ class Jobs:
 
 
 def _index(desk: Desk, go_on: Callable[[float], bool], *, run: Run) -> object:
-    from reviewdesk.desk import measuring, searching
+    from reviewdesk.desk.figures import measures
+    from reviewdesk.desk.review import search
 
-    if not measuring.measure(desk, run, lambda share, _count: go_on(share)):
+    if not measures.measure(desk, run, lambda share, _count: go_on(share)):
         return False
-    return searching.index(desk, run, lambda share, _count: go_on(share))
+    return search.index(desk, run, lambda share, _count: go_on(share))
 
 
 def _load(desk: Desk, go_on: Callable[[float], bool], *, path: str, options: LoadOptions) -> Loaded:

@@ -15,15 +15,15 @@ from reviewdesk.errors import DeskError, ReviewDeskError
 if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.rerunning import BallotCall, Prepared
-    from reviewdesk.desk.reruns import Told
+    from reviewdesk.desk.live.rerun import BallotCall, PreparedRerun
+    from reviewdesk.desk.live.rerun_history import RerunRecord
     from reviewdesk.domain.verdict import Decision
 
 RERUN = "asking"
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class OpenRerun:
     """A re-run that is on its way: who is asked, and what came so far."""
 
     key: int
@@ -39,20 +39,20 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RerunEnded:
     """What came of a re-run; ``told`` is ``None`` where there is no new verdict."""
 
     key: int
     verdict: str
     before: Decision | None
-    told: Told | None
+    told: RerunRecord | None
     answered: int
     failed: int
     asked: int
     stopped: bool
 
 
-class Stop:
+class TaskStop:
     """Ends the asyncio task of another thread, once, from whatever thread asks for it."""
 
     def __init__(self) -> None:
@@ -90,20 +90,20 @@ class RerunJob:
     def __init__(self, app: ReviewApp) -> None:
         """Work for ``app``."""
         self._app = app
-        self._stop = Stop()
-        self.running: Running | None = None
+        self._stop = TaskStop()
+        self.running: OpenRerun | None = None
 
     @property
     def text(self) -> str:
         """How far it is; empty where none runs."""
         return "" if self.running is None else self.running.text
 
-    def start(self, prepared: Prepared) -> None:
+    def start(self, prepared: PreparedRerun) -> None:
         """Ask what a person has agreed to."""
         self.check()
         asked = tuple(call.juror.name for call in prepared.calls)
-        item, self._stop = prepared.item, Stop()
-        self.running = Running(item.row.key, item.verdict.id, asked)
+        item, self._stop = prepared.item, TaskStop()
+        self.running = OpenRerun(item.row.key, item.verdict.id, asked)
         self._app.run_worker(
             partial(self._work, prepared, self._stop),
             name=RERUN,
@@ -139,9 +139,9 @@ class RerunJob:
         """Forget the job."""
         self.running = None
 
-    def _work(self, prepared: Prepared, stop: Stop) -> None:
+    def _work(self, prepared: PreparedRerun, stop: TaskStop) -> None:
         """The worker's entry: whatever happens, the sitting goes on."""
-        found: Told | None = None
+        found: RerunRecord | None = None
         error: ReviewDeskError | None = None
         came: list[Arrival] = []
 
@@ -165,7 +165,7 @@ class RerunJob:
             error = DeskError(f"{RERUN} failed: {type(problem).__name__}")
         item, asked = prepared.item, len(prepared.calls)
         failed = sum(one.failed for one in came)
-        ended = Ended(
+        ended = RerunEnded(
             item.row.key,
             item.verdict.id,
             item.assessment.decision,
@@ -178,8 +178,10 @@ class RerunJob:
         self._app.post_message(JobEnded(RERUN, ended, error))
 
 
-async def _ask(desk: Desk, prepared: Prepared, stop: Stop, told: BallotCall) -> Told:
-    from reviewdesk.desk.rerunning import ask
+async def _ask(
+    desk: Desk, prepared: PreparedRerun, stop: TaskStop, told: BallotCall
+) -> RerunRecord:
+    from reviewdesk.desk.live.rerun import ask
 
     with stop:
         return (await ask(desk, [prepared], told))[0]

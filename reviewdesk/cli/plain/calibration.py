@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.cli.plain import number
+from reviewdesk.cli.plain.text import number
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.figures import Estimate, Fit, Interval, Suggestion
-    from reviewdesk.domain.gates import Check
-    from reviewdesk.domain.honest import Honest, More
-    from reviewdesk.domain.judgement import CalibrationPage, FilePage
-    from reviewdesk.domain.strata import Audit, Stratum
+    from reviewdesk.domain.gates.limits import LimitCheck
+    from reviewdesk.domain.labels.coverage import LabelsNeeded, RunRate
+    from reviewdesk.domain.labels.strata import AuditSample, Stratum
+    from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+    from reviewdesk.domain.stats.figures import (
+        Estimate,
+        Fit,
+        Interval,
+        Suggestion,
+    )
 
     Ends = Interval | Estimate | None
 
@@ -50,7 +55,7 @@ def judged(page: CalibrationPage) -> str:
     return "\n".join(lines)
 
 
-def _calibration(found: Calibration, gates: Sequence[Check]) -> list[str]:
+def _calibration(found: Calibration, gates: Sequence[LimitCheck]) -> list[str]:
     """Both lines of the strip, the confusion and the gates."""
     design = found.design
     population = "-" if found.population is None else _metrics(found.population, design)
@@ -77,7 +82,7 @@ def _once(found: Calibration) -> str:
     return f"{found.design}, each label once" if found.design is Design.WEIGHTED else found.design
 
 
-def _gate(check: Check, design: str) -> str:
+def _gate(check: LimitCheck, design: str) -> str:
     margin = "" if check.margin is None else f"  margin {check.margin:+.3f}"
     note = f"  ({check.note})" if check.note else ""
     held = f"{check.target} {number(check.value)} {check.op} {number(check.limit)}"
@@ -124,7 +129,7 @@ def _ends(found: Ends) -> str:
     return "-" if found is None else f"{number(found.low)} to {number(found.high)}"
 
 
-def _honest(what: str, found: Honest, design: str) -> str:
+def _honest(what: str, found: RunRate, design: str) -> str:
     """A rate over a whole run; where it has none, its bounds, and why."""
     if found.low is None or found.high is None:
         return f"{what} -  ({found.reason})  [{design}]"
@@ -136,7 +141,7 @@ def _honest(what: str, found: Honest, design: str) -> str:
     return f"{what} {number(found.estimate)}, {ends}  ({by}, 95%, this run)  [{design}]"
 
 
-def _more(one: More) -> str:
+def _more(one: LabelsNeeded) -> str:
     gate = f"{one.target} {one.op} {number(one.limit)}"
     if one.labels is None:
         return f"{gate}: {one.reason}"
@@ -151,7 +156,7 @@ def _stratum(one: Stratum) -> str:
     )
 
 
-def _audit(found: Audit) -> str:
+def _audit(found: AuditSample) -> str:
     text = f"{found.done} of {found.planned} done, {found.counted} count, {found.errors} errors"
     if found.bound is None:
         return text

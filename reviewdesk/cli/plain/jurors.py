@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.cli.plain import number
+from reviewdesk.cli.plain.text import number
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.jurorfacts import Drift, JurorFacts, JurorsPage, Quoted, Volatile
-    from reviewdesk.domain.jurorrates import Contest, Difference
-    from reviewdesk.domain.leniency import Leniency
+    from reviewdesk.domain.jurors.facts import (
+        Drift,
+        JurorFacts,
+        JurorsPage,
+        Quoted,
+        VolatileCase,
+    )
+    from reviewdesk.domain.jurors.leniency import Leniency
+    from reviewdesk.domain.jurors.rates import Contest, Difference
 
 _COUNTS = (
     "votes", "right", "wrong", "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents",
@@ -156,7 +162,7 @@ def _drift(one: Drift, page: JurorsPage) -> list[str]:
     return [f"{one.change:+.3f}", against, number(one.q), alarm]
 
 
-def _case(one: Volatile) -> str:
+def _case(one: VolatileCase) -> str:
     scores = ", ".join(f"{show_line(run, 40)} {score:.3f}" for run, score in one.scores[-8:])
     turned = "  decision turned" if one.turned else ""
     return f"sd {one.sd:.3f}  swing {one.swing:.3f}{turned}  {show_line(one.id, 80)}: {scores}"

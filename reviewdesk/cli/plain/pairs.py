@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.cli.plain import number
-from reviewdesk.cli.plainwhatif import aligned
+from reviewdesk.cli.plain.text import number
+from reviewdesk.cli.plain.whatif import aligned
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.pairs import Alike, Pair
+    from reviewdesk.domain.jurors.pairs import Alike, Pair
 
 _HEAD = ("both voted", "alike", "by chance", "z", "earlier", "later", "equal scores", "jurors")
 _NOTE = (

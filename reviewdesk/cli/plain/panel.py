@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from reviewdesk.desk.panelcheck import Checked
-from reviewdesk.domain.composition import ITEM_BYTES, Composition, Seat
+from reviewdesk.desk.live.panel_check import Checked
+from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Strategy
 
@@ -39,7 +39,7 @@ def page(checked: Checked) -> str:
     return "\n".join(lines)
 
 
-def _table(seats: Sequence[Seat]) -> list[str]:
+def _table(seats: Sequence[PanelPlace]) -> list[str]:
     rows = [_HEAD, *map(_row, seats)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     return [
@@ -52,7 +52,7 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
 
 
-def _row(seat: Seat) -> tuple[str, ...]:
+def _row(seat: PanelPlace) -> tuple[str, ...]:
     juror = seat.juror
     name = show_line(juror.name, 80)
     at = f"{show_line(juror.vendor)}: {show_line(juror.model, 80)}"

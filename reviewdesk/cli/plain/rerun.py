@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.cli.plain import number
+from reviewdesk.cli.plain.text import number
 from reviewdesk.domain.enums import Status
-from reviewdesk.domain.rerun import contract_note
+from reviewdesk.domain.panel.rerun import contract_note
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.rerunning import Host, Plan
+    from reviewdesk.desk.live.rerun import ConsentPlan, Host
 
 _VOTES = {True: "pass", False: "fail", None: "no vote"}
 
@@ -32,7 +32,7 @@ def rerun(shape: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(_juror(one) for one in shape["jurors"])])
 
 
-def plan(found: Plan) -> list[str]:
+def plan(found: ConsentPlan) -> list[str]:
     """What is about to be sent, line by line: hosts first."""
     lines = [_host(host) for host in found.hosts]
     lines += [

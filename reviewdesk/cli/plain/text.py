@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.flags import SHORT
+from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.assessment.history import trail
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.seats import silent_words
+from reviewdesk.domain.audit.breaches import Breach
 from reviewdesk.domain.records import Item, QueueRow
-from reviewdesk.domain.remarks import remarks
 from reviewdesk.domain.safetext import show, show_line
-from reviewdesk.domain.seats import silent_words
-from reviewdesk.domain.trail import trail
 
 
 def number(value: float | None, digits: int = 3) -> str:

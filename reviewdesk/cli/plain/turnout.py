@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.turnout import Turnout, Turnouts
+    from reviewdesk.domain.panel.turnout import Turnout, Turnouts
 
 
 def turnout_lines(found: Turnouts) -> Iterator[str]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.cli.plain import number
-from reviewdesk.desk.whatif import attacked
-from reviewdesk.domain.attack import Attack
-from reviewdesk.domain.policies import Outcome, Result, Table, Variant, departures
+from reviewdesk.cli.plain.text import number
+from reviewdesk.desk.figures.whatif import attacked
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.whatif.attack import Attack
+from reviewdesk.domain.whatif.policies import (
+    PolicyResult,
+    Result,
+    Table,
+    Variant,
+    departures,
+)
 
 _HEAD = (
     "flipped", "changed", "inconclusive", "pass rate", "labelled", "accuracy", "Brier", "ECE",
@@ -61,13 +67,13 @@ def legend(found: Table) -> list[str]:
     return [*lines, _FALSE_CHOICE]
 
 
-def item(one: Item, found: Sequence[Outcome]) -> str:
+def item(one: Item, found: Sequence[PolicyResult]) -> str:
     """One verdict as it stands, then a line for each policy."""
     rows = [_outcome(row, one) for row in found]
     return aligned(("value", "decision", "", "policy"), rows)
 
 
-def attack(one: Item, found: Sequence[Outcome]) -> str:
+def attack(one: Item, found: Sequence[PolicyResult]) -> str:
     """What bought jurors could force under each rule, a line for each rule."""
     rules = {row.variant.name: attacked(one, row) for row in found}
     most = max((len(made) for made in rules.values()), default=0)
@@ -86,7 +92,7 @@ def _forced(found: Attack) -> str:
     return number(found.change) + (" !" if found.decisions else "")
 
 
-def _outcome(row: Outcome, one: Item) -> list[str]:
+def _outcome(row: PolicyResult, one: Item) -> list[str]:
     differs = "differs" if row.decision != one.assessment.ruled else ""
     return [number(row.value), row.decision or "-", differs, show_line(row.variant.name, 200)]
 

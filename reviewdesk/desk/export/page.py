@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.judge import Fits, calibration_page
-from reviewdesk.desk.jurors import jurors_page
-from reviewdesk.desk.overview import run_details
-from reviewdesk.desk.reportexport import Progress
-from reviewdesk.desk.reruns import flips_of_run, of_item
-from reviewdesk.domain.flags import Flag
+from reviewdesk.desk.export.report import Progress
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.live.rerun_history import flips_of_run, of_item
+from reviewdesk.desk.review.runs import run_details
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled
 from reviewdesk.pages import markdown, page
-from reviewdesk.pages.records import Listed, RunPage
+from reviewdesk.pages.records import ListedVerdict, RunPage
 from reviewdesk.store import bodies
 from reviewdesk.store.connect import explained
 
@@ -56,7 +56,7 @@ def _gathered(desk: Desk, run: Run, listed: int) -> RunPage:
         flags=flags,
         alphas=details.alphas,
         progress=desk.progress(run),
-        calibration=calibration_page(desk, run, jurors=False, fits=Fits.HEADLINE),
+        calibration=calibration_page(desk, run, jurors=False, fits=FitScope.HEADLINE),
         jurors=jurors_page(desk, run),
         flips=flips_of_run(desk, run),
         escalated=flags.get(Flag.ESCALATED, 0),
@@ -64,9 +64,9 @@ def _gathered(desk: Desk, run: Run, listed: int) -> RunPage:
     )
 
 
-def _listed(desk: Desk, keys: Sequence[int], progress: Progress | None) -> Iterator[Listed]:
+def _listed(desk: Desk, keys: Sequence[int], progress: Progress | None) -> Iterator[ListedVerdict]:
     for done, key in enumerate(keys, start=1):
         item = desk.item(key)
-        yield Listed(item, tuple(told.rerun for told in of_item(desk, item)))
+        yield ListedVerdict(item, tuple(told.rerun for told in of_item(desk, item)))
         if progress is not None and not progress(done / len(keys), done):
             raise Cancelled("the export was cancelled; nothing was kept")

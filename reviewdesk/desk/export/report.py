@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.records import Run
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled
-from reviewdesk.reports.models import FORMAT_NAME
-from reviewdesk.reports.reportpieces import harmless, report_pieces
-from reviewdesk.reports.reportwrite import fitting
-from reviewdesk.reports.strictjson import MAX_ITEM
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.pieces import harmless, report_pieces
+from reviewdesk.reports.canonical.writer import fitting
 from reviewdesk.store import bodies, runs
 from reviewdesk.store.connect import explained
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.measuring import packed
+from reviewdesk.desk.figures.measures import packed
 from reviewdesk.domain.records import Run
 from reviewdesk.store.search import first_key
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.columns import Columns
+    from reviewdesk.domain.run.columns import Columns
 
 
 def panels(desk: Desk, run: Run) -> Columns:
     """Every ballot of a run, in file order."""
-    from reviewdesk.domain.columns import unpacked
+    from reviewdesk.domain.run.columns import unpacked
 
     first = first_key(desk.conn, run.key)
     return unpacked(packed(desk, run), range(first, first + run.verdicts))

@@ -9,25 +9,25 @@ from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.chronicle import pace
-from reviewdesk.desk.marking import tag_counts
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.gates import default_checks
-from reviewdesk.domain.honest import more, of_strata
-from reviewdesk.domain.judgement import CalibrationPage, Counts
-from reviewdesk.domain.jurors import Panel, count
+from reviewdesk.desk.review.history import pace
+from reviewdesk.desk.review.marks import tag_counts
+from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
+from reviewdesk.domain.labels.coverage import more, of_strata
+from reviewdesk.domain.labels.strata import audit, strata
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.strata import audit, strata
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.store import runs
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.summary import Labelled, Rowed, RunFigures
+    from reviewdesk.domain.labels.summary import LabelledRow, LabelledRows, RunFigures
 
 
-class Fits(Flag):
+class FitScope(Flag):
     """The sets of rows that are measured in full: a blind session is shown ``ALONE`` only."""
 
     NONE = 0
@@ -37,13 +37,18 @@ class Fits(Flag):
 
 
 def calibration_page(
-    desk: Desk, run: Run, source: str | None = None, *, jurors: bool = True, fits: Fits = Fits.BOTH
+    desk: Desk,
+    run: Run,
+    source: str | None = None,
+    *,
+    jurors: bool = True,
+    fits: FitScope = FitScope.BOTH,
 ) -> CalibrationPage:
     """Read all of it in one state of the desk; without ``jurors`` no ballot is read.
 
     ``fits`` names the sets of rows for which anything is resampled or simulated.
     """
-    from reviewdesk.domain import summary
+    from reviewdesk.domain.labels import summary
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):
@@ -60,7 +65,7 @@ def calibration_page(
     page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
-        alone=summary.alone(labelled, given, source, fits=Fits.ALONE in fits),
+        alone=summary.alone(labelled, given, source, fits=FitScope.ALONE in fits),
         gates=default_checks(found.headline),
         strata=reached,
         audit=audit(reached, summary.audited(made, labelled, totals.audits)),
@@ -73,15 +78,15 @@ def calibration_page(
         tags=tags,
         pace=speed,
     )
-    return _with_fit(page, made, labelled, totals) if Fits.HEADLINE in fits else page
+    return _with_fit(page, made, labelled, totals) if FitScope.HEADLINE in fits else page
 
 
 def _with_fit(
-    page: CalibrationPage, made: Rowed, labelled: list[Labelled], totals: RunFigures
+    page: CalibrationPage, made: LabelledRows, labelled: list[LabelledRow], totals: RunFigures
 ) -> CalibrationPage:
     """Add what is resampled or simulated for the rows behind the headline."""
-    from reviewdesk.domain.panelintervals import panel_intervals
-    from reviewdesk.domain.summary import headline_fit
+    from reviewdesk.domain.labels.summary import headline_fit
+    from reviewdesk.domain.stats.panel_intervals import panel_intervals
 
     fit = headline_fit(made, page.calibration)
     run, such = (panel_intervals(made, labelled, totals, target) for target in Target)
@@ -89,20 +94,20 @@ def _with_fit(
     return replace(page, gates=gates, fit=fit, intervals=run, such=such)
 
 
-def _panels(desk: Desk, run: Run) -> Iterator[Panel]:
+def _panels(desk: Desk, run: Run) -> Iterator[LabelledPanel]:
     from reviewdesk.store import figures
 
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
     for found in figures.judged(desk.conn, run.key):
         body = json.loads(found.body)
-        yield Panel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
+        yield LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
 
 
-def _counts(run: Run, labelled: list[Labelled]) -> Counts:
+def _counts(run: Run, labelled: list[LabelledRow]) -> TruthCounts:
     cells = Counter(
         (verdict.decision, verdict.place.truth)
         for verdict in labelled
         if verdict.decided and verdict.decision is not None
     )
-    return Counts(run.verdicts, len(labelled), dict(cells))
+    return TruthCounts(run.verdicts, len(labelled), dict(cells))

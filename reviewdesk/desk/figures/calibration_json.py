@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.figures import Target
 from reviewdesk.domain.records import Calibration, Metrics
+from reviewdesk.domain.stats.figures import Target
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.figures import Bin, Estimate, Fit, Interval, PanelIntervals
-    from reviewdesk.domain.judgement import CalibrationPage, FilePage
-    from reviewdesk.domain.jurors import JurorCounts
-    from reviewdesk.domain.strata import Stratum
+    from reviewdesk.domain.jurors.accuracy import JurorCounts
+    from reviewdesk.domain.labels.strata import Stratum
+    from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+    from reviewdesk.domain.stats.figures import (
+        Bin,
+        Estimate,
+        Fit,
+        Interval,
+        PanelIntervals,
+    )
 
 
 def filed(page: FilePage) -> dict[str, Any]:

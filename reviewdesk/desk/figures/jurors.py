@@ -8,9 +8,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.panels import panels
-from reviewdesk.domain.figures import Estimate, Target
-from reviewdesk.domain.jurorfacts import (
+from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.domain.jurors.accuracy import (
+    Counter,
+    JurorCounts,
+    LabelledPanel,
+    trim_named,
+    votes,
+)
+from reviewdesk.domain.jurors.facts import (
     Basis,
     Drift,
     JurorFacts,
@@ -18,14 +24,14 @@ from reviewdesk.domain.jurorfacts import (
     Offset,
     Quoted,
     Seats,
-    Volatile,
+    VolatileCase,
     suggested_weights,
     volatile,
 )
-from reviewdesk.domain.jurorrates import Contest, Drawn, Rates
-from reviewdesk.domain.jurors import Counter, JurorCounts, Panel, trim_named, votes
-from reviewdesk.domain.leniency import Leniency, LeniencyCounter
+from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
+from reviewdesk.domain.jurors.rates import Contest, Drawn, Rates
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.verdict import Generator, Policy
 from reviewdesk.store import jurors, runs
 from reviewdesk.store.connect import reading
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.columns import Columns
+    from reviewdesk.domain.run.columns import Columns
 
 MONTH = 30
 """The usual window of the suggested weights, in days."""
@@ -43,8 +49,8 @@ _MOST_VOLATILE = 20
 
 def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     """Everything about a run's jurors; weights from the labels of the last ``window`` days."""
-    from reviewdesk.domain import drift
-    from reviewdesk.domain.jurordraw import first_seats
+    from reviewdesk.domain.jurors import drift
+    from reviewdesk.domain.jurors.strata import first_seats
 
     now = panels(desk, run)
     past = (panels(desk, one) for one in desk.runs() if _made(one) < _made(run))
@@ -112,10 +118,10 @@ class _Labelled:
 
 
 def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labelled:
-    from reviewdesk.domain import jurordraw
+    from reviewdesk.domain.jurors import strata
     from reviewdesk.store import figures
 
-    labels = jurordraw.Labels.of(
+    labels = strata.Labels.of(
         now.key.tolist(),
         jurors.strata(desk.conn, run.key),
         {one.key: one.place for one in figures.labelled(desk.conn, run.key)},
@@ -126,7 +132,7 @@ def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labell
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
     for found in jurors.judged(desk.conn, run.key):
         body, row = json.loads(found.body), found.key - int(now.key[0])
-        panel = Panel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
+        panel = LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
         counter.add(panel)
         leniency.add(
             panel,
@@ -138,11 +144,11 @@ def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labell
         n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
             recent.append(row)
-    drawn, contest = jurordraw.drawn(now, labels, jurordraw.lone_dissents(now, _stated(desk, now)))
+    drawn, contest = strata.drawn(now, labels, strata.lone_dissents(now, _stated(desk, now)))
     return _Labelled(
         counts={one.name: one for one in counter.counts()},
         drawn=drawn,
-        kappas=jurordraw.kappas(now, labels, recent),
+        kappas=strata.kappas(now, labels, recent),
         contest=contest,
         leniency=leniency.leniency(figures.run_figures(desk.conn, run.key).sizes),
         labels=n,
@@ -152,7 +158,7 @@ def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labell
 
 def _stated(desk: Desk, now: Columns) -> dict[int, set[int]]:
     """Who was trimmed by the reports' own word, where more than one juror dissents."""
-    from reviewdesk.domain.jurordraw import dissents
+    from reviewdesk.domain.jurors.strata import dissents
 
     several = now.key[dissents(now).sum(axis=1) > 1]
     made = {}
@@ -170,7 +176,7 @@ def _generator(run: Run, body: dict[str, Any]) -> Generator:
     )
 
 
-def _volatile(found: Iterable[jurors.Repeated]) -> Iterable[Volatile]:
+def _volatile(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCase]:
     for (key, name), rows in groupby(found, key=lambda row: (row.key, row.id)):
         if case := volatile(key, name, [(row.run, row.score, row.decision) for row in rows]):
             yield case
@@ -294,6 +300,6 @@ def _leniency(found: Leniency) -> dict[str, Any]:
     }
 
 
-def _case(one: Volatile) -> dict[str, Any]:
+def _case(one: VolatileCase) -> dict[str, Any]:
     scores = [{"run": run, "score": score} for run, score in one.scores]
     return {"id": one.id, "sd": one.sd, "swing": one.swing, "turned": one.turned, "scores": scores}

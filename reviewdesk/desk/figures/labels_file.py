@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.gates import default_checks
-from reviewdesk.domain.honest import OF_ITSELF, Honest, Method, of_trusted
-from reviewdesk.domain.judgement import FilePage
+from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.labels.coverage import (
+    OF_ITSELF,
+    RateMethod,
+    RunRate,
+    of_trusted,
+)
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
-from reviewdesk.domain.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.calibration_page import FilePage
+from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.store import figures
 from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.reports.labelsfile import ScoreRow
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.labels.reader import ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
 _DRAWN = {name for name in STRATA if not name.endswith("/none")}
@@ -32,7 +37,7 @@ NO_RUN = "the judge decided nothing in this run"
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedDecisions:
     """How a judge decided a run: ``passed`` of ``decided`` verdicts."""
 
     run: str
@@ -45,11 +50,11 @@ class Observed:
         return self.passed / self.decided if self.decided else None
 
 
-def observed(desk: Desk, run: Run) -> Observed:
+def observed(desk: Desk, run: Run) -> ObservedDecisions:
     """What the judge said over a whole loaded run."""
     with explained(desk.path):
         found = figures.run_figures(desk.conn, run.key)
-    return Observed(run.name, found.passed, found.passed + found.failed)
+    return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class FileRows:
 
 def file_rows(source: Source) -> FileRows:
     """Read a file of ``{confidence, correct}`` rows, weighted where every row says so."""
-    from reviewdesk.reports.labelsfile import read_scores
+    from reviewdesk.reports.labels.reader import read_scores
 
     file = read_scores(source)
     kept, weighted, warnings = _weighed(file.rows)
@@ -93,7 +98,7 @@ def file_rows(source: Source) -> FileRows:
     )
 
 
-def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
+def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> FilePage:
     """The figures of a labels file.
 
     ``over`` is a run that the file was not drawn from: with rows that say what the judge decided,
@@ -102,7 +107,7 @@ def calibrate_file(source: Source, over: Observed | None = None) -> FilePage:
     return file_page(file_rows(source), over)
 
 
-def file_page(file: FileRows, over: Observed | None = None) -> FilePage:
+def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
     """The figures of rows that are read already."""
     line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
     calibration = Calibration(
@@ -153,7 +158,7 @@ def _chosen(pi: object) -> bool:
     return isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
 
 
-def _honest(rows: Sequence[ScoreRow], line: Metrics, over: Observed | None) -> Honest:
+def _honest(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
     """Lang and Reiczigel's, where the file's confusion and a run's counts are known."""
     if over is None:
         return _none(OF_ITSELF)
@@ -169,5 +174,5 @@ def _honest(rows: Sequence[ScoreRow], line: Metrics, over: Observed | None) -> H
     return of_trusted(over.passed, over.decided, tp, fn, tn, fp)
 
 
-def _none(reason: str) -> Honest:
-    return Honest(Method.NONE, None, None, None, reason)
+def _none(reason: str) -> RunRate:
+    return RunRate(RateMethod.NONE, None, None, None, reason)

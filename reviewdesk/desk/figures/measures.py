@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.measures import Measures, RunMeasures
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.records import Run
+from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import explained, writing
-from reviewdesk.store.waiting import waiting
+from reviewdesk.store.staging import waiting
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.packing import Packed
+    from reviewdesk.domain.run.packing import PackedRun
     from reviewdesk.domain.verdict import Verdict
 
 _BATCH = 500
@@ -52,7 +52,7 @@ def measure(desk: Desk, run: Run, progress: Progress | None = None) -> bool:
     return True
 
 
-def packed(desk: Desk, run: Run) -> Packed:
+def packed(desk: Desk, run: Run) -> PackedRun:
     """A run's packed columns; what is not in the desk is put there, or only worked out."""
     with explained(desk.path):
         known = measures.packed(desk.conn, run.key)
@@ -76,7 +76,7 @@ def _keep(desk: Desk, run: Run, found: RunMeasures) -> None:
 def _staged(desk: Desk, run: Run, progress: Progress | None) -> Iterator[RunMeasures]:
     """The figures of a run whose columns and measures wait."""
     with waiting(desk.conn, _TABLES):
-        gauge, done = measures.Gauge(desk.conn), 0
+        gauge, done = measures.MeasureWriter(desk.conn), 0
         for batch in _batches(desk, run):
             made = []
             for verdict in batch:

@@ -7,15 +7,21 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.pace import Pacing, Step
+from reviewdesk.domain.labels.pace import PaceEvent, Pacing
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.store.connect import reading
-from reviewdesk.store.following import Head, done, head, holds, touched
+from reviewdesk.store.log_tail import (
+    Head,
+    done,
+    head,
+    holds,
+    touched,
+)
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.livefigures import LiveFigures
-    from reviewdesk.domain.summary import RunFigures
+    from reviewdesk.domain.labels.strip import LiveFigures
+    from reviewdesk.domain.labels.summary import RunFigures
 
 MANY = 500
 """Where more contents than these were touched, all labels are read again."""
@@ -43,7 +49,7 @@ class _Work:
             if event.target is not None:
                 self._pacing.turn(event.target, stands=event.kind == "redo")
             if event.run == run.hash and not event.untimed:
-                step = Step(datetime.fromisoformat(event.at), event.kind)
+                step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
                 self._pacing.add(step, event.action)
         return self._pacing.pace()
 
@@ -93,7 +99,7 @@ class LiveStrip:
             return Strip(live.calibration(), live.alone(), pace)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
-        from reviewdesk.domain.livefigures import LiveFigures
+        from reviewdesk.domain.labels.strip import LiveFigures
         from reviewdesk.store import figures
 
         self.rebuilt += 1

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.panels import panels
-from reviewdesk.domain.attack import Attack, attacks
-from reviewdesk.domain.packing import seat_names
-from reviewdesk.domain.policies import Group, Outcome, Result, Table, Variant, outliers, whole
+from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.domain.records import Item, Run
-from reviewdesk.domain.turning import outcomes
+from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.whatif.attack import Attack, attacks
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import (
+    Group,
+    PolicyResult,
+    Result,
+    Table,
+    Variant,
+    outliers,
+    whole,
+)
 from reviewdesk.errors import UsageError
 from reviewdesk.store.connect import reading
 
@@ -21,7 +29,8 @@ if TYPE_CHECKING:
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> Table:
     """Recompute a run's decisions under other rules from its ballots; without any, all of them."""
-    from reviewdesk.domain import summary, whatif
+    from reviewdesk.domain.labels import summary
+    from reviewdesk.domain.whatif import table
     from reviewdesk.store import figures
 
     columns = panels(desk, run)
@@ -29,14 +38,14 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
     if variants is None:
-        variants = whole(whatif.busiest(columns))
+        variants = whole(table.busiest(columns))
     known_jurors(columns.names, variants, run.name)
     found = summary.summarise(labelled, totals)
     return Table(
         verdicts=len(columns),
         design=found.design,
-        standing=whatif.standing(columns, found.headline, found.confidence_source),
-        rows=whatif.results(columns, variants, whatif.truths(columns, labelled, totals)),
+        standing=table.standing(columns, found.headline, found.confidence_source),
+        rows=table.results(columns, variants, table.truths(columns, labelled, totals)),
         jurors=len(columns.names),
     )
 
@@ -49,13 +58,13 @@ def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) 
             raise UsageError(f"no juror {variant.dropped!r} in {where}", f"Jurors: {some}.")
 
 
-def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple[Outcome, ...]:
+def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple[PolicyResult, ...]:
     """One verdict as it stands, then under other rules; without any, under all of them."""
     names = seat_names([ballot.id for ballot in item.verdict.ballots])
     if variants is None:
         variants = (*whole(names), *outliers())
     known_jurors(names, variants, item.verdict.id)
-    standing = Outcome(Variant(), item.assessment.score, item.assessment.decision)
+    standing = PolicyResult(Variant(), item.assessment.score, item.assessment.decision)
     return (standing, *outcomes(item.verdict, variants))
 
 
@@ -81,14 +90,14 @@ def shape(table: Table, row: Result) -> dict[str, Any]:
     }
 
 
-def attacked(item: Item, row: Outcome) -> tuple[Attack, ...]:
+def attacked(item: Item, row: PolicyResult) -> tuple[Attack, ...]:
     """What bought jurors could force under a rule that the verdict is not standing by already."""
     if row.variant.group is not Group.RULES:
         return ()
     return attacks(item.verdict, row.variant)
 
 
-def item_shape(item: Item, row: Outcome) -> dict[str, Any]:
+def item_shape(item: Item, row: PolicyResult) -> dict[str, Any]:
     """One line of ``whatif VERDICT --json``."""
     return {
         "policy": row.variant.name,

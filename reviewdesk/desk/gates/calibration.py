@@ -8,22 +8,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
-from reviewdesk.domain.correction import Corrected, Status
-from reviewdesk.domain.expect import EntryResult, Expectation, Finding, Kind, Tally, hold
-from reviewdesk.domain.figures import Fit, Ranged
-from reviewdesk.domain.gates import Outcome
-from reviewdesk.domain.honest import of_trusted
-from reviewdesk.domain.judgegate import PROVEN, Judge, Reliability, Target
+from reviewdesk.domain.gates.calibration_targets import (
+    PROVEN,
+    CalibrationReadings,
+    CalibrationTarget,
+    Reliability,
+)
+from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
+    Expectation,
+    Finding,
+    FindingTally,
+    hold,
+)
+from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.labels.coverage import of_trusted
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
+from reviewdesk.domain.stats.figures import Fit, Ranged
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.gatejury import OpenDesk
-    from reviewdesk.domain.calibration import Rows
-    from reviewdesk.domain.figures import PanelIntervals
-    from reviewdesk.reports.suite import JudgeGate
+    from reviewdesk.desk.gates.jury import OpenDesk
+    from reviewdesk.domain.stats.calibration import Rows
+    from reviewdesk.domain.stats.figures import PanelIntervals
+    from reviewdesk.reports.suites.suite import CalibrationGate
 
 OTHER_SET = "reliability of another set"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
@@ -59,9 +71,9 @@ class _Labels:
         return self.calibration.headline
 
 
-def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> EntryResult:
+def judged(suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> EntryResult:
     """What became of a ``calibration:`` entry."""
-    tally, problem, found, other = Tally(), "", None, False
+    tally, problem, found, other = FindingTally(), "", None, False
     honest = Ranged(None)
     try:
         found = _of_file(gate, folder) if gate.run is None else _of_run(gate, open_desk)
@@ -73,20 +85,20 @@ def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> En
         problem = str(SuiteError(suite, gate.source_line, what, error.hint))
     else:
         honest = _pass_rate(gate, found, other=other)
-        judge = Judge(
+        judge = CalibrationReadings(
             found.line,
             found.fit,
             found.rate,
-            _ranged(gate, found) | {Target.HONEST: honest},
+            _ranged(gate, found) | {CalibrationTarget.HONEST: honest},
             by_default=gate.by_default,
         )
-        tally.add(hold(one, judge.read(Target(one.target))) for one in found.expect)
+        tally.add(hold(one, judge.read(CalibrationTarget(one.target))) for one in found.expect)
     return EntryResult(
         name=gate.name,
-        kind=Kind.CALIBRATION,
+        kind=EntryKind.CALIBRATION,
         source=gate.source,
         case=None,
-        status=Outcome.FAIL if problem else tally.status,
+        status=GateStatus.FAIL if problem else tally.status,
         counts=tally.counts,
         units=tally.units,
         origins=tally.origins,
@@ -99,10 +111,10 @@ def judged(suite: str, gate: JudgeGate, folder: Path, open_desk: OpenDesk) -> En
     )
 
 
-def _of_file(gate: JudgeGate, folder: Path) -> _Labels:
-    from reviewdesk.desk.labelled import file_page, file_rows
-    from reviewdesk.domain.suchitems import as_run
-    from reviewdesk.reports.source import Source
+def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
+    from reviewdesk.desk.figures.labels_file import file_page, file_rows
+    from reviewdesk.domain.gates.such_items import as_run
+    from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
     page, drawn = file_page(file), as_run(file.rows, file.strata) if file.drawn else None
@@ -119,15 +131,15 @@ def _of_file(gate: JudgeGate, folder: Path) -> _Labels:
     )
 
 
-def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Labels:
+def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     """The figures of the design that the labels of a run carry.
 
     A confusion that the suite gives is that of a trusted set from elsewhere unless it is the
     labels' own; the observed rate is the run's own unless the suite gives one.
     """
-    from reviewdesk.domain import summary
-    from reviewdesk.domain.suchitems import Drawn
-    from reviewdesk.reports.suite import default_expectations
+    from reviewdesk.domain.gates.such_items import Drawn
+    from reviewdesk.domain.labels import summary
+    from reviewdesk.reports.suites.suite import default_expectations
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
 
@@ -159,7 +171,7 @@ def _of_run(gate: JudgeGate, open_desk: OpenDesk) -> _Labels:
     )
 
 
-def _observed(gate: JudgeGate) -> tuple[float, float | None]:
+def _observed(gate: CalibrationGate) -> tuple[float, float | None]:
     """How many verdicts the judge passed, and of how many, as the suite says."""
     return (gate.observed or 0.0) * (gate.observed_n or 0.0), gate.observed_n
 
@@ -169,10 +181,10 @@ def _own_rate(line: Metrics) -> Corrected | None:
     rate, low, high = line.corrected_rate, line.corrected_rate_low, line.corrected_rate_high
     if not line.n or rate is None or low is None or high is None or line.corrected_status is None:
         return None
-    return Corrected(rate, low, high, Status(line.corrected_status))
+    return Corrected(rate, low, high, CorrectionStatus(line.corrected_status))
 
 
-def _is_other_set(suite: str, gate: JudgeGate, found: _Labels) -> bool:
+def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     """Whether the entry's ``reliability`` is of another trusted set than its labels.
 
     A block of another total is. One with the total of the labels is theirs, and must count what
@@ -201,7 +213,7 @@ def _is_other_set(suite: str, gate: JudgeGate, found: _Labels) -> bool:
 
 def _own_cells(found: _Labels) -> Reliability | None:
     """The labels' own confusion, where they say what the judge decided."""
-    from reviewdesk.domain.calibration import confusion_of
+    from reviewdesk.domain.stats.calibration import confusion_of
 
     cells = confusion_of(found.rows)
     return None if cells is None else Reliability.of(cells)
@@ -211,9 +223,9 @@ def _listed(block: Reliability) -> str:
     return ", ".join(f"{one:.6g}" for one in block.cells)
 
 
-def _ranged(gate: JudgeGate, found: _Labels) -> dict[str, Ranged]:
+def _ranged(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
     """The figures with an interval; those of a confusion by the block if no row says them."""
-    from reviewdesk.domain.suchitems import of_counts, such_items
+    from reviewdesk.domain.gates.such_items import of_counts, such_items
 
     made = such_items(found.rows, found.line, found.fit, found.intervals)
     if found.rows.passed is None and gate.reliability is not None:
@@ -221,7 +233,7 @@ def _ranged(gate: JudgeGate, found: _Labels) -> dict[str, Ranged]:
     return made
 
 
-def _pass_rate(gate: JudgeGate, found: _Labels, *, other: bool) -> Ranged:
+def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
     """The share that should pass: by the draw of the labels, or corrected by a trusted set."""
     if not other and found.own is not None:
         return found.own
@@ -237,7 +249,7 @@ def _pass_rate(gate: JudgeGate, found: _Labels, *, other: bool) -> Ranged:
 
 
 def _doubts(
-    gate: JudgeGate, found: _Labels, findings: Sequence[Finding], *, other: bool
+    gate: CalibrationGate, found: _Labels, findings: Sequence[Finding], *, other: bool
 ) -> tuple[str, ...]:
     """Why the entry does not yet speak for the judge, if it passes.
 
@@ -247,7 +259,7 @@ def _doubts(
         f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "
         f"which reaches past {one.limit:.6g}"
         for one in findings
-        if one.expected.target in PROVEN and one.status is Outcome.PASS and one.reaches_past
+        if one.expected.target in PROVEN and one.status is GateStatus.PASS and one.reaches_past
     ]
     return (
         *(() if found.representative else (found.calibration.design.value,)),

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
-from reviewdesk.desk.items import read_verdict
-from reviewdesk.domain.expect import EntryResult, Kind, Tally, hold
-from reviewdesk.domain.gates import Outcome
-from reviewdesk.domain.jurygate import Jury, Target
+from reviewdesk.desk.review.items import read_verdict
+from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
+    FindingTally,
+    hold,
+)
+from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
+from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import ReviewDeskError, SuiteError
@@ -21,7 +26,7 @@ from reviewdesk.store import runs
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.reports.suite import JuryGate
+    from reviewdesk.reports.suites.suite import JuryGate
 
 _LISTED = 5
 _REMEMBERED = 500
@@ -71,7 +76,7 @@ def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
 def _hold(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
     try:
         for verdict in verdicts():
-            jury = Jury(verdict)
+            jury = JuryReadings(verdict)
             for entry in entries:
                 entry.take(verdict, jury)
     except ReviewDeskError as error:
@@ -88,7 +93,7 @@ class JuryEntry:
 
     suite: str
     gate: JuryGate
-    tally: Tally
+    tally: FindingTally
     error: str = ""
     named: list[str] = field(default_factory=list)
     """The ids of the verdicts that the case names; the first few."""
@@ -97,7 +102,7 @@ class JuryEntry:
     """The first ids and tests, each once: many verdicts may be of one test."""
     verdicts: int = 0
 
-    def take(self, verdict: Verdict, jury: Jury) -> None:
+    def take(self, verdict: Verdict, jury: JuryReadings) -> None:
         """Hold one verdict to the entry, if it is about it."""
         self.verdicts += 1
         if self.gate.case is not None:
@@ -110,7 +115,7 @@ class JuryEntry:
             if self.matches > 1:
                 return
         self.tally.add(
-            hold(one, jury.read(Target(one.target)), verdict.id, verdict.test)
+            hold(one, jury.read(JuryTarget(one.target)), verdict.id, verdict.test)
             for one in self.gate.expect
         )
 
@@ -147,13 +152,13 @@ class JuryEntry:
 
     def result(self) -> EntryResult:
         """What became of it."""
-        held = Tally() if self.error else self.tally
+        held = FindingTally() if self.error else self.tally
         return EntryResult(
             name=self.gate.name,
-            kind=Kind.JURY,
+            kind=EntryKind.JURY,
             source=self.gate.source,
             case=self.gate.case,
-            status=Outcome.FAIL if self.error else held.status,
+            status=GateStatus.FAIL if self.error else held.status,
             counts=held.counts,
             units=held.units,
             origins=held.origins,

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from reviewdesk.domain.expect import EntryResult, Finding, Kind, SuiteResult
-from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.gates.expect import (
+    EntryKind,
+    EntryResult,
+    Finding,
+    SuiteResult,
+)
+from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import UsageError
 
@@ -23,17 +28,17 @@ def as_json(result: SuiteResult) -> dict[str, Any]:
     """``gate --json``; a status beside pass, fail and skip is ``error``."""
     return {
         "suite": result.suite,
-        **_numbers({status: result.count(status) for status in Outcome}),
+        **_numbers({status: result.count(status) for status in GateStatus}),
         "errors": len(result.errors),
         "entries": [_entry(entry) for entry in result.entries],
     }
 
 
-def _numbers(counts: dict[Outcome, int]) -> dict[str, int]:
+def _numbers(counts: dict[GateStatus, int]) -> dict[str, int]:
     return {
-        "passed": counts[Outcome.PASS],
-        "failed": counts[Outcome.FAIL],
-        "skipped": counts[Outcome.SKIP],
+        "passed": counts[GateStatus.PASS],
+        "failed": counts[GateStatus.FAIL],
+        "skipped": counts[GateStatus.SKIP],
     }
 
 
@@ -46,7 +51,7 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
         "case": entry.case,
         "design": entry.design,
         "representative": entry.representative,
-        "verdicts": _numbers(entry.units) if entry.kind is Kind.JURY else None,
+        "verdicts": _numbers(entry.units) if entry.kind is EntryKind.JURY else None,
         "counts": _numbers(entry.counts),
         "values": dict(entry.origins),
         "checks": [_check(found, entry.kind) for found in entry.findings],
@@ -56,7 +61,7 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
     }
 
 
-def _check(found: Finding, kind: Kind) -> dict[str, Any]:
+def _check(found: Finding, kind: EntryKind) -> dict[str, Any]:
     """One check; that of a judge has the interval of its value and the limit beside it."""
     reading = found.reading
     interval = {
@@ -77,7 +82,7 @@ def _check(found: Finding, kind: Kind) -> dict[str, Any]:
         "test": found.test,
         "source": reading.origin,
         "metric": reading.metric,
-        **(interval if kind is Kind.CALIBRATION else {}),
+        **(interval if kind is EntryKind.CALIBRATION else {}),
     }
 
 
@@ -98,14 +103,14 @@ def sentence(found: Finding) -> str:
     text += f" ({origin})" if origin else ""
     if reading.low is not None and reading.high is not None:
         text += f", {reading.low:.4g} to {reading.high:.4g}"
-    if found.status is Outcome.SKIP:
+    if found.status is GateStatus.SKIP:
         return f"{text}: skipped, {found.note}"
     text += f", must {show_line(found.expected.matcher.words(), 300)}"
     if found.margin is not None:
         text += f", margin {found.margin:+.6g}"
     if found.note:
         text += f" ({show_line(found.note, 300)})"
-    if found.status is Outcome.PASS or not found.expected.message:
+    if found.status is GateStatus.PASS or not found.expected.message:
         return text
     return f"{text}: {show_line(found.expected.message)}"
 
@@ -116,9 +121,9 @@ def headline(entry: EntryResult) -> str:
     if entry.case is not None:
         parts.append(show_line(entry.case, 120))
     judged = sum(entry.units.values())
-    if entry.kind is Kind.JURY and judged and entry.case is None:
-        parts.append(f"{entry.units[Outcome.PASS]} of {judged} verdicts pass")
-    if skipped := entry.counts[Outcome.SKIP]:
+    if entry.kind is EntryKind.JURY and judged and entry.case is None:
+        parts.append(f"{entry.units[GateStatus.PASS]} of {judged} verdicts pass")
+    if skipped := entry.counts[GateStatus.SKIP]:
         parts.append(f"{skipped} checks skipped" if skipped > 1 else "1 check skipped")
     if entry.origins:
         counts = " and ".join(f"{count} {origin}" for origin, count in entry.origins.items())
@@ -145,9 +150,9 @@ def junit(result: SuiteResult) -> bytes:
     """One test case per entry, with what failed, was skipped or could not be read inside it."""
     counts = {
         "tests": len(result.entries),
-        "failures": result.count(Outcome.FAIL),
+        "failures": result.count(GateStatus.FAIL),
         "errors": len(result.errors),
-        "skipped": result.count(Outcome.SKIP),
+        "skipped": result.count(GateStatus.SKIP),
     }
     numbers = {name: str(count) for name, count in counts.items()}
     root = ET.Element("testsuites", numbers)
@@ -166,13 +171,13 @@ def _outcome(case: Element, entry: EntryResult) -> None:
     if entry.error:
         ET.SubElement(case, "error", message=show_line(entry.error, 4000))
         return
-    tag = {Outcome.PASS: "system-out", Outcome.FAIL: "failure", Outcome.SKIP: "skipped"}
+    tag = {GateStatus.PASS: "system-out", GateStatus.FAIL: "failure", GateStatus.SKIP: "skipped"}
     inner = ET.SubElement(case, tag[entry.status])
     lines = [
         *told(entry, _IN_XML, _IN_XML),
         *(f"not representative: {one}" for one in entry.doubts),
     ]
-    if entry.status is Outcome.PASS:
+    if entry.status is GateStatus.PASS:
         lines.insert(0, headline(entry))
     else:
         inner.set("message", headline(entry))
@@ -185,13 +190,13 @@ def told(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
     Of a judge all are told, since a figure that passes may pass by little; of a jury those that
     do not pass, for it has one for every verdict.
     """
-    yield from details(entry, Outcome.FAIL, fails)
-    yield from details(entry, Outcome.SKIP, skips)
-    if entry.kind is Kind.CALIBRATION:
-        yield from details(entry, Outcome.PASS, fails)
+    yield from details(entry, GateStatus.FAIL, fails)
+    yield from details(entry, GateStatus.SKIP, skips)
+    if entry.kind is EntryKind.CALIBRATION:
+        yield from details(entry, GateStatus.PASS, fails)
 
 
-def details(entry: EntryResult, status: Outcome, most: int) -> Iterator[str]:
+def details(entry: EntryResult, status: GateStatus, most: int) -> Iterator[str]:
     """The findings of one status in words, and how many more there are."""
     mine = [found for found in entry.findings if found.status is status][:most]
     yield from map(sentence, mine)

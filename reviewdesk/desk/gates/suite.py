@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.desk.gatejudge import judged
-from reviewdesk.desk.gatejury import JuryEntry, OpenDesk, hold_juries
-from reviewdesk.domain.expect import SuiteResult, Tally
+from reviewdesk.desk.gates.calibration import judged
+from reviewdesk.desk.gates.jury import JuryEntry, OpenDesk, hold_juries
+from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
 
 
 def run_suite(path: str, open_desk: OpenDesk, *, keep: int | None = None) -> SuiteResult:
@@ -19,12 +19,12 @@ def run_suite(path: str, open_desk: OpenDesk, *, keep: int | None = None) -> Sui
     Raises:
         SuiteError: the suite itself is wrong, and nothing was run.
     """
-    from reviewdesk.reports.suite import JuryGate, read_suite
+    from reviewdesk.reports.suites.suite import JuryGate, read_suite
 
     suite = read_suite(path)
     folder = Path(path).parent
     juries = {
-        at: JuryEntry(suite.file, gate, Tally(keep))
+        at: JuryEntry(suite.file, gate, FindingTally(keep))
         for at, gate in enumerate(suite.entries)
         if isinstance(gate, JuryGate)
     }

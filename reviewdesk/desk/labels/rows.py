@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.calibration import confusion_of, effective_sample_size
-from reviewdesk.domain.judgegate import Reliability
+from reviewdesk.domain.gates.calibration_targets import Reliability
+from reviewdesk.domain.labels.sampling import STRATA
+from reviewdesk.domain.labels.summary import LabelledRow, LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.resample import resample
-from reviewdesk.domain.sampling import STRATA
-from reviewdesk.domain.summary import Labelled, Rowed, make_rows
+from reviewdesk.domain.stats.calibration import confusion_of, effective_sample_size
+from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.store import figures, tags
@@ -32,7 +32,7 @@ class Resample:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedRows:
     """Rows to write with the mapping and design behind them, and what a person should know."""
 
     rows: tuple[dict[str, Any], ...]
@@ -42,7 +42,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeCounts:
+class ConfusionCounts:
     """A judge against the labels that count, and its pass rate over the whole run."""
 
     cells: Reliability
@@ -52,7 +52,9 @@ class JudgeCounts:
     warnings: tuple[str, ...]
 
 
-def score_rows(desk: Desk, run: Run, source: str | None, drawn: Resample | None = None) -> Exported:
+def score_rows(
+    desk: Desk, run: Run, source: str | None, drawn: Resample | None = None
+) -> ExportedRows:
     """The two keys per row that a calibration file holds, and no more.
 
     With ``drawn`` they are drawn by their weights, so that a reader that weighs every row 1 finds
@@ -67,10 +69,10 @@ def score_rows(desk: Desk, run: Run, source: str | None, drawn: Resample | None 
         }
         for at in places
     )
-    return Exported(rows, made.source, made.weighing.design, warnings)
+    return ExportedRows(rows, made.source, made.weighing.design, warnings)
 
 
-def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> JudgeCounts:
+def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> ConfusionCounts:
     """How the judge and the labels agree, counted over the rows that ``score_rows`` writes.
 
     Raises:
@@ -91,7 +93,7 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> JudgeCo
         fp=said.count((True, False)),
     )
     observed = totals.passed / (totals.passed + totals.failed)
-    return JudgeCounts(cells, observed, len(places), made.weighing.design, warnings)
+    return ConfusionCounts(cells, observed, len(places), made.weighing.design, warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +146,13 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     )
 
 
-def _counted(made: Rowed) -> list[int]:
+def _counted(made: LabelledRows) -> list[int]:
     """The rows that figures count: those with a weight, or all while there are no weights."""
     weighted = made.weighing.design in _WEIGHTED
     return [at for at, weight in enumerate(made.weights) if weight > 0 or not weighted]
 
 
-def _shortfalls(made: Rowed, kept: Sequence[int]) -> list[str]:
+def _shortfalls(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     """What the rows leave out, and the design if it gives no weights."""
     warnings = _without_confidence(made)
     if left := len(made.verdicts) - len(kept):
@@ -163,7 +165,7 @@ def _shortfalls(made: Rowed, kept: Sequence[int]) -> list[str]:
     return warnings
 
 
-def _places(made: Rowed, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
+def _places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
     """Which rows a file without weights holds, and what it cannot say."""
     kept = _counted(made)
     warnings = _shortfalls(made, kept)
@@ -178,14 +180,14 @@ def _places(made: Rowed, drawn: Resample | None) -> tuple[list[int], tuple[str, 
     return kept, tuple(warnings)
 
 
-def _without_confidence(made: Rowed) -> list[str]:
+def _without_confidence(made: LabelledRows) -> list[str]:
     if not made.left_out:
         return []
     return [f"{made.left_out} labelled verdicts have no confidence of the kind {made.source}"]
 
 
 def _drawn(
-    made: Rowed, kept: Sequence[int], drawn: Resample, warnings: list[str]
+    made: LabelledRows, kept: Sequence[int], drawn: Resample, warnings: list[str]
 ) -> tuple[list[int], tuple[str, ...]]:
     if made.weighing.design not in _WEIGHTED or not kept:
         problem = f"--resample: the labels have no weights yet (design: {made.weighing.design})"
@@ -200,7 +202,7 @@ def _drawn(
     return places, tuple(warnings)
 
 
-def full_rows(desk: Desk, run: Run, source: str | None) -> Exported:
+def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     """Every label of a run with all that is known of it; those without a row say ``null``.
 
     Of several people's labels on a verdict the first is the row, so that a reader of the file
@@ -223,10 +225,10 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> Exported:
         for label in labels_of(desk, verdict.item)
     ]
     warnings = tuple(_without_confidence(made))
-    return Exported(tuple(rows), made.source, made.weighing.design, warnings)
+    return ExportedRows(tuple(rows), made.source, made.weighing.design, warnings)
 
 
-def _made(desk: Desk, run: Run, source: str | None) -> Rowed:
+def _made(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     labelled = figures.labelled(desk.conn, run.key)
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
 
@@ -255,10 +257,10 @@ def labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
 
 def _full_row(
     run: Run,
-    verdict: Labelled,
+    verdict: LabelledRow,
     label: dict[str, Any],
     row: tuple[float, bool, float | None] | None,
-    made: Rowed,
+    made: LabelledRows,
     head: str,
 ) -> dict[str, Any]:
     detail = json.loads(label["detail"])

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.exporting import labels_of
+from reviewdesk.desk.labels.rows import labels_of
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store import events, figures, runs
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.reports.labelsfile import LabelRow
+    from reviewdesk.reports.labels.reader import LabelRow
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """What an import did; ``places`` are the file's lines that fit no verdict.
 
     ``unusable_tags`` counts the file's tags that cannot be tags; their rows are kept.
@@ -57,7 +57,7 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
             }
 
 
-def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Imported:
+def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> ImportResult:
     """Record the labels of a file as one action, so that one undo takes the whole file back.
 
     A label the desk already holds by the same reviewer stands; a different one in the file is a
@@ -65,7 +65,7 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
     """
     labelled = unknown = conflicts = 0
     places: list[int] = []
-    entries: dict[tuple[bytes, str], Entry] = {}
+    entries: dict[tuple[bytes, str], NewEvent] = {}
     with writing(desk.conn, desk.path):
         for row in rows:
             found = _verdict_of(desk, run, row)
@@ -83,7 +83,7 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
             labelled += held is None or held is Truth(row.truth)
         if entries:
             events.append(desk.conn, desk.reviewer, list(entries.values()))
-    return Imported(
+    return ImportResult(
         rows=len(rows),
         labelled=labelled,
         new=len(entries),
@@ -135,7 +135,7 @@ def _run_of(desk: Desk, run: Run | None, name: str | None) -> Run | None:
         return None
 
 
-def _entry(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> Entry:
+def _entry(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> NewEvent:
     detail = {
         "imported": True,
         "note": row.note,
@@ -144,7 +144,7 @@ def _entry(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> Ent
         "tags": list(usable_tags(row.tags)) or None,
         "kept": dict(row.kept) or None,
     }
-    return Entry(
+    return NewEvent(
         "label",
         desk.at(),
         run=found["hash"],

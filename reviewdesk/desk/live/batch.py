@@ -10,27 +10,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.judgeplan import Seated, Survey, posed, seats, sent, survey
-from reviewdesk.desk.judgereport import Results, Summary, committed_panel, header
-from reviewdesk.domain.panelspec import PanelSpec
-from reviewdesk.domain.turnout import NONE_LOST, Allowance
+from reviewdesk.desk.live.batch_plan import (
+    CasesSurvey,
+    JurorEndpoint,
+    posed,
+    seats,
+    sent,
+    survey,
+)
+from reviewdesk.desk.live.batch_report import (
+    Results,
+    Summary,
+    committed_panel,
+    header,
+)
+from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
-from reviewdesk.live.batch import Batch, Counts
+from reviewdesk.live.batch import Batch, BatchProgress
 from reviewdesk.live.budget import Budget
 from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.journal import Commitment, Committed, Journal
-from reviewdesk.live.metering import Meter
-from reviewdesk.live.session import CONCURRENCY, Asking
-from reviewdesk.live.transport import HttpTransport
-from reviewdesk.reports.panels.casesfile import open_cases
-from reviewdesk.reports.panels.panelfile import read_panel
-from reviewdesk.reports.reportwrite import ReportWriter
+from reviewdesk.live.journal.journal import Commitment, CommitTimes, Journal
+from reviewdesk.live.meter import Meter
+from reviewdesk.live.session import CONCURRENCY, CallSession
+from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.reports.canonical.writer import ReportWriter
+from reviewdesk.reports.panels.cases_file import open_cases
+from reviewdesk.reports.panels.panel_file import read_panel
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from reviewdesk.live.records import Clock, Transport
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
 
 REPLIES = ".replies.jsonl"
 """What the name of a report's replies adds to its own."""
@@ -55,21 +67,21 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """What is about to be sent, for a person to agree to."""
 
     panel: PanelSpec
-    seats: tuple[Seated, ...]
-    found: Survey
+    seats: tuple[JurorEndpoint, ...]
+    found: CasesSurvey
     spent: float
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class BatchState:
     """How far a run is."""
 
-    counts: Counts
-    found: Survey
+    counts: BatchProgress
+    found: CasesSurvey
     spent_usd: float
 
     @property
@@ -80,16 +92,16 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
+class BatchListener:
     """Who is told and asked on the way; ``agreed`` says whether anything may be sent."""
 
-    agreed: Callable[[Plan], bool]
-    told: Callable[[Now], None] = lambda _: None
+    agreed: Callable[[BatchPlan], bool]
+    told: Callable[[BatchState], None] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class BatchEnvironment:
     """What a run takes from outside."""
 
     environment: Mapping[str, str]
@@ -98,12 +110,12 @@ class World:
     stdin: BinaryIO | None = None
 
     @staticmethod
-    def real(stdin: BinaryIO | None = None) -> World:
+    def real(stdin: BinaryIO | None = None) -> BatchEnvironment:
         """The process's own environment, time and network."""
-        return World(os.environ, SystemClock(), HttpTransport, stdin)
+        return BatchEnvironment(os.environ, SystemClock(), HttpTransport, stdin)
 
 
-def judge_cases(order: Order, ears: Ears, world: World) -> Summary:
+def judge_cases(order: Order, ears: BatchListener, world: BatchEnvironment) -> Summary:
     """Judge every case of a file and write the report.
 
     Raises:
@@ -124,7 +136,7 @@ def judge_cases(order: Order, ears: Ears, world: World) -> Summary:
         for note in journal.notes:
             ears.noted(note)
         found = survey(source, panel, journal, world.environment)
-        if found.calls and not ears.agreed(Plan(panel, seated, found, journal.spent)):
+        if found.calls and not ears.agreed(BatchPlan(panel, seated, found, journal.spent)):
             raise Cancelled("cancelled: nothing was sent")
         run = _Run(order, panel, source, found, journal, path, ears, world)
         return run.carried_out()
@@ -133,8 +145,8 @@ def judge_cases(order: Order, ears: Ears, world: World) -> Summary:
 
 
 def preview(
-    cases: str, panel: str, world: World
-) -> tuple[tuple[Seated, ...], Iterator[dict[str, Any]]]:
+    cases: str, panel: str, world: BatchEnvironment
+) -> tuple[tuple[JurorEndpoint, ...], Iterator[dict[str, Any]]]:
     """Where the jurors are asked and, one by one, all that would be sent; nothing is.
 
     Raises:
@@ -175,11 +187,11 @@ class _Run:
     order: Order
     panel: PanelSpec
     source: Source
-    found: Survey
+    found: CasesSurvey
     journal: Journal
     path: Path
-    ears: Ears
-    world: World
+    ears: BatchListener
+    world: BatchEnvironment
 
     def carried_out(self) -> Summary:
         """Ask what is still to be asked, and write the report."""
@@ -203,7 +215,7 @@ class _Run:
         cost, allowed = self._cost(budget), self.order.max_failed
         return results.summary(str(self.path), counts, cost, allowed)
 
-    def _committed(self) -> Committed:
+    def _committed(self) -> CommitTimes:
         """Put panel, rule and cases down before the first request."""
         from reviewdesk import __version__
 
@@ -230,10 +242,10 @@ class _Run:
             )
         return held
 
-    async def _asked(self, results: Results, budget: Budget) -> Counts:
+    async def _asked(self, results: Results, budget: Budget) -> BatchProgress:
         meter = Meter(self.journal, budget)
         transport, clock = self.world.transport(), self.world.clock
-        asking = Asking(
+        asking = CallSession(
             transport,
             meter.keep,
             environment=self.world.environment,
@@ -245,9 +257,9 @@ class _Run:
 
         started = clock.monotonic()
 
-        def told(counts: Counts) -> None:
+        def told(counts: BatchProgress) -> None:
             counts.seconds = clock.monotonic() - started
-            self.ears.told(Now(counts, self.found, budget.spent))
+            self.ears.told(BatchState(counts, self.found, budget.spent))
 
         try:
             await batch.run(posed(self.source, self.found), told)
@@ -260,7 +272,7 @@ class _Run:
         priced = all(juror.price is not None for juror in self.panel.jurors)
         return budget.spent if priced else None
 
-    def _stopped_short(self, budget: Budget, counts: Counts) -> CeilingError:
+    def _stopped_short(self, budget: Budget, counts: BatchProgress) -> CeilingError:
         return CeilingError(
             f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is spent, "
             f"and {counts.cases} of {self.found.cases} cases are complete",

@@ -8,28 +8,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.checks import CheckResult
-from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
-from reviewdesk.live import proxies
-from reviewdesk.live.ballots import answer_of, ballot_of
-from reviewdesk.live.batch import Posed
+from reviewdesk.live.batch import PendingCase
 from reviewdesk.live.calls import calls_for
-from reviewdesk.live.journal import Journal
+from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.keys import key_of, redactor
-from reviewdesk.live.metering import worst
+from reviewdesk.live.meter import worst
 from reviewdesk.live.plan import hashed, payloads
-from reviewdesk.live.vendors import Endpoint, endpoint
-from reviewdesk.reports.panels.casesfile import read_cases
+from reviewdesk.live.replies.ballots import answer_of, ballot_of
+from reviewdesk.live.wires import proxies
+from reviewdesk.live.wires.vendors import Endpoint, endpoint
+from reviewdesk.reports.panels.cases_file import read_cases
 
 if TYPE_CHECKING:
-    from reviewdesk.reports.source import Source
+    from reviewdesk.reports.bytes.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
+class JurorEndpoint:
     """Where one juror is asked; ``problem`` is what its key lacks."""
 
     juror: Juror
@@ -39,7 +39,7 @@ class Seated:
 
 
 @dataclass(slots=True)
-class Survey:
+class CasesSurvey:
     """A cases file read through once: all of it can be judged, and this is what it takes."""
 
     cases: int = 0
@@ -58,7 +58,7 @@ class Survey:
     """What the checks found, for the cases that did not pass them all, by place in the file."""
 
 
-def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[Seated, ...]:
+def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[JurorEndpoint, ...]:
     """Every juror with its host, proxy and key.
 
     Raises:
@@ -72,19 +72,19 @@ def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[Seated, ...
             raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
         proxy = proxies.proxy_for(place.url)
         shown = None if proxy is None else proxies.shown(proxy)
-        found.append(Seated(juror, place, shown, key_of(place, environment).problem))
+        found.append(JurorEndpoint(juror, place, shown, key_of(place, environment).problem))
     return tuple(found)
 
 
 def survey(
     source: Source, panel: PanelSpec, journal: Journal | None, environment: Mapping[str, str]
-) -> Survey:
+) -> CasesSurvey:
     """Read every case, run its checks, and count the calls that no stored reply answers.
 
     Raises:
         PanelError: a case cannot be judged; nothing has been sent.
     """
-    found = Survey()
+    found = CasesSurvey()
     priced = all(juror.price is not None for juror in panel.jurors)
     most, more, told = 0.0, 0.0, hashlib.sha256()
     hidden = redactor(panel.jurors, environment)
@@ -122,11 +122,11 @@ def _without_rubric(source: Source, case: Case) -> PanelError:
     return PanelError(source.shown_name, where, "has no rubric, nor has the panel", hint)
 
 
-def posed(source: Source, found: Survey) -> Iterator[Posed]:
+def posed(source: Source, found: CasesSurvey) -> Iterator[PendingCase]:
     """The cases once more, with what their checks found."""
     for place, case in enumerate(read_cases(source)):
         passed = tuple(CheckResult(check.name or check.kind, passed=True) for check in case.checks)
-        yield Posed(place, case, found.checked.get(place, passed))
+        yield PendingCase(place, case, found.checked.get(place, passed))
 
 
 def sent(source: Source, panel: PanelSpec) -> Iterator[dict[str, Any]]:
@@ -140,6 +140,6 @@ def _checked(case: Case) -> tuple[CheckResult, ...]:
     """What the checks of a case find; most cases have none, and the libraries are heavy."""
     if not case.checks:
         return ()
-    from reviewdesk.reports.panels.casechecks import run_checks
+    from reviewdesk.reports.panels.case_checks import run_checks
 
     return run_checks(case)

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reviewdesk import __version__
-from reviewdesk.domain.judged import judged, unasked
-from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
-from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
-from reviewdesk.domain.supermajority import own_share
-from reviewdesk.domain.turnout import Allowance, Turnouts
+from reviewdesk.domain.jury.supermajority import own_share
+from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
+from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.panel.turnout import Allowance, Turnouts
+from reviewdesk.domain.panel.verdict_body import judged, unasked
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
-from reviewdesk.live.batch import Answered, Counts
-from reviewdesk.live.journal import FORMAT, Committed
-from reviewdesk.live.vendors import endpoint
-from reviewdesk.reports.reportwrite import FORMAT_NAME, ReportWriter
+from reviewdesk.live.batch import Answered, BatchProgress
+from reviewdesk.live.journal.journal import FORMAT, CommitTimes
+from reviewdesk.live.wires.vendors import endpoint
+from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Summary:
 class Results:
     """Makes a verdict of every finished case, hands it to the writer, and counts."""
 
-    def __init__(self, panel: PanelSpec, held: Committed, writer: ReportWriter) -> None:
+    def __init__(self, panel: PanelSpec, held: CommitTimes, writer: ReportWriter) -> None:
         """Begin with nothing."""
         self._panel, self._held, self._writer = panel, held, writer
         self._decisions: Counter[str] = Counter()
@@ -98,7 +98,7 @@ class Results:
         self._writer.put(answered.posed.place, body)
 
     def summary(
-        self, report: str, counts: Counts, cost: float | None, allowed: Allowance
+        self, report: str, counts: BatchProgress, cost: float | None, allowed: Allowance
     ) -> Summary:
         """The figures of the whole run; ``allowed`` is how many ballots it may lose."""
         decided = self._decisions
@@ -141,7 +141,7 @@ class Results:
         )
 
 
-def header(name: str, panel: PanelSpec, held: Committed, cases: str) -> dict[str, Any]:
+def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:
     """The report without its verdicts."""
     rule = panel.rule
     strategy = panel.strategy_for(())

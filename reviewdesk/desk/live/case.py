@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.library import Judged
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.judged import judged, unasked
-from reviewdesk.domain.panelspec import PanelSpec
+from reviewdesk.desk.live.panel import LiveVerdict
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.verdict_body import judged, unasked
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import UsageError
 
@@ -24,12 +24,12 @@ async def judge(
     clock: Clock | None = None,
     keep: Keep | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Judged:
+) -> LiveVerdict:
     """Ask a panel about one case; ballots that failed are in the verdict as what they are."""
     case = _usable(spec, item)
     checks: list[dict[str, Any]] = []
     if case.checks:
-        from reviewdesk.reports.panels.casechecks import run_checks
+        from reviewdesk.reports.panels.case_checks import run_checks
 
         results = run_checks(case)
         checks = [result.body for result in results]
@@ -54,14 +54,14 @@ async def _asked(
     environment: Mapping[str, str] | None,
 ) -> list[Ballot]:
     """The ballots in seat order; a transport that was opened here is closed here."""
-    from reviewdesk.live.asking import ask_panel
     from reviewdesk.live.calls import calls_for
-    from reviewdesk.live.session import Asking
-    from reviewdesk.live.transport import HttpTransport
+    from reviewdesk.live.jurors import ask_panel
+    from reviewdesk.live.session import CallSession
+    from reviewdesk.live.wires.transport import HttpTransport
 
     wire = transport or HttpTransport()
     try:
-        asking = Asking(wire, keep or _forget, environment=environment, clock=clock)
+        asking = CallSession(wire, keep or _forget, environment=environment, clock=clock)
         ballots = {
             call.seat: ballot async for call, ballot in ask_panel(calls_for(case, spec), asking)
         }
@@ -73,8 +73,8 @@ async def _asked(
 
 def _usable(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
     """The case, if the panel can be asked about it."""
-    from reviewdesk.reports.panels.casesfile import case_from
-    from reviewdesk.reports.panels.checkfields import FieldError
+    from reviewdesk.reports.panels.cases_file import case_from
+    from reviewdesk.reports.panels.check_fields import FieldError
     from reviewdesk.reports.wording import spell_path
 
     if not spec.jurors:
@@ -91,9 +91,9 @@ def _usable(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
     return case
 
 
-def _record(case: Case, body: dict[str, Any]) -> Judged:
+def _record(case: Case, body: dict[str, Any]) -> LiveVerdict:
     verdict = verdict_from_body(body, Policy(), Generator())
-    return Judged(case, body, assess(verdict))
+    return LiveVerdict(case, body, assess(verdict))
 
 
 def _forget(call: Call, exchange: Exchange) -> None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.labelrules import Aggregate
-from reviewdesk.domain.library import Panel as Rule
-from reviewdesk.domain.panelspec import Juror, PanelSpec
-from reviewdesk.domain.supermajority import DEFAULT_SHARE
-from reviewdesk.domain.vendors import Vendor
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.jury.label_rules import Aggregate
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.panel import PanelRule as Rule
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.vendors import Vendor
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -36,7 +36,7 @@ Cast: TypeAlias = Ballot | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LiveVerdict:
     """What a panel made of a case: the canonical verdict, and what is worked out of it."""
 
     case: Case
@@ -105,7 +105,7 @@ class Panel:
     @classmethod
     def from_file(cls, path: str | Path) -> Panel:
         """The panel of a YAML or TOML file; one that cannot be used is a ``PanelError``."""
-        from reviewdesk.reports.panels.panelfile import read_panel
+        from reviewdesk.reports.panels.panel_file import read_panel
 
         return cls.of(read_panel(path))
 
@@ -190,13 +190,13 @@ class Panel:
         clock: Clock | None = None,
         keep: Keep | None = None,
         environment: Mapping[str, str] | None = None,
-    ) -> Judged:
+    ) -> LiveVerdict:
         """Ask every juror about a case, or a mapping of a cases file's keys, and decide.
 
         A case that fails one of its own checks costs no call. Keys come from the environment;
         ``keep`` stores each reply before it is used; a ``transport`` of one's own stays open.
         """
-        from reviewdesk.desk.asked import judge
+        from reviewdesk.desk.live.case import judge
 
         return await judge(self.spec, item, transport, clock, keep, environment)
 

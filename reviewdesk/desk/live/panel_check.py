@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.composition import ITEM_BYTES, Composition, Seat, composition
-from reviewdesk.domain.trim import Breakdown
+from reviewdesk.domain.jury.trim import Breakdown
+from reviewdesk.domain.panel.composition import (
+    ITEM_BYTES,
+    Composition,
+    PanelPlace,
+    composition,
+)
 from reviewdesk.domain.verdict import Generator, Strategy
 from reviewdesk.live.keys import is_malformed
-from reviewdesk.reports.panels.panelfile import read_panel
+from reviewdesk.reports.panels.panel_file import read_panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def _share(panel: Composition) -> dict[str, Any]:
     return {"supermajority": rule.supermajority} if asked else {}
 
 
-def _seat(seat: Seat, missing: tuple[str, ...]) -> dict[str, Any]:
+def _seat(seat: PanelPlace, missing: tuple[str, ...]) -> dict[str, Any]:
     juror = seat.juror
     return {
         "name": juror.name,

@@ -12,45 +12,54 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from reviewdesk.desk import items
-from reviewdesk.desk.reruns import Told, of_item
-from reviewdesk.domain import suspicious
-from reviewdesk.domain.bodyvalues import own_facts
-from reviewdesk.domain.cases import Case, case_of
-from reviewdesk.domain.judged import judged
-from reviewdesk.domain.panelspec import PanelSpec, seat_body
-from reviewdesk.domain.prompts import masked
-from reviewdesk.domain.records import Item
-from reviewdesk.domain.reported import panel_of
-from reviewdesk.domain.rerun import (
-    Scope,
-    Seating,
-    Wish,
+from reviewdesk.desk.live.rerun_history import RerunRecord, of_item
+from reviewdesk.desk.review import items
+from reviewdesk.domain.body_values import own_facts
+from reviewdesk.domain.jury import injection
+from reviewdesk.domain.panel.case import Case, case_of
+from reviewdesk.domain.panel.from_report import panel_of
+from reviewdesk.domain.panel.prompt import masked
+from reviewdesk.domain.panel.rerun import (
+    RerunRequest,
+    RerunScope,
+    RerunSeats,
     contract_before,
     missing,
     rerun_facts,
     seating,
 )
+from reviewdesk.domain.panel.spec import PanelSpec, seat_body
+from reviewdesk.domain.panel.verdict_body import judged
+from reviewdesk.domain.records import Item
 from reviewdesk.errors import NoJurorsError, UsageError
-from reviewdesk.live.asking import Asking, ask_panel
 from reviewdesk.live.calls import calls_for
 from reviewdesk.live.clock import SystemClock
+from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.keys import key_of
-from reviewdesk.live.plan import Host, Plan, plan
+from reviewdesk.live.plan import ConsentPlan, Host, plan
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport
-from reviewdesk.live.transport import HttpTransport
-from reviewdesk.live.vendors import VENDORS, endpoint
+from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.live.wires.vendors import VENDORS, endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 __all__ = [
-    "Host", "Plan", "Prepared", "ask", "ask_now", "carry_out", "own_panel", "panel_from",
-    "payloads", "plan_of", "prepare",
+    "ConsentPlan",
+    "Host",
+    "PreparedRerun",
+    "ask",
+    "ask_now",
+    "carry_out",
+    "own_panel",
+    "panel_from",
+    "payloads",
+    "plan_of",
+    "prepare",
 ]  # fmt: skip
 
 BallotCall = Callable[[Ballot], bool]
@@ -58,21 +67,21 @@ BallotCall = Callable[[Ballot], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedRerun:
     """A re-run that waits for a person's consent; nothing has been sent or written."""
 
     item: Item
     case: Case
-    wish: Wish
-    seats: Seating
+    wish: RerunRequest
+    seats: RerunSeats
     calls: tuple[Call, ...]
-    plan: Plan
+    plan: ConsentPlan
     committed: str
     contract_before: int | None = None
     """The version of the reply contract that the first panel was asked under, if another."""
 
 
-def own_panel(item: Item, wish: Wish | None = None) -> PanelSpec:
+def own_panel(item: Item, wish: RerunRequest | None = None) -> PanelSpec:
     """The panel that the report names, where it tells enough to ask it again.
 
     Where a ``wish`` names jurors, only these have to be known.
@@ -85,16 +94,16 @@ def own_panel(item: Item, wish: Wish | None = None) -> PanelSpec:
     return panel_of(item.verdict, item.run.header, placed, _wanted(item, wish))
 
 
-def _wanted(item: Item, wish: Wish | None) -> tuple[str, ...] | None:
-    if wish is None or wish.scope is Scope.PANEL:
+def _wanted(item: Item, wish: RerunRequest | None) -> tuple[str, ...] | None:
+    if wish is None or wish.scope is RerunScope.PANEL:
         return None
-    return missing(item.verdict) if wish.scope is Scope.MISSING else (wish.juror or "",)
+    return missing(item.verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
 
 
 def panel_from(path: str) -> PanelSpec:
     """The panel of a file."""
     from reviewdesk.desk.files import named
-    from reviewdesk.reports.panels.panelfile import read_panel
+    from reviewdesk.reports.panels.panel_file import read_panel
 
     return read_panel(named(path))
 
@@ -103,10 +112,10 @@ def prepare(
     desk: Desk,
     key: int,
     panel: PanelSpec,
-    wish: Wish,
+    wish: RerunRequest,
     *,
     environment: Mapping[str, str] | None = None,
-) -> Prepared:
+) -> PreparedRerun:
     """Work out who would be asked what, and what it may cost.
 
     Raises:
@@ -131,10 +140,10 @@ def prepare(
         )
     committed = seats.committed(case.rubric, case.tags)
     before = contract_before(item.verdict, seats.asked.values())
-    return Prepared(item, case, wish, seats, calls, told, committed, before)
+    return PreparedRerun(item, case, wish, seats, calls, told, committed, before)
 
 
-def _case(item: Item, wish: Wish) -> Case:
+def _case(item: Item, wish: RerunRequest) -> Case:
     case = case_of(item.verdict.body, item.verdict.generator)
     if not wish.masked:
         return case
@@ -154,26 +163,26 @@ def _case(item: Item, wish: Wish) -> Case:
 
 
 def _masked(text: str) -> str:
-    found = suspicious.passages(text)
+    found = injection.passages(text)
     return masked(text, [(one.start, one.end) for one in found])
 
 
-def plan_of(prepared: Sequence[Prepared]) -> Plan:
+def plan_of(prepared: Sequence[PreparedRerun]) -> ConsentPlan:
     """What one consent to several re-runs would be given to."""
     return plan([call for one in prepared for call in one.calls], os.environ)
 
 
-def payloads(prepared: Sequence[Prepared]) -> Iterator[dict[str, Any]]:
+def payloads(prepared: Sequence[PreparedRerun]) -> Iterator[dict[str, Any]]:
     """Exactly what would be sent."""
     return sent([call for one in prepared for call in one.calls])
 
 
-def ask_now(desk: Desk, prepared: Sequence[Prepared], told: BallotCall) -> list[Told]:
+def ask_now(desk: Desk, prepared: Sequence[PreparedRerun], told: BallotCall) -> list[RerunRecord]:
     """Carry re-runs out one after the other, over the network, until they are done."""
     return asyncio.run(ask(desk, prepared, told))
 
 
-async def ask(desk: Desk, prepared: Sequence[Prepared], told: BallotCall) -> list[Told]:
+async def ask(desk: Desk, prepared: Sequence[PreparedRerun], told: BallotCall) -> list[RerunRecord]:
     """The same for whoever has an event loop; cancelling it keeps what came back."""
     transport = HttpTransport()
     try:
@@ -192,13 +201,13 @@ class _Answers:
 
 async def carry_out(
     desk: Desk,
-    prepared: Prepared,
+    prepared: PreparedRerun,
     transport: Transport,
     clock: Clock,
     told: BallotCall,
     *,
     environment: Mapping[str, str] | None = None,
-) -> Told:
+) -> RerunRecord:
     """Ask, once a person has agreed; the plan is on disk before the first request.
 
     Raises:
@@ -210,7 +219,7 @@ async def carry_out(
         with writing(desk.conn, desk.path):
             reruns.keep_reply(desk.conn, plan_key, _reply(call, exchange))
 
-    asking = Asking(transport, keep, environment=environment, clock=clock)
+    asking = CallSession(transport, keep, environment=environment, clock=clock)
     answers = _Answers()
     try:
         await _collect(prepared, asking, answers, told)
@@ -225,7 +234,9 @@ async def carry_out(
     return next(one for one in of_item(desk, prepared.item) if one.plan == plan_key)
 
 
-async def _collect(prepared: Prepared, asking: Asking, answers: _Answers, told: BallotCall) -> None:
+async def _collect(
+    prepared: PreparedRerun, asking: CallSession, answers: _Answers, told: BallotCall
+) -> None:
     async with aclosing(ask_panel(prepared.calls, asking)) as arriving:
         async for call, ballot in arriving:
             answers.ballots[call.seat] = ballot
@@ -233,18 +244,18 @@ async def _collect(prepared: Prepared, asking: Asking, answers: _Answers, told: 
                 return
 
 
-def _commit(desk: Desk, prepared: Prepared) -> int:
+def _commit(desk: Desk, prepared: PreparedRerun) -> int:
     """The event that holds consent, rule, hash and payload, before anything is sent."""
     name = prepared.seats.panel.name
     facts = rerun_facts(prepared.wish, name, prepared.committed, _consented(prepared))
     with writing(desk.conn, desk.path):
         _, entry = items.about(
-            desk, prepared.item.row.key, Entry("rerun_planned", desk.at(), detail=facts)
+            desk, prepared.item.row.key, NewEvent("rerun_planned", desk.at(), detail=facts)
         )
         return events.append(desk.conn, desk.reviewer, [entry])[0].key
 
 
-def _consented(prepared: Prepared) -> dict[str, Any]:
+def _consented(prepared: PreparedRerun) -> dict[str, Any]:
     told, case = prepared.plan, prepared.case
     return {
         "rule": prepared.seats.panel.rule_body(case.rubric, case.tags),
@@ -261,7 +272,7 @@ def _reply(call: Call, exchange: Exchange) -> dict[str, Any]:
     return {**asdict(exchange), "seat": call.seat, "juror": call.juror.name}
 
 
-def _end(desk: Desk, prepared: Prepared, plan_key: int, answers: _Answers) -> bool:
+def _end(desk: Desk, prepared: PreparedRerun, plan_key: int, answers: _Answers) -> bool:
     """Write the new verdict and the event that ends the re-run; whether there is a verdict."""
     came = bool(answers.ballots)
     with writing(desk.conn, desk.path):
@@ -279,13 +290,13 @@ def _end(desk: Desk, prepared: Prepared, plan_key: int, answers: _Answers) -> bo
                 "answered": len(answers.ballots),
             }
         _, entry = items.about(
-            desk, prepared.item.row.key, Entry("rerun_ended", desk.at(), detail=facts)
+            desk, prepared.item.row.key, NewEvent("rerun_ended", desk.at(), detail=facts)
         )
         events.append(desk.conn, desk.reviewer, [entry])
     return came
 
 
-def _body(prepared: Prepared, answers: _Answers, committed_at: str) -> dict[str, Any]:
+def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict[str, Any]:
     seats = prepared.seats
     jurors = {**seats.kept, **{call.seat: _unanswered(call) for call in prepared.calls}}
     jurors |= answers.ballots

@@ -10,11 +10,17 @@ from itertools import groupby
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk import items
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.flags import Flag
+from reviewdesk.desk.review import items
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.panel.rerun import (
+    FlipRate,
+    Rerun,
+    RerunScope,
+    correct,
+    flip_rates,
+)
 from reviewdesk.domain.records import Item, Run
-from reviewdesk.domain.rerun import FlipRate, Rerun, Scope, correct, flip_rates
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import reruns
 from reviewdesk.store.connect import explained
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RerunRecord:
     """A re-run with the event that planned it; 0 for one that came with the report."""
 
     plan: int
@@ -32,11 +38,11 @@ class Told:
     body: Mapping[str, Any]
 
 
-def of_item(desk: Desk, item: Item) -> tuple[Told, ...]:
+def of_item(desk: Desk, item: Item) -> tuple[RerunRecord, ...]:
     """The re-runs of a verdict: those in its report, then those of this desk, the oldest first."""
     truth = item.row.label
     filed = tuple(
-        Told(0, _rerun(_filed(body, item), {}, truth, filed=True), body)
+        RerunRecord(0, _rerun(_filed(body, item), {}, truth, filed=True), body)
         for body in item.verdict.body.get("reruns") or ()
     )
     with explained(desk.path):
@@ -44,7 +50,7 @@ def of_item(desk: Desk, item: Item) -> tuple[Told, ...]:
     return filed + tuple(_told(one, truth) for one in stored)
 
 
-def _told(stored: reruns.Stored, truth: str | None) -> Told:
+def _told(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
     about = {
         **stored.detail,
         "at": stored.at,
@@ -53,7 +59,7 @@ def _told(stored: reruns.Stored, truth: str | None) -> Told:
     }
     body = json.loads(stored.body)
     verdict = verdict_from_body(body, Policy(), Generator())
-    return Told(stored.plan, _rerun(verdict, about, truth, filed=False), body)
+    return RerunRecord(stored.plan, _rerun(verdict, about, truth, filed=False), body)
 
 
 def _filed(body: Mapping[str, Any], item: Item) -> Verdict:
@@ -68,7 +74,7 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
     return Rerun(
         at=about.get("at") or told.get("committed_at"),
         reviewer=about.get("reviewer"),
-        scope=Scope(scope) if scope else None,
+        scope=RerunScope(scope) if scope else None,
         panel=about.get("panel"),
         masked=bool(about.get("masked")),
         stopped=bool(about.get("stopped")),
@@ -99,7 +105,7 @@ def newest(desk: Desk, run: Run) -> int:
         return reruns.newest(desk.conn, run.key)
 
 
-def beside(item: Item, told: Told) -> Item:
+def beside(item: Item, told: RerunRecord) -> Item:
     """The item as its re-run decided it, for a comparison with the first verdict."""
     made = told.rerun
     found = made.assessment
@@ -118,7 +124,7 @@ def beside(item: Item, told: Told) -> Item:
 
 
 def _pairs(
-    desk: Desk, stored: Sequence[reruns.Stored]
+    desk: Desk, stored: Sequence[reruns.StoredRerun]
 ) -> Iterator[tuple[Verdict, Sequence[Rerun]]]:
     for key, group in groupby(stored, key=lambda one: one.verdict):
         yield items.verdict_of(desk, key), [_told(one, None).rerun for one in group]

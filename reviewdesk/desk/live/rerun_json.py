@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from reviewdesk.desk.reruns import Told
+from reviewdesk.desk.live.rerun_history import RerunRecord
+from reviewdesk.domain.panel.rerun import (
+    Change,
+    FlipRate,
+    changes,
+    flipped,
+)
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.rerun import Change, FlipRate, changes, flipped
 from reviewdesk.domain.verdict import Ballot
 
 
-def rerun(item: Item, told: Told) -> dict[str, Any]:
+def rerun(item: Item, told: RerunRecord) -> dict[str, Any]:
     """One re-run beside the first verdict: what ``rerun --json`` and ``show --json`` print."""
     made, before = told.rerun, item.assessment
     found = made.assessment

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.completion import Vocabulary
-from reviewdesk.domain.queue import expand_filter
+from reviewdesk.domain.query.completion import Vocabulary
+from reviewdesk.domain.query.filter import expand_filter
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.store import filters
 from reviewdesk.store.connect import explained, writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain import pace as timing
+from reviewdesk.domain.labels import pace as timing
 from reviewdesk.domain.records import Event, Pace, Run
 from reviewdesk.store import events
 
@@ -26,6 +26,6 @@ def session_history(
 def pace(desk: Desk, run: Run) -> Pace:
     """How fast the reviewer labels in a run; imported labels are no work."""
     return timing.pace(
-        timing.Step(datetime.fromisoformat(at), kind, stands)
+        timing.PaceEvent(datetime.fromisoformat(at), kind, stands)
         for at, kind, stands in events.steps(desk.conn, desk.reviewer, run.hash)
     )

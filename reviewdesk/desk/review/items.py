@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.assess import assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import NotFoundError
 from reviewdesk.store import events, queue, runs, tags
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -114,7 +114,9 @@ def ids_from(desk: Desk, run: Run | None, start: str) -> list[str]:
     return sorted(found)[:_OFFERED]
 
 
-def about(desk: Desk, key: int, entry: Entry, more_tags: Sequence[str] = ()) -> tuple[int, Entry]:
+def about(
+    desk: Desk, key: int, entry: NewEvent, more_tags: Sequence[str] = ()
+) -> tuple[int, NewEvent]:
     """The run's key, and the entry with run, verdict and content filled in.
 
     Tags are added to those that the reviewer has on the item.
@@ -136,17 +138,17 @@ def about(desk: Desk, key: int, entry: Entry, more_tags: Sequence[str] = ()) -> 
     return row["run"], placed
 
 
-def own_tags(desk: Desk, entry: Entry) -> tuple[str, ...]:
+def own_tags(desk: Desk, entry: NewEvent) -> tuple[str, ...]:
     """The reviewer's tags on the item of an entry."""
     return tags.of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
-def turning(desk: Desk, kind: str, action: int) -> Entry:
+def turning(desk: Desk, kind: str, action: int) -> NewEvent:
     """The undo or redo of an action, saying what that action was."""
     taken = events.of_action(desk.conn, desk.reviewer, action)
     first = taken[0]
     was = f"import of {len(taken)} labels" if len(taken) > 1 else _was(first)
-    return Entry(
+    return NewEvent(
         kind,
         desk.at(),
         run=first.run,

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk import rerunshapes
-from reviewdesk.desk.reruns import Told
-from reviewdesk.domain.breaches import Breach, kinds
-from reviewdesk.domain.flags import Flag, names
+from reviewdesk.desk.live import rerun_json
+from reviewdesk.desk.live.rerun_history import RerunRecord
+from reviewdesk.domain.assessment.flags import Flag, names
+from reviewdesk.domain.assessment.history import trail
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.seats import ballot_counts
+from reviewdesk.domain.audit.breaches import Breach, kinds
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
-from reviewdesk.domain.remarks import remarks
-from reviewdesk.domain.seats import ballot_counts
-from reviewdesk.domain.trail import trail
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store.runs import Tally
+from reviewdesk.store.runs import DecisionCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reviewdesk.desk.overview import RunLine
-    from reviewdesk.domain.assess import Assessment
-    from reviewdesk.domain.measures import RunAlphas
+    from reviewdesk.desk.review.runs import RunLine
+    from reviewdesk.domain.assessment.assess import Assessment
+    from reviewdesk.domain.run.measures import RunAlphas
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
@@ -44,10 +44,10 @@ def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
     }
 
 
-def run_line(line: RunLine, tally: Tally | None) -> dict[str, Any]:
+def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
     """One line of ``runs --json``; a decision that nobody made counts as ``none``."""
     run = line.run
-    tally = tally or Tally({}, {})
+    tally = tally or DecisionCounts({}, {})
     made, flags = tally.decisions, tally.flags
     return {
         "run": run.name,
@@ -82,7 +82,7 @@ def _agreed(found: RunAlphas) -> dict[str, Any]:
     return {**shape, "alpha_reasons": reasons}
 
 
-def _breaches(tally: Tally) -> dict[str, int]:
+def _breaches(tally: DecisionCounts) -> dict[str, int]:
     return {kind.key: tally.breaches.get(kind, 0) for kind in Breach}
 
 
@@ -120,9 +120,9 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
     }
 
 
-def verdict(item: Item, again: Sequence[Told] = ()) -> dict[str, Any]:
+def verdict(item: Item, again: Sequence[RerunRecord] = ()) -> dict[str, Any]:
     """``show --json``: what the report states, everything recomputed, and what was asked again."""
-    reruns = [rerunshapes.rerun(item, told) for told in again]
+    reruns = [rerun_json.rerun(item, told) for told in again]
     return {**content(item), **_found(item), **_reviewed(item), "reruns": reruns}
 
 

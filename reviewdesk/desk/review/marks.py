@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk import items
+from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Event, Run, TagCount
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.store import events
 from reviewdesk.store import tags as stored
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -25,7 +25,9 @@ def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
     """
     wanted = normal_tags(tags)
     with writing(desk.conn, desk.path):
-        _, entry = items.about(desk, key, Entry("tags", desk.at(), detail={"tags": list(wanted)}))
+        _, entry = items.about(
+            desk, key, NewEvent("tags", desk.at(), detail={"tags": list(wanted)})
+        )
         if set(wanted) == set(items.own_tags(desk, entry)):
             return None
         return events.append(desk.conn, desk.reviewer, [entry])[0]
@@ -34,7 +36,7 @@ def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
 def mark(desk: Desk, key: int, on: bool) -> Event:
     """Mark an item, or take the reviewer's mark away."""
     with writing(desk.conn, desk.path):
-        _, entry = items.about(desk, key, Entry("mark", desk.at(), detail={"on": on}))
+        _, entry = items.about(desk, key, NewEvent("mark", desk.at(), detail={"on": on}))
         return events.append(desk.conn, desk.reviewer, [entry])[0]
 
 

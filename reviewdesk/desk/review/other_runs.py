@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
+class OtherRunVerdict:
     """A verdict of another run on the same content."""
 
     run: Run
@@ -28,7 +28,7 @@ class Flips:
     flipped: int
 
 
-def twins(desk: Desk, key: int) -> list[Twin]:
+def twins(desk: Desk, key: int) -> list[OtherRunVerdict]:
     """The verdicts of other loaded runs on this verdict's content, the newest run first."""
     rows = desk.conn.execute(
         """SELECT o.run, min(o.key) AS key FROM verdicts v
@@ -37,7 +37,7 @@ def twins(desk: Desk, key: int) -> list[Twin]:
            WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC""",
         (key,),
     ).fetchall()
-    return [Twin(runs.by_key(desk.conn, row["run"]), row["key"]) for row in rows]
+    return [OtherRunVerdict(runs.by_key(desk.conn, row["run"]), row["key"]) for row in rows]
 
 
 def flips(desk: Desk, run: Run, other: Run) -> Flips:

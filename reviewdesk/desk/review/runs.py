@@ -6,18 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.measures import UNMEASURED, RunAlphas
+from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.sampling import STRATA
+from reviewdesk.domain.run.measures import UNMEASURED, RunAlphas
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import reading
-from reviewdesk.store.runs import Tally
+from reviewdesk.store.runs import DecisionCounts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 __all__ = [
-    "Drawn", "LabelCounts", "RunDetails", "RunLine", "Tally", "overview", "run_details", "tallies",
+    "DecisionCounts",
+    "LabelCounts",
+    "RunDetails",
+    "RunLine",
+    "StratumDraw",
+    "overview",
+    "run_details",
+    "tallies",
 ]  # fmt: skip
 
 
@@ -31,7 +38,7 @@ class RunLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class StratumDraw:
     """One stratum of a run's draw: how many verdicts it holds, how many of them are audited."""
 
     name: str
@@ -59,8 +66,8 @@ class RunDetails:
     run: Run
     file_hash: str
     filled: Mapping[str, Any]
-    tally: Tally
-    strata: tuple[Drawn, ...]
+    tally: DecisionCounts
+    strata: tuple[StratumDraw, ...]
     labels: LabelCounts
     desk: str
     head: str
@@ -79,7 +86,7 @@ def overview(desk: Desk) -> list[RunLine]:
         ]
 
 
-def tallies(desk: Desk) -> dict[int, Tally]:
+def tallies(desk: Desk) -> dict[int, DecisionCounts]:
     """The decisions and flags of every run by its key; reads the line of every verdict."""
     with reading(desk.conn, desk.path):
         return runs.tallies(desk.conn)
@@ -93,9 +100,9 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             run=run,
             file_hash=runs.file_hash(desk.conn, run.key),
             filled=runs.options(desk.conn, run.key),
-            tally=counted.get(run.key, Tally({}, {})),
+            tally=counted.get(run.key, DecisionCounts({}, {})),
             strata=tuple(
-                Drawn(STRATA[h], size, audit)
+                StratumDraw(STRATA[h], size, audit)
                 for h, size, audit in runs.strata(desk.conn, run.key)
                 if size
             ),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain import search as language
+from reviewdesk.domain.query import search as language
 from reviewdesk.store import search
 from reviewdesk.store.connect import explained, writing
 

@@ -6,8 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reviewdesk.domain import bias, provenance
-from reviewdesk.domain.agreement import (
+from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.pivot import pivotal_seats
+from reviewdesk.domain.assessment.reasons import flag_notes, unscaled
+from reviewdesk.domain.assessment.seats import Seat, State
+from reviewdesk.domain.assessment.seats import seats as seats_of
+from reviewdesk.domain.audit import mismatches
+from reviewdesk.domain.audit.breaches import Breach, Mismatch
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.agreement import (
     AgreementPair,
     Spread,
     agreement_pair,
@@ -16,11 +23,14 @@ from reviewdesk.domain.agreement import (
     unit_alpha,
     verdict_agreement,
 )
-from reviewdesk.domain.breaches import Breach, Mismatch
-from reviewdesk.domain.flags import Flag, FlagNote
-from reviewdesk.domain.labelrules import LabelRules
-from reviewdesk.domain.labelvotes import LabelVote, labelled, recount, undecided_word
-from reviewdesk.domain.panel import (
+from reviewdesk.domain.jury.label_rules import LabelRules
+from reviewdesk.domain.jury.label_votes import (
+    LabelVote,
+    labelled,
+    recount,
+    undecided_word,
+)
+from reviewdesk.domain.jury.rule import (
     Decisions,
     Rule,
     Values,
@@ -32,12 +42,8 @@ from reviewdesk.domain.panel import (
     tally,
     values_on,
 )
-from reviewdesk.domain.pivot import pivotal_seats
-from reviewdesk.domain.reasons import flag_notes, unscaled
-from reviewdesk.domain.seats import Seat, State
-from reviewdesk.domain.seats import seats as seats_of
-from reviewdesk.domain.strategies import Sheet
-from reviewdesk.domain.trim import Trim, trim
+from reviewdesk.domain.jury.strategies import Sheet
+from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.verdict import (
     Ballot,
     Band,
@@ -187,7 +193,7 @@ def assess(
         pivotal=pivotal,
         degraded=_degraded(verdict, rule),
         escalation=_escalation(close.spread.band, votes, pivotal, rule, words),
-        breaches=provenance.mismatches(verdict, votes, made),
+        breaches=mismatches.mismatches(verdict, votes, made),
         derived=_derived(verdict, rule, decision, score, pair, shared, warning),
         label_vote=words,
         assumed_weights=_assumed_weights(verdict, rule),
@@ -222,7 +228,7 @@ def _ours(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> 
 def _shared(verdict: Verdict) -> bool | None:
     if verdict.same_family is not None:
         return verdict.same_family
-    return bias.same_family(verdict.ballots, verdict.generator)
+    return family.same_family(verdict.ballots, verdict.generator)
 
 
 def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
@@ -235,8 +241,8 @@ def _bias_warning(
     verdict: Verdict, pair: AgreementPair, close: Closeness, shared: bool | None
 ) -> str | None:
     """The report's own, else ours where an agreement is defined."""
-    agreed = bias.defined_band(pair, close.spread)
-    return verdict.bias_warning or bias.bias_warning(
+    agreed = family.defined_band(pair, close.spread)
+    return verdict.bias_warning or family.bias_warning(
         verdict.ballots, verdict.generator, agreed, shared
     )
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.bandaudit import NOT_DERIVABLE, derivable, restated
-from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.audit.band import NOT_DERIVABLE, derivable, restated
+from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Strategy, Verdict
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviewdesk.domain import bias
-from reviewdesk.domain.assess import Assessment, Seat, State
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.trail import trail
-from reviewdesk.domain.trim import Breakdown
+from reviewdesk.domain.assessment.assess import Assessment, Seat, State
+from reviewdesk.domain.assessment.history import trail
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.trim import Breakdown
 from reviewdesk.domain.verdict import Status, Strategy, Verdict
 
 PANEL_SIZE, PANEL_FAMILIES = 5, 3
@@ -124,8 +124,8 @@ def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
     """A kinship that the report denies and only the extended families show."""
     if found.same_family is not False:
         return None
-    names = ", ".join(one.id for one in bias.relatives(verdict.ballots, verdict.generator))
-    if not names or bias.plain_kin(verdict.ballots, verdict.generator):
+    names = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))
+    if not names or family.plain_kin(verdict.ballots, verdict.generator):
         return None
     return f"same family by the extended list, which the report need not know: {names}"
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reviewdesk.domain.panel import Decisions, decision_by
-from reviewdesk.domain.strategies import STRATEGIES, Method, Reads, Sheet
-from reviewdesk.domain.trim import Trim, trim
+from reviewdesk.domain.jury.rule import Decisions, decision_by
+from reviewdesk.domain.jury.strategies import (
+    STRATEGIES,
+    Method,
+    Reads,
+    Sheet,
+)
+from reviewdesk.domain.jury.trim import Trim, trim
+from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy
-from reviewdesk.domain.votes import Votes
 
 _JUST_UNDER = 1e-6
 """How far below the threshold a turned pass is put: the least change that turns a vote."""

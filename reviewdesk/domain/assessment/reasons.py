@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.cases import outside_texts
-from reviewdesk.domain.flags import Flag, FlagNote
-from reviewdesk.domain.labelvotes import undecided_word
+from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.jury.injection import passages
+from reviewdesk.domain.jury.label_votes import undecided_word
+from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES
+from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.strategies import COMPARED, STRATEGIES
-from reviewdesk.domain.suspicious import passages
 from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.assess import Assessment
+    from reviewdesk.domain.assessment.assess import Assessment
 
 
 def flag_notes(
@@ -154,7 +154,7 @@ def _derived_low(found: Assessment) -> str | None:
 
 
 def _same_family(verdict: Verdict) -> str:
-    from reviewdesk.domain.bias import relatives
+    from reviewdesk.domain.jury.family import relatives
 
     names = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
     return f"of the generator's family: {names}" if names else "reported by the producer"

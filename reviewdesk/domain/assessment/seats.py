@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reviewdesk.domain import bias
-from reviewdesk.domain.bias import Family
-from reviewdesk.domain.panel import Rule
-from reviewdesk.domain.trim import Trim
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.family import Family
+from reviewdesk.domain.jury.rule import Rule
+from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict
 
 WOULD_TRIM = "a trimmed mean would leave it out"
@@ -74,7 +74,7 @@ def seats(verdict: Verdict, cut: Trim, decision: Decision | None, rule: Rule) ->
         made.append(
             Seat(
                 ballot=ballot,
-                family=bias.family(ballot.model, ballot.vendor),
+                family=family.family(ballot.model, ballot.vendor),
                 state=State.COUNTED if end is not State.FAILED and spared else end,
                 dissent=losing is not None and ballot.vote is losing,
                 tied=ours and trims and ballot.seat in cut.tied,

@@ -7,7 +7,7 @@ that its ballots would give 0 for any split.
 
 from __future__ import annotations
 
-from reviewdesk.domain.agreement import (
+from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     ALPHA,
     R_WG,
@@ -16,7 +16,7 @@ from reviewdesk.domain.agreement import (
     r_wg,
     share_of_pairs,
 )
-from reviewdesk.domain.labelvotes import labelled
+from reviewdesk.domain.jury.label_votes import labelled
 from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded
 
 NOT_DERIVABLE = "not derivable"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 
-from reviewdesk.domain.bandaudit import band_mismatch, escalation_mismatch
-from reviewdesk.domain.breaches import Breach, Mismatch
-from reviewdesk.domain.panel import Decisions, Votes
-from reviewdesk.domain.ruleaudit import (
+from reviewdesk.domain.audit.band import band_mismatch, escalation_mismatch
+from reviewdesk.domain.audit.breaches import Breach, Mismatch
+from reviewdesk.domain.audit.rule import (
     decision_mismatch,
     label_mismatch,
     pass_mismatches,
     quorum_mismatch,
     same_family_mismatch,
 )
-from reviewdesk.domain.trimaudit import trim_mismatch
+from reviewdesk.domain.audit.trim import trim_mismatch
+from reviewdesk.domain.jury.rule import Decisions, Votes
 from reviewdesk.domain.verdict import Body, Verdict
 
 _CONTENT = ("input", "output", "alternative", "reference", "rubric")

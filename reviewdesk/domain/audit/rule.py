@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reviewdesk.domain import bias, labelvotes
-from reviewdesk.domain.labelrules import label_decision
-from reviewdesk.domain.labelvotes import labelled
-from reviewdesk.domain.panel import Decisions, Votes, decision_by, quorum_met, rule_for
-from reviewdesk.domain.strategies import STRATEGIES
-from reviewdesk.domain.trimaudit import trimmed_means
+from reviewdesk.domain.audit.trim import trimmed_means
+from reviewdesk.domain.jury import family, label_votes
+from reviewdesk.domain.jury.label_rules import label_decision
+from reviewdesk.domain.jury.label_votes import labelled
+from reviewdesk.domain.jury.rule import (
+    Decisions,
+    Votes,
+    decision_by,
+    quorum_met,
+    rule_for,
+)
+from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import SLACK, Decision, Regime, Strategy, Verdict, folded
 
 _SIDES = frozenset({Decision.PASS, Decision.FAIL})
@@ -109,7 +115,7 @@ def label_mismatch(verdict: Verdict) -> str | None:
         weights = [ballot.weight for ballot in labelled(verdict.ballots)]
         if None in weights:
             return None
-    return labelvotes.label_mismatch(verdict)
+    return label_votes.label_mismatch(verdict)
 
 
 def same_family_mismatch(verdict: Verdict) -> str | None:
@@ -119,11 +125,11 @@ def same_family_mismatch(verdict: Verdict) -> str | None:
     every juror's family is known: a producer need not know more families than its rule names.
     """
     reported = verdict.same_family
-    ours = bias.same_family(verdict.ballots, verdict.generator)
+    ours = family.same_family(verdict.ballots, verdict.generator)
     if reported is None or ours is None or reported is ours:
         return None
-    families = [bias.family(ballot.model, ballot.vendor) for ballot in verdict.ballots]
-    sure = all(families) if reported else bias.plain_kin(verdict.ballots, verdict.generator)
+    families = [family.family(ballot.model, ballot.vendor) for ballot in verdict.ballots]
+    sure = all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
     if not sure:
         return None
     return f"same family: reported {_yes(reported)}, but the models say {_yes(ours)}"

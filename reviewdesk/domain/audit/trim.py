@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Rounding, Verdict
 
 _Side = tuple[float, ...]

@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reviewdesk.domain.confusion import CELLS, Confusion
-from reviewdesk.domain.correction import Corrected, Status, corrected, rate_or_zero
-from reviewdesk.domain.expect import Reading, Span, is_number
-from reviewdesk.domain.figures import Fit, Ranged
-from reviewdesk.domain.gates import ece_note
+from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
+from reviewdesk.domain.gates.limits import ece_note
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.confusion import CELLS, Confusion
+from reviewdesk.domain.stats.correction import (
+    Corrected,
+    CorrectionStatus,
+    corrected,
+    rate_or_zero,
+)
+from reviewdesk.domain.stats.figures import Fit, Ranged
 from reviewdesk.domain.verdict import SLACK
 
 
-class Target(StrEnum):
+class CalibrationTarget(StrEnum):
     """What a suite may ask of a judge; the corrected rates need both of their inputs."""
 
     ECE = "ece"
@@ -48,16 +53,26 @@ class Target(StrEnum):
     HONEST_HIGH = "honest_rate_high"
 
 
-RATES = frozenset({Target.CORRECTED, Target.CORRECTED_LOW, Target.CORRECTED_HIGH})
-HONEST = frozenset({Target.HONEST, Target.HONEST_LOW, Target.HONEST_HIGH})
+RATES = frozenset(
+    {CalibrationTarget.CORRECTED, CalibrationTarget.CORRECTED_LOW, CalibrationTarget.CORRECTED_HIGH}
+)
+HONEST = frozenset(
+    {CalibrationTarget.HONEST, CalibrationTarget.HONEST_LOW, CalibrationTarget.HONEST_HIGH}
+)
 RANGED = frozenset(
-    {Target.ACCURACY, Target.GAP, Target.BRIER, Target.SENSITIVITY, Target.SPECIFICITY}
-    | {Target.KAPPA, Target.HONEST}
+    {
+        CalibrationTarget.ACCURACY,
+        CalibrationTarget.GAP,
+        CalibrationTarget.BRIER,
+        CalibrationTarget.SENSITIVITY,
+        CalibrationTarget.SPECIFICITY,
+    }
+    | {CalibrationTarget.KAPPA, CalibrationTarget.HONEST}
 )
 """The figures with an interval, whose ends are targets of their own."""
-PROVEN = RANGED - {Target.KAPPA}
+PROVEN = RANGED - {CalibrationTarget.KAPPA}
 """The figures that ``--require-representative`` judges by their interval."""
-SPANS: dict[str, Span] = dict.fromkeys(Target, Span("a number", is_number, numeric=True))
+SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_number, numeric=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +119,7 @@ class Reliability:
 _NO_LABELS = "there are no labels"
 
 
-class Judge:
+class CalibrationReadings:
     """The figures of a labels file or a run, and the corrected rate where its inputs are given."""
 
     def __init__(
@@ -120,57 +135,59 @@ class Judge:
         self._metrics, self._fit, self._rate, self._ranged = metrics, fit, rate, ranged
         self._by_default = by_default
 
-    def read(self, target: Target) -> Reading:
+    def read(self, target: CalibrationTarget) -> TargetValue:
         """The value of a target; what the labels leave undefined is skipped."""
         if target in RATES:
             return self._corrected(target)
-        if target is Target.N:
-            return Reading(self._metrics.n)
+        if target is CalibrationTarget.N:
+            return TargetValue(self._metrics.n)
         figure, _, end = target.rpartition("_")
         if target in RANGED or figure in RANGED:
             return self._of_interval(target, figure, end)
         value = self._value(target)
         if not self._metrics.n:
-            return Reading(value, skip=_NO_LABELS)
-        note = ece_note(self._metrics.n, self._fit.null) if target is Target.ECE else ""
-        return Reading(value, note=note, skip="" if value is not None else self._why(target))
+            return TargetValue(value, skip=_NO_LABELS)
+        note = ece_note(self._metrics.n, self._fit.null) if target is CalibrationTarget.ECE else ""
+        return TargetValue(value, note=note, skip="" if value is not None else self._why(target))
 
-    def _of_interval(self, target: Target, figure: str, end: str) -> Reading:
+    def _of_interval(self, target: CalibrationTarget, figure: str, end: str) -> TargetValue:
         """A figure with its interval, or one end of it."""
         found = self._ranged.get(target if target in RANGED else figure)
         if found is None:
-            return Reading(None, skip=_NO_LABELS)
+            return TargetValue(None, skip=_NO_LABELS)
         if target in RANGED:
             skip = "" if found.value is not None else found.reason or "undefined"
-            return Reading(found.value, skip=skip, low=found.low, high=found.high)
+            return TargetValue(found.value, skip=skip, low=found.low, high=found.high)
         value = found.low if end == "low" else found.high
         skip = "" if value is not None else found.reason or "too few labels for an interval"
-        return Reading(value, skip=skip)
+        return TargetValue(value, skip=skip)
 
-    def _value(self, target: Target) -> float | None:
-        if target is Target.AUROC:
+    def _value(self, target: CalibrationTarget) -> float | None:
+        if target is CalibrationTarget.AUROC:
             return self._fit.auroc
-        if target is Target.ECE_P:
+        if target is CalibrationTarget.ECE_P:
             return self._fit.null.p if self._fit.null else None
         return self._metrics.ece
 
-    def _why(self, target: Target) -> str:
+    def _why(self, target: CalibrationTarget) -> str:
         one = "every verdict was right, or every one wrong, so there is nothing to rank"
-        return one if target is Target.AUROC else "undefined"
+        return one if target is CalibrationTarget.AUROC else "undefined"
 
-    def _corrected(self, target: Target) -> Reading:
+    def _corrected(self, target: CalibrationTarget) -> TargetValue:
         if self._rate is None:
-            return Reading(None, skip="reliability and observed_positive_rate are not both given")
+            return TargetValue(
+                None, skip="reliability and observed_positive_rate are not both given"
+            )
         values = {
-            Target.CORRECTED: self._rate.rate,
-            Target.CORRECTED_LOW: self._rate.low,
-            Target.CORRECTED_HIGH: self._rate.high,
+            CalibrationTarget.CORRECTED: self._rate.rate,
+            CalibrationTarget.CORRECTED_LOW: self._rate.low,
+            CalibrationTarget.CORRECTED_HIGH: self._rate.high,
         }
-        silent = self._rate.status is Status.SKIPPED_NO_SIGNAL
+        silent = self._rate.status is CorrectionStatus.SKIPPED_NO_SIGNAL
         note = {
-            Status.SKIPPED_NO_SIGNAL: "the judge carries no signal",
-            Status.WEAK_JUDGE: "a weak judge",
-            Status.OK: "",
+            CorrectionStatus.SKIPPED_NO_SIGNAL: "the judge carries no signal",
+            CorrectionStatus.WEAK_JUDGE: "a weak judge",
+            CorrectionStatus.OK: "",
         }[self._rate.status]
         skip = note if silent and self._by_default else ""
-        return Reading(values[target], note=note, skip=skip)
+        return TargetValue(values[target], note=note, skip=skip)

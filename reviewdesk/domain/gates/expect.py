@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.verdict import SLACK
 
 Value: TypeAlias = bool | float | str | None
@@ -35,7 +35,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class MatchResult:
     """Whether a value fits; ``margin`` is the room left, negative outside a plain limit."""
 
     fits: bool
@@ -77,7 +77,7 @@ class Matcher(Protocol):
     def words(self, *, negated: bool = False) -> str:
         """What it asks for, after "must"."""
 
-    def judge(self, value: Value) -> Judged:
+    def judge(self, value: Value) -> MatchResult:
         """Hold a value to it."""
 
 
@@ -91,7 +91,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TargetValue:
     """The value of a target; a reason under ``skip`` means that it is not held to anything.
 
     ``low`` and ``high`` are the ends of its 95% interval, ``None`` where it has none.
@@ -111,8 +111,8 @@ class Finding:
     """What became of one expectation; ``verdict`` and ``test`` name the jury it was held to."""
 
     expected: Expectation
-    reading: Reading
-    status: Outcome
+    reading: TargetValue
+    status: GateStatus
     note: str = ""
     margin: float | None = None
     verdict: str | None = None
@@ -136,34 +136,36 @@ class Finding:
 
 
 def hold(
-    expected: Expectation, reading: Reading, verdict: str | None = None, test: str | None = None
+    expected: Expectation, reading: TargetValue, verdict: str | None = None, test: str | None = None
 ) -> Finding:
     """Hold a reading to what is expected of it; one that says ``skip`` neither passes nor fails."""
     if reading.skip:
-        return Finding(expected, reading, Outcome.SKIP, reading.skip, None, verdict, test)
+        return Finding(expected, reading, GateStatus.SKIP, reading.skip, None, verdict, test)
     judged = expected.matcher.judge(reading.value)
-    status = Outcome.PASS if judged.fits else Outcome.FAIL
+    status = GateStatus.PASS if judged.fits else GateStatus.FAIL
     note = "; ".join(text for text in ("" if judged.fits else judged.why, reading.note) if text)
     return Finding(expected, reading, status, note, judged.margin, verdict, test)
 
 
-def overall(statuses: Iterable[Outcome]) -> Outcome:
+def overall(statuses: Iterable[GateStatus]) -> GateStatus:
     """A fail where anything fails, else a pass where anything passes, else a skip."""
     found = set(statuses)
-    return next((one for one in (Outcome.FAIL, Outcome.PASS) if one in found), Outcome.SKIP)
+    return next(
+        (one for one in (GateStatus.FAIL, GateStatus.PASS) if one in found), GateStatus.SKIP
+    )
 
 
-def _no_counts() -> dict[Outcome, int]:
-    return dict.fromkeys(Outcome, 0)
+def _no_counts() -> dict[GateStatus, int]:
+    return dict.fromkeys(GateStatus, 0)
 
 
 @dataclass(slots=True)
-class Tally:
+class FindingTally:
     """The findings of an entry as they come; of each status but a few are kept, if so bounded."""
 
     keep: int | None = None
-    counts: dict[Outcome, int] = field(default_factory=_no_counts)
-    units: dict[Outcome, int] = field(default_factory=_no_counts)
+    counts: dict[GateStatus, int] = field(default_factory=_no_counts)
+    units: dict[GateStatus, int] = field(default_factory=_no_counts)
     origins: dict[Origin, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
@@ -180,12 +182,12 @@ class Tally:
         self.units[overall(statuses)] += 1
 
     @property
-    def status(self) -> Outcome:
+    def status(self) -> GateStatus:
         """How the entry as a whole came out; one that held nothing to anything is skipped."""
         return overall(status for status, count in self.counts.items() if count)
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What an entry of a suite looks at."""
 
     JURY = "jury"
@@ -202,12 +204,12 @@ class EntryResult:
     """
 
     name: str
-    kind: Kind
+    kind: EntryKind
     source: str
     case: str | None
-    status: Outcome
-    counts: dict[Outcome, int]
-    units: dict[Outcome, int]
+    status: GateStatus
+    counts: dict[GateStatus, int]
+    units: dict[GateStatus, int]
     origins: dict[Origin, int]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
@@ -226,7 +228,7 @@ class SuiteResult:
     suite: str
     entries: tuple[EntryResult, ...]
 
-    def count(self, status: Outcome) -> int:
+    def count(self, status: GateStatus) -> int:
         """How many entries came out so; one with an error counts for none."""
         return sum(entry.status is status and not entry.error for entry in self.entries)
 

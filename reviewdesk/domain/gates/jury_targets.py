@@ -5,19 +5,24 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cached_property
 
-from reviewdesk.domain import bias
-from reviewdesk.domain.agreement import (
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.gates.expect import (
+    Origin,
+    Span,
+    TargetValue,
+    is_number,
+)
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.agreement import (
     AgreementPair,
     Spread,
     agreement_pair,
     verdict_agreement,
 )
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.expect import Origin, Reading, Span, is_number
 from reviewdesk.domain.verdict import Band, Verdict
 
 
-class Target(StrEnum):
+class JuryTarget(StrEnum):
     """What a suite may ask of a jury."""
 
     AGREEMENT = "jury.agreement"
@@ -33,17 +38,17 @@ def _is_unit(value: object) -> bool:
 
 _FLAG = Span("true or false", lambda value: isinstance(value, bool))
 SPANS: dict[str, Span] = {
-    Target.AGREEMENT: Span(
+    JuryTarget.AGREEMENT: Span(
         "a number from 0 to 1, or null",
         lambda value: value is None or _is_unit(value),
         numeric=True,
     ),
-    Target.CONFIDENCE: Span(
+    JuryTarget.CONFIDENCE: Span(
         '"high", "medium" or "low"', lambda value: isinstance(value, str) and value in set(Band)
     ),
-    Target.ESCALATE: _FLAG,
-    Target.SAME_FAMILY: _FLAG,
-    Target.BIAS_WARNING: Span(
+    JuryTarget.ESCALATE: _FLAG,
+    JuryTarget.SAME_FAMILY: _FLAG,
+    JuryTarget.BIAS_WARNING: Span(
         "a text or null", lambda value: value is None or isinstance(value, str)
     ),
 }
@@ -53,7 +58,7 @@ _UNDEFINED = "the report states it as undefined"
 _BAND_ALONE = "the report states a band and no agreement"
 
 
-class Jury:
+class JuryReadings:
     """A verdict as a gate reads it: what its report states, else what its ballots give.
 
     Agreement and band are the pair that stands together everywhere. Source: the jury consensus
@@ -65,19 +70,19 @@ class Jury:
         """Recompute nothing yet: many reports state all that a suite asks for."""
         self._verdict = verdict
 
-    def read(self, target: Target) -> Reading:
+    def read(self, target: JuryTarget) -> TargetValue:
         """The value of a target, and where it comes from."""
-        if target is Target.AGREEMENT:
+        if target is JuryTarget.AGREEMENT:
             return self._agreement()
-        if target is Target.CONFIDENCE:
+        if target is JuryTarget.CONFIDENCE:
             return self._confidence()
-        if target is Target.ESCALATE:
+        if target is JuryTarget.ESCALATE:
             return self._escalate()
-        if target is Target.SAME_FAMILY:
+        if target is JuryTarget.SAME_FAMILY:
             return self._same_family()
         if self._verdict.bias_warning is not None:
-            return Reading(self._verdict.bias_warning, Origin.STATED)
-        return Reading(self._found.bias_warning, Origin.RECOMPUTED)
+            return TargetValue(self._verdict.bias_warning, Origin.STATED)
+        return TargetValue(self._found.bias_warning, Origin.RECOMPUTED)
 
     @cached_property
     def _found(self) -> Assessment:
@@ -98,43 +103,43 @@ class Jury:
         """Whether neither the report nor the ballots know an agreement."""
         return self._pair.value is None and self._ours.raw is None
 
-    def _agreement(self) -> Reading:
+    def _agreement(self) -> TargetValue:
         """The pair's value on 0..1; r_WG and alpha go below 0 where jurors differ more."""
         pair = self._pair
         origin = Origin.STATED if pair.reported else Origin.RECOMPUTED
         if pair.value is None:
             unsaid = _UNDEFINED if pair.metric else _BAND_ALONE
             metric = pair.metric if pair.reported else None
-            return Reading(None, origin, metric, skip=_ALONE if self._alone else unsaid)
+            return TargetValue(None, origin, metric, skip=_ALONE if self._alone else unsaid)
         value = min(max(pair.value, 0.0), 1.0)
         note = "" if value == pair.value else f"{pair.value:.6g} before it is clamped to 0..1"
-        return Reading(value, origin, pair.metric, note=note)
+        return TargetValue(value, origin, pair.metric, note=note)
 
-    def _confidence(self) -> Reading:
+    def _confidence(self) -> TargetValue:
         pair, ours = self._pair, self._ours
         if self._verdict.band is not None:
-            return Reading(self._verdict.band.value, Origin.STATED)
+            return TargetValue(self._verdict.band.value, Origin.STATED)
         if self._alone:
-            return Reading(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
+            return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
         if pair.band is not None and pair.reported:
-            return Reading(pair.band.value, Origin.STATED, note=f"of the {_stated(pair)}")
+            return TargetValue(pair.band.value, Origin.STATED, note=f"of the {_stated(pair)}")
         if ours.band is None:
             note = f"{self._instead()}: reads low"
-            return Reading(Band.LOW.value, Origin.RECOMPUTED, note=note)
-        return Reading(ours.band.value, Origin.RECOMPUTED, note=self._instead())
+            return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=note)
+        return TargetValue(ours.band.value, Origin.RECOMPUTED, note=self._instead())
 
-    def _escalate(self) -> Reading:
+    def _escalate(self) -> TargetValue:
         pair, stated = self._pair, self._verdict.escalate
         if self._alone and not stated:
-            return Reading(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
+            return TargetValue(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
         if stated is not None:
-            return Reading(stated, Origin.STATED)
+            return TargetValue(stated, Origin.STATED)
         if pair.reported and pair.value is not None and pair.band is not None:
             note = f"the {_stated(pair)} is {pair.band}"
-            return Reading(pair.band is Band.LOW, Origin.STATED, note=note)
+            return TargetValue(pair.band is Band.LOW, Origin.STATED, note=note)
         if self._ours.raw is None:
-            return Reading(True, Origin.RECOMPUTED, note=f"{self._instead()}: reads true")
-        return Reading(bool(self._found.escalation), Origin.RECOMPUTED, note=self._instead())
+            return TargetValue(True, Origin.RECOMPUTED, note=f"{self._instead()}: reads true")
+        return TargetValue(bool(self._found.escalation), Origin.RECOMPUTED, note=self._instead())
 
     def _instead(self) -> str:
         """Why our reading stands beside a report that states something of the agreement."""
@@ -145,12 +150,12 @@ class Jury:
         said = none if pair.value is None else f"the {_stated(pair)} has no band"
         return f"{said}, ours is r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
 
-    def _same_family(self) -> Reading:
+    def _same_family(self) -> TargetValue:
         if self._verdict.same_family is not None:
-            return Reading(self._verdict.same_family, Origin.STATED)
-        found = bias.same_family(self._verdict.ballots, self._verdict.generator)
+            return TargetValue(self._verdict.same_family, Origin.STATED)
+        found = family.same_family(self._verdict.ballots, self._verdict.generator)
         note = "the families are not known: reads false" if found is None else ""
-        return Reading(bool(found), Origin.RECOMPUTED, note=note)
+        return TargetValue(bool(found), Origin.RECOMPUTED, note=note)
 
 
 def _stated(pair: AgreementPair) -> str:

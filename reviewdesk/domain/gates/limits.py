@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import NullEce
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.verdict import SLACK
 
 ECE_LIMIT = 0.10
@@ -16,7 +16,7 @@ FEW = 50
 """Labels up to which a perfectly calibrated judge often misses the limit of the ECE."""
 
 
-class Outcome(StrEnum):
+class GateStatus(StrEnum):
     """How a figure stands to its limit."""
 
     PASS = "pass"
@@ -32,14 +32,14 @@ class Op(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class LimitCheck:
     """One figure held to one limit; ``margin`` is the room left, negative outside the limit."""
 
     target: str
     value: float | None
     op: Op
     limit: float | None
-    status: Outcome
+    status: GateStatus
     margin: float | None
     note: str = ""
     """Why it was skipped, or what to keep in mind."""
@@ -47,15 +47,15 @@ class Check:
 
 def check(
     target: str, value: float | None, op: Op, limit: float | None, *, skip: str = "", note: str = ""
-) -> Check:
+) -> LimitCheck:
     """Hold a figure to a limit with 1e-9 slack; ``skip`` says why it is not held to it."""
     if not skip and (value is None or limit is None):
         skip = "undefined"
     if skip or value is None or limit is None:
-        return Check(target, value, op, limit, Outcome.SKIP, None, skip)
+        return LimitCheck(target, value, op, limit, GateStatus.SKIP, None, skip)
     margin = limit - value if op is Op.AT_MOST else value - limit
-    status = Outcome.PASS if margin >= -SLACK else Outcome.FAIL
-    return Check(target, value, op, limit, status, margin, note)
+    status = GateStatus.PASS if margin >= -SLACK else GateStatus.FAIL
+    return LimitCheck(target, value, op, limit, status, margin, note)
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
@@ -70,7 +70,7 @@ def ece_note(n: int, null: NullEce | None) -> str:
     return "; ".join(words)
 
 
-def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[Check, ...]:
+def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCheck, ...]:
     """The gates of a judge for which nobody wrote any.
 
     ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
@@ -88,8 +88,8 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[Check, 
     return tuple(checks)
 
 
-def _corrected(found: Metrics, empty: str) -> Check:
-    signal = found.corrected_status != Status.SKIPPED_NO_SIGNAL
+def _corrected(found: Metrics, empty: str) -> LimitCheck:
+    signal = found.corrected_status != CorrectionStatus.SKIPPED_NO_SIGNAL
     return check(
         "corrected_rate",
         found.corrected_rate,

@@ -13,16 +13,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reviewdesk.domain.calibration import Bools, Floats, Rows, effective_sample_size
-from reviewdesk.domain.correction import rate_or_zero
-from reviewdesk.domain.figures import Estimate, Fit, Interval, PanelIntervals, Part, Ranged, Target
-from reviewdesk.domain.intervals import CHUNK, RESAMPLES, SEED, TAIL
-from reviewdesk.domain.panelintervals import panel_intervals
+from reviewdesk.domain.labels.sampling import (
+    STRATA,
+    LabelledVerdict,
+    stratum,
+    weigh,
+)
+from reviewdesk.domain.labels.summary import (
+    LabelledRow,
+    LabelledRows,
+    RunFigures,
+    pass_parts,
+)
 from reviewdesk.domain.records import Metrics, Truth
-from reviewdesk.domain.sampling import STRATA, LabelledVerdict, stratum, weigh
-from reviewdesk.domain.standards import wilson
-from reviewdesk.domain.stratified import stratified_rate
-from reviewdesk.domain.summary import Labelled, Rowed, RunFigures, pass_parts
+from reviewdesk.domain.stats.calibration import (
+    Bools,
+    Floats,
+    Rows,
+    effective_sample_size,
+)
+from reviewdesk.domain.stats.correction import rate_or_zero
+from reviewdesk.domain.stats.figures import (
+    Estimate,
+    Fit,
+    Interval,
+    PanelIntervals,
+    Part,
+    Ranged,
+    Target,
+)
+from reviewdesk.domain.stats.intervals import (
+    CHUNK,
+    RESAMPLES,
+    SEED,
+    TAIL,
+)
+from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import SLACK, Decision
 
 UNDECIDED = "not every row says what the judge decided"
@@ -34,8 +62,8 @@ NO_LABEL = "no label that counts says pass or fail"
 class Drawn:
     """Labels with the draw that gave them: a loaded run, or a file that says as much."""
 
-    made: Rowed
-    labelled: Sequence[Labelled]
+    made: LabelledRows
+    labelled: Sequence[LabelledRow]
     figures: RunFigures
 
     @property
@@ -57,7 +85,7 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> Drawn | None:
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
     mass = Counter[int]()
-    labelled: list[Labelled] = []
+    labelled: list[LabelledRow] = []
     for at, (name, right) in enumerate(zip(strata, rows.correct.tolist(), strict=True)):
         passed = bool(rows.passed[at])
         decision = Decision.PASS if passed else Decision.FAIL
@@ -67,7 +95,7 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> Drawn | None:
         truth = Truth.PASS if passed is right else Truth.FAIL
         place = LabelledVerdict(h, mass[h], truth)
         mass[h] += 1
-        labelled.append(Labelled(at, str(at), b"", decision, None, None, None, 0, 0, place))
+        labelled.append(LabelledRow(at, str(at), b"", decision, None, None, None, 0, 0, place))
     sizes = {}
     for h, count in mass.items():
         mine = rows.weight[[one.place.stratum == h for one in labelled]]
@@ -76,7 +104,7 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> Drawn | None:
         sizes[h] = max(round(float(mine.sum())), count)
     weighing = weigh([one.place for one in labelled], sizes)
     drawn = {one.key: True for one in labelled}
-    made = Rowed(labelled, rows, weighing.weights, drawn, weighing, "file", 0)
+    made = LabelledRows(labelled, rows, weighing.weights, drawn, weighing, "file", 0)
     return Drawn(made, labelled, RunFigures(0, 0, "file", scores_stated=False, sizes=sizes))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from reviewdesk.domain.panel import rule_for
-from reviewdesk.domain.trim import trim
+from reviewdesk.domain.jury.rule import rule_for
+from reviewdesk.domain.jury.trim import trim
 from reviewdesk.domain.verdict import (
     Answer,
     Body,
@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import (
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class LabelledPanel:
     """One labelled verdict: what its jurors said, the rule they sat under, and the truth."""
 
     body: Body
@@ -91,7 +91,7 @@ class Counter:
         """Start with no juror."""
         self._tallies: dict[_Key, _Tally] = {}
 
-    def add(self, panel: Panel) -> None:
+    def add(self, panel: LabelledPanel) -> None:
         """Count one verdict."""
         _add(panel, self._tallies)
 
@@ -107,7 +107,7 @@ class Counter:
         )
 
 
-def count(panels: Iterable[Panel]) -> tuple[JurorCounts, ...]:
+def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
     """Each juror's counts over some labelled verdicts, as ``Counter.counts`` gives them."""
     counter = Counter()
     for panel in panels:
@@ -115,20 +115,20 @@ def count(panels: Iterable[Panel]) -> tuple[JurorCounts, ...]:
     return counter.counts()
 
 
-def votes(panel: Panel) -> list[bool | None]:
+def votes(panel: LabelledPanel) -> list[bool | None]:
     """The votes of one labelled verdict, in the order of its seats."""
     return [said.vote for said in _answers(panel, _policy(panel))]
 
 
-def _policy(panel: Panel) -> Policy:
+def _policy(panel: LabelledPanel) -> Policy:
     return Policy.from_body(panel.body).over(panel.policy)
 
 
-def _answers(panel: Panel, policy: Policy) -> list[Answer]:
+def _answers(panel: LabelledPanel, policy: Policy) -> list[Answer]:
     return [answer(juror, policy.threshold) for juror in panel.body.get("jurors") or ()]
 
 
-def _add(panel: Panel, tallies: dict[_Key, _Tally]) -> None:
+def _add(panel: LabelledPanel, tallies: dict[_Key, _Tally]) -> None:
     policy = _policy(panel)
     answers = _answers(panel, policy)
     ids = [juror["id"] for juror in panel.body.get("jurors") or ()]

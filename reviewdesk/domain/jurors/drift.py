@@ -10,11 +10,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.columns import Columns
-from reviewdesk.domain.cusum import SIMULATED, alarms
-from reviewdesk.domain.jurorfacts import Drift, Offset, Seats, Windows
-from reviewdesk.domain.standards import benjamini_hochberg
-from reviewdesk.domain.student import t_two_sided
+from reviewdesk.domain.jurors.cusum import SIMULATED, alarms
+from reviewdesk.domain.jurors.facts import (
+    Drift,
+    Offset,
+    Seats,
+    Windows,
+)
+from reviewdesk.domain.run.columns import Columns
+from reviewdesk.domain.stats.rates import benjamini_hochberg
+from reviewdesk.domain.stats.student import t_two_sided
 from reviewdesk.domain.verdict import SLACK
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -130,7 +135,7 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierOffsets:
     """A juror's offsets in the runs before this one, and in how many of them it scored."""
 
     runs: int
@@ -141,7 +146,7 @@ class Earlier:
 class Past:
     """The runs before this one: each juror's offsets, and the last verdicts as ``[n, jurors]``."""
 
-    jurors: Mapping[str, Earlier]
+    jurors: Mapping[str, EarlierOffsets]
     names: tuple[str, ...]
     rows: Floats
 
@@ -151,15 +156,17 @@ def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
 
     An offset is from the other jurors, so beside another panel it moves without any drift.
     """
-    made: dict[str, Earlier] = {}
+    made: dict[str, EarlierOffsets] = {}
     names, rows = tuple(jurors), np.empty((0, len(jurors)))
     for run in found:
         if set(run.names) != set(jurors):
             continue
         here = offsets(run)
         for name, one in here.items():
-            before = made.get(name, Earlier(0, Moments()))
-            made[name] = Earlier(before.runs + 1, before.moments.merge(Moments.of(one.values)))
+            before = made.get(name, EarlierOffsets(0, Moments()))
+            made[name] = EarlierOffsets(
+                before.runs + 1, before.moments.merge(Moments.of(one.values))
+            )
         rows = np.concatenate([rows, by_verdict(here, names)[1]])[-SIMULATED:]
     return Past(made, names, rows)
 
@@ -200,7 +207,7 @@ def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset
     }
 
 
-def _drift(found: Offsets, past: Earlier | None) -> Drift | None:
+def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
     if past is not None and past.moments.n >= 2:
         windows, runs, usual, later = Windows.EARLIER, past.runs, past.moments, found.values
     else:

@@ -8,13 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from reviewdesk.domain.correction import Status, rogan_gladen
-from reviewdesk.domain.figures import Estimate, Target
-from reviewdesk.domain.jurorrates import CARRIED, ENOUGH, Cells, Contest, Drawn, kappa
-from reviewdesk.domain.jurors import JurorCounts
-from reviewdesk.domain.leniency import Leniency
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.leniency import Leniency
+from reviewdesk.domain.jurors.rates import (
+    CARRIED,
+    ENOUGH,
+    Cells,
+    Contest,
+    Drawn,
+    kappa,
+)
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.standards import kappa_weights, wilson
+from reviewdesk.domain.stats.correction import CorrectionStatus, rogan_gladen
+from reviewdesk.domain.stats.figures import Estimate, Target
+from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.verdict import Decision
 
 
@@ -185,7 +192,7 @@ class JurorFacts:
         return Rate(self.seats.passes, self.seats.votes)
 
     @property
-    def corrected(self) -> tuple[float | None, Status | None]:
+    def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
         """The observed rate with the juror's own mistakes taken out, and how that came out.
 
         It is the rate of what deserves a pass among the verdicts on which the juror voted. ``None``
@@ -227,7 +234,7 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Volatile:
+class VolatileCase:
     """A case whose panel score moved between runs: ``scores`` by run, the oldest first.
 
     ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
@@ -251,7 +258,7 @@ class JurorsPage:
     basis: Basis
     leniency: Leniency
     contest: Contest = field(default_factory=Contest)
-    volatile: tuple[Volatile, ...] = ()
+    volatile: tuple[VolatileCase, ...] = ()
     repeated: int = 0
     """How many cases of the run have a score in another run too."""
     ids: Mapping[int, str] = field(default_factory=dict)
@@ -287,13 +294,13 @@ def suggested_weights(
 
 def volatile(
     key: int, name: str, seen: Sequence[tuple[str, float, Decision | None]]
-) -> Volatile | None:
+) -> VolatileCase | None:
     """One case's scores by run, the oldest first; ``None`` under two runs."""
     if len(seen) < 2:
         return None
     scores = [score for _, score, _ in seen]
     decided = {made for _, _, made in seen}
-    return Volatile(
+    return VolatileCase(
         key=key,
         id=name,
         scores=tuple((run, score) for run, score, _ in seen),

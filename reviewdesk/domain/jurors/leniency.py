@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.bias import family
-from reviewdesk.domain.jurors import Panel
-from reviewdesk.domain.standards import RateDifference, wilson
+from reviewdesk.domain.jurors.accuracy import LabelledPanel
+from reviewdesk.domain.jury.family import family
+from reviewdesk.domain.stats.rates import RateDifference, wilson
 from reviewdesk.domain.verdict import Generator
 
 PER_CELL = 10
@@ -69,7 +69,7 @@ class LeniencyCounter:
 
     def add(
         self,
-        panel: Panel,
+        panel: LabelledPanel,
         generator: Generator,
         votes: Iterable[bool | None],
         stratum: int,

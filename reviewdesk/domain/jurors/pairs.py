@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from reviewdesk.domain.columns import Columns, Ints
+from reviewdesk.domain.run.columns import Columns, Ints
 
 MOST_PAIRS = 500
 """The pairs that are kept, those with the most verdicts in common."""

@@ -6,11 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.correction import Z
-from reviewdesk.domain.figures import Estimate, Pair, Part, Target
+from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.sampling import FIRST_REST
-from reviewdesk.domain.stratified import (
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import (
+    Estimate,
+    Pair,
+    Part,
+    Target,
+)
+from reviewdesk.domain.stats.stratified import (
     midp_interval,
     part_interval,
     stratified_rate,

@@ -9,11 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from reviewdesk.domain.bulkscores import Scores
-from reviewdesk.domain.columns import DECISIONS, NOTHING, STRATEGIES, Bools, Columns, Ints, Small
-from reviewdesk.domain.correction import Z
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.jurorrates import (
+from reviewdesk.domain.jurors.rates import (
     CARRIED,
     Apart,
     Cells,
@@ -28,9 +24,21 @@ from reviewdesk.domain.jurorrates import (
     quoted_kappa,
     rates,
 )
+from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefix_end
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import STRATA, LabelledVerdict, prefix_end
+from reviewdesk.domain.run.columns import (
+    DECISIONS,
+    NOTHING,
+    STRATEGIES,
+    Bools,
+    Columns,
+    Ints,
+    Small,
+)
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Decision, Strategy
+from reviewdesk.domain.whatif.bulk_scores import Scores
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))

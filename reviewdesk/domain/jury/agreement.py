@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import SLACK, Band, Verdict
 from reviewdesk.errors import UsageError
 
@@ -99,7 +99,7 @@ def agreement_pair(verdict: Verdict, ours: Spread) -> AgreementPair:
 
 def sample_variance(scores: Sequence[float]) -> float | None:
     """Variance with n - 1 in the denominator; ``None`` under two scores."""
-    n, total = len(scores), limits.total("a score", scores)
+    n, total = len(scores), arguments.total("a score", scores)
     if n < 2:
         return None
     mean = total / n

@@ -6,19 +6,19 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 
 
 def mean(scores: Sequence[float | None]) -> float | None:
     """``Σ s / m`` over the m scores that were given; ``None`` without a score."""
     given = [score for score in scores if score is not None]
-    return limits.total("a score", given) / len(given) if given else None
+    return arguments.total("a score", given) / len(given) if given else None
 
 
 def median(scores: Sequence[float | None]) -> float | None:
     """The middle of the given scores, the mean of the middle two of an even number, or ``None``."""
     given = [score for score in scores if score is not None]
-    limits.total("a score", given)
+    arguments.total("a score", given)
     return statistics.median(given) if given else None
 
 
@@ -39,11 +39,11 @@ def weighted_average(
     if not pairs:
         return None
     given, heavy = zip(*pairs, strict=True)
-    limits.total("a score", given)
+    arguments.total("a score", given)
     # Taken relative to the heaviest, so that no sum of finite weights overflows.
     heaviest, lightest = max(heavy), min(heavy)
     total = math.fsum([weight / heaviest for weight in heavy]) if lightest > 0 else math.nan
     if not math.isfinite(total):
         for weight in heavy:
-            limits.weight("a weight", weight)
+            arguments.weight("a weight", weight)
     return math.fsum(score * (weight / heaviest) for score, weight in pairs) / total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import Ballot, Policy, Status, read_ballot
 from reviewdesk.errors import UsageError
 
@@ -40,7 +40,7 @@ def ballot(
     said: dict[str, Any] = {
         "score": _unit(f"{place}: score", score),
         "confidence": _unit(f"{place}: confidence", confidence),
-        "weight": None if weight is None else limits.weight(f"{place}: weight", weight),
+        "weight": None if weight is None else arguments.weight(f"{place}: weight", weight),
         "error": None if error is None else {"message": error},
     }
     texts = {"label": label, "model": model, "vendor": vendor, "reason": reason, "status": found}
@@ -74,7 +74,7 @@ def _vote(place: str, passed: bool | None, *, withheld: bool) -> dict[str, bool 
 
 
 def _unit(place: str, value: float | None) -> float | None:
-    return None if value is None else limits.unit(place, value)
+    return None if value is None else arguments.unit(place, value)
 
 
 def _status(place: str, status: Status | str | None) -> Status | None:

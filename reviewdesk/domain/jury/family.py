@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reviewdesk.domain.agreement import AgreementPair, Spread
+from reviewdesk.domain.jury.agreement import AgreementPair, Spread
 from reviewdesk.domain.verdict import Ballot, Band, Generator
 
 _CORE = (

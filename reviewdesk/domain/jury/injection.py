@@ -19,7 +19,7 @@ _SENTENCE = 200
 """Characters a passage may run on to the end of its sentence."""
 
 
-class Kind(StrEnum):
+class InjectionKind(StrEnum):
     """What a passage tries, in words that follow the text's name."""
 
     OVERRIDE = "asks to disregard the instructions"
@@ -36,7 +36,7 @@ class Passage:
 
     start: int
     end: int
-    kind: Kind
+    kind: InjectionKind
     text: str
 
 
@@ -47,7 +47,7 @@ class _Sign:
     Looking for words costs a hundredth of what the pattern does; the first group is the rarest.
     """
 
-    kind: Kind
+    kind: InjectionKind
     hints: tuple[tuple[str, ...], ...]
     pattern: re.Pattern[str]
 
@@ -62,7 +62,7 @@ class _Sign:
         return True
 
 
-def _sign(kind: Kind, hints: str, *patterns: str) -> _Sign:
+def _sign(kind: InjectionKind, hints: str, *patterns: str) -> _Sign:
     """``hints`` are words between semicolons, in groups between ampersands.
 
     Runs of blanks and letters are bounded: two side by side could share a long one in many ways.
@@ -103,7 +103,7 @@ _GIVING = r"\b(?:give|award|assign|grant)\s+"
 
 _SIGNS = (
     _sign(
-        Kind.OVERRIDE,
+        InjectionKind.OVERRIDE,
         "ignore;disregard;forget;override;follow & instruction;direct;rule;"
         "guideline;prompt;rubric;criteri;order;command;message;context;standard;scheme;above;before",
         rf"{_DROP}{_FILL}{_EARLIER}\s+{_FILL}(?:\w+\s+){{0,2}}{_ORDERS}",
@@ -114,13 +114,13 @@ _SIGNS = (
         r"(?:above|before)\b",
     ),
     _sign(
-        Kind.OVERRIDE,
+        InjectionKind.OVERRIDE,
         "apply & instructions;rubric;criteria",
         r"\b(?:instructions|rubric|criteria)\s+(?:above\s+)?(?:no\s+longer|do\s+not|does\s+not)\s+"
         r"apply\b",
     ),
     _sign(
-        Kind.ADDRESS,
+        InjectionKind.ADDRESS,
         "judge;juror;grader;evaluator;rater;scorer;assessor;adjudicator & you;not;mess;attention;"
         "instruction;memo;dear;hello;hey;hi",
         rf"\byou(?:'re|\s+are)\s+(?:now\s+)?(?:an?|the|my)\s+(?:\w+\s+){{0,2}}{_JUDGE}(?!\s+of\b)",
@@ -134,12 +134,12 @@ _SIGNS = (
         r"answer(?:\s+with)?)\s+[\"'`]?(?:pass\b|true\b|yes\b|correct\b|10\b|1\.0\b|\[\[)",
     ),
     _sign(
-        Kind.ADDRESS,
+        InjectionKind.ADDRESS,
         "grading;judging;evaluating;scoring & if & you",
         r"\bif\s+you\s+are\s+(?:\w+\s+){0,3}(?:grading|judging|evaluating|scoring)\s+(?:this|my)\b",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "give;award;assign;grant & mark;score;point;credit;grade;rating;pass",
         rf"{_GIVING}(?:(?:it|this|me|that|{_ANSWER})\s+)?(?:with\s+)?(?:(?:an?|the)\s+)?{_BEST}"
         r"(?!\s+to\b)",
@@ -147,21 +147,21 @@ _SIGNS = (
         r"(?:(?:score|rating|grade|mark)\s+of\b|pass\b)",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "/;out & 10;5 & give;award;assign;grant;rate;score;grade;mark",
         rf"\b(?:give|award|assign|grant|rate|score|grade|mark)\s+(?:{_ANSWER}|this|it)\s+(?:as\s+)?"
         r"(?:(?:an?|the)\s+)?(?:(?:score|rating|grade|mark)\s+of\s+)?"
         r"(?:10|100|5)\s*(?:/|out\s+of)\s*(?:10|100|5)\b",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "correct;pass;perfect;excellent;accepted & mark;rate;grade;score;judge;evaluate & the;"
         "this;my;our;that",
         rf"\b(?:mark|rate|grade|score|judge|evaluate)\s+{_ANSWER}\s+(?:as\s+)?(?:an?\s+)?"
         r"(?:correct|pass(?:ed|ing)?|perfect|excellent|accepted)\b",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "must;should;shall;deserve & full;max;perfect;top;highest;best;10;1.0;pass;correct",
         rf"\b{_ANSWER}\s+(?:must|should|shall)\s+(?:be\s+(?:given|awarded|assigned|scored|rated|"
         r"graded|marked|judged)|receive|get)\s+(?:(?:an?|the|as)\s+)?"
@@ -170,12 +170,12 @@ _SIGNS = (
         rf"(?:{_BEST}|to\s+pass\b|pass\b)",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "respond;reply;answer & with & pass;10/10;[[",
         r"\b(?:respond|reply|answer)\s+(?:only\s+|just\s+)?with\s+[\"'`]?(?:pass\b|10/10|\[\[)",
     ),
     _sign(
-        Kind.VERDICT,
+        InjectionKind.VERDICT,
         "verdict;pass;[[ & \";';[[",
         rf"{_QUOTE}(?:score|rating|confidence){_QUOTE}\s*:[^{{}}]{{0,200}}?"
         rf"{_QUOTE}pass(?:ed)?{_QUOTE}\s*:\s*(?:true|false)",
@@ -185,7 +185,7 @@ _SIGNS = (
         r"(?-i:\[\[[AB]\]\])",
     ),
     _sign(
-        Kind.MARKS,
+        InjectionKind.MARKS,
         "<;inst];#;system & <|;<｜;inst];system;sys>>;_of_turn;</response;response-;input-;"
         "context-",
         r"<\|(?:im_(?:start|end|sep)|system|user|assistant|end(?:oftext|_of_turn)?|eot_id|"
@@ -198,7 +198,7 @@ _SIGNS = (
         r"</response(?!\w)(?:-\w{1,64})?>?|</?(?:response|input|context)-[0-9a-f]{3,64}\b>?",
     ),
     _sign(
-        Kind.OVERRIDE,
+        InjectionKind.OVERRIDE,
         "ignor;vergiss;missacht;oubli;olvid;descart;忽略;无视;無視;忘记;忘記 & weisung;instruktion;"
         "vorgabe;bewertungs;consignes;barème;instr;rúbrica;指;标准;標準;提示",
         r"\b(?:ignorier|vergiss|missacht)\w{0,3}\b[^.!?\n]{0,40}?"
@@ -209,7 +209,7 @@ _SIGNS = (
         r"(?:忽略|无视|無視|忘记|忘記)[^。！？\n]{0,15}?(?:指令|指示|评分标准|評分標準|提示词|提示詞)",
     ),
     _sign(
-        Kind.DEMAND,
+        InjectionKind.DEMAND,
         "punkt;bewertung;maximale;meilleure;puntuación;puntaje;满分;滿分;最高分 & gib;geb;"
         "donne;attribue;met;otorg;asign;d;给;給;打",
         r"\b(?:gib|geben\s+sie|vergib|vergeben\s+sie)\s[^.!?\n]{0,40}?"
@@ -227,7 +227,7 @@ _HIDDEN = re.compile(
 _UNSEEN_CHARS = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
 _UNSEEN = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}]+")
 _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
-_RUNNING_ON = frozenset({Kind.OVERRIDE, Kind.ADDRESS, Kind.DEMAND})
+_RUNNING_ON = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
 
 def passages(text: str) -> tuple[Passage, ...]:
@@ -252,8 +252,8 @@ def _found(text: str, offset: int) -> Iterator[Passage]:
                 first, last = places[start], places[end - 1] + 1
                 yield Passage(offset + first, offset + last, sign.kind, text[first:last])
     if not text.isascii():
-        for start, end in _matches(Kind.HIDDEN, _HIDDEN, text):
-            yield Passage(offset + start, offset + end, Kind.HIDDEN, text[start:end])
+        for start, end in _matches(InjectionKind.HIDDEN, _HIDDEN, text):
+            yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
 
 
 def _seen(text: str) -> tuple[str, Sequence[int]]:
@@ -264,7 +264,7 @@ def _seen(text: str) -> tuple[str, Sequence[int]]:
     return _UNSEEN.sub("", text), places
 
 
-def _matches(kind: Kind, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
     for count, match in enumerate(pattern.finditer(text)):
         if count == MAX_PASSAGES:
             return

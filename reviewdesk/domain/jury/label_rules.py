@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reviewdesk.domain.supermajority import DEFAULT_SHARE, supermajority
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, supermajority
 from reviewdesk.domain.verdict import SLACK, UNCLEAR, Ballot, Decision, Strategy, folded
 
 DISAGREE = "DISAGREE"
@@ -39,7 +39,7 @@ class LabelRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LabelConsensus:
     """What a rule makes of usable ballots: the label, whether they differ, and what to know."""
 
     label: str
@@ -70,37 +70,41 @@ def _sums(counted: Sequence[Ballot], weights: Sequence[float]) -> dict[str, floa
     return sums
 
 
-def _leader(sums: Mapping[str, float], rules: LabelRules, notes: tuple[str, ...] = ()) -> Found:
+def _leader(
+    sums: Mapping[str, float], rules: LabelRules, notes: tuple[str, ...] = ()
+) -> LabelConsensus:
     best = max(sums.values())
     level = {folded(label): label for label, total in sums.items() if total >= best - SLACK}
     tied = tuple(level.values())
     if len(tied) == 1:
-        return Found(tied[0], len(sums) > 1, notes=notes)
+        return LabelConsensus(tied[0], len(sums) > 1, notes=notes)
     for label in map(folded, rules.priority):
         if label in level:
-            return Found(level[label], disagreement=True, tie=BY_PRIORITY, tied=tied, notes=notes)
-    return Found(tied[0], disagreement=True, tie=BY_ORDER, tied=tied, notes=notes)
+            return LabelConsensus(
+                level[label], disagreement=True, tie=BY_PRIORITY, tied=tied, notes=notes
+            )
+    return LabelConsensus(tied[0], disagreement=True, tie=BY_ORDER, tied=tied, notes=notes)
 
 
 def _once(counted: Sequence[Ballot]) -> dict[str, float]:
     return _sums(counted, [1.0] * len(counted))
 
 
-def _plurality(counted: Sequence[Ballot], rules: LabelRules) -> Found:
+def _plurality(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     return _leader(_once(counted), rules)
 
 
-def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> Found:
+def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     first, *others = _once(counted)
-    return Found(rules.fallback if others else first, bool(others))
+    return LabelConsensus(rules.fallback if others else first, bool(others))
 
 
-def _first_disagreement(counted: Sequence[Ballot], _rules: LabelRules) -> Found:
+def _first_disagreement(counted: Sequence[Ballot], _rules: LabelRules) -> LabelConsensus:
     first, *others = _once(counted)
-    return Found(DISAGREE if others else first, bool(others))
+    return LabelConsensus(DISAGREE if others else first, bool(others))
 
 
-def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> Found:
+def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     """Weight times confidence; a ballot without a confidence weighs nothing beside others.
 
     The source reads a confidence that is not given as 0. Where no ballot gives one, that would let
@@ -122,14 +126,14 @@ def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> Found:
     return _leader(_sums(counted, weights), rules, notes)
 
 
-def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> Found:
+def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     share = DEFAULT_SHARE if rules.share is None else rules.share
     found = supermajority([ballot.label for ballot in counted], share)
     label = rules.fallback if found.label is None else found.label
-    return Found(label, len(_once(counted)) > 1, reason=found.reason)
+    return LabelConsensus(label, len(_once(counted)) > 1, reason=found.reason)
 
 
-LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], Found]] = {
+LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], LabelConsensus]] = {
     Strategy.MAJORITY: _plurality,
     Strategy.UNANIMOUS: _unanimous,
     Strategy.WEIGHTED_VOTE: _weighted,

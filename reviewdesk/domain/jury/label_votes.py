@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reviewdesk.domain.labelrules import (
+from reviewdesk.domain.jury.label_rules import (
     DISAGREE,
     LABEL_RULES,
     Aggregate,
-    Found,
+    LabelConsensus,
     LabelRules,
     label_decision,
 )
-from reviewdesk.domain.strategies import STRATEGIES, Reads
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
 from reviewdesk.domain.verdict import FAILED_LABELS, Ballot, Decision, Strategy, Verdict, folded
 from reviewdesk.errors import UsageError
 
@@ -98,11 +98,11 @@ def label_vote(
     )
 
 
-def _nothing(rules: LabelRules) -> Found:
-    return Found(rules.fallback, disagreement=None, reason="no juror gave a label")
+def _nothing(rules: LabelRules) -> LabelConsensus:
+    return LabelConsensus(rules.fallback, disagreement=None, reason="no juror gave a label")
 
 
-def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[str, Found]:
+def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[str, LabelConsensus]:
     strategies = {strategy.value: strategy for strategy in LABEL_RULES}
     strategy = strategies.get("weighted_vote" if name == "weighted" else name)
     if strategy is None:
@@ -111,14 +111,16 @@ def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[s
     return strategy.value, found
 
 
-def _own(aggregate: Aggregate, counted: Sequence[Ballot], rules: LabelRules) -> tuple[str, Found]:
+def _own(
+    aggregate: Aggregate, counted: Sequence[Ballot], rules: LabelRules
+) -> tuple[str, LabelConsensus]:
     name = getattr(aggregate, "__name__", "custom")
     if not counted:
         return name, _nothing(rules)
     answered: object = aggregate(counted)
     match answered:
         case (str(label), bool(disagreement)):
-            return name, Found(label, disagreement)
+            return name, LabelConsensus(label, disagreement)
     raise UsageError(f"the label rule {name} gave {answered!r}", "It must give (label, bool)")
 
 

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
-from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import SLACK
 
 DEVIATIONS = 2.0

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from reviewdesk.domain.averages import weighted_average
-from reviewdesk.domain.strategies import STRATEGIES, Sheet
-from reviewdesk.domain.trim import trim
+from reviewdesk.domain.jury.averages import weighted_average
+from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
+from reviewdesk.domain.jury.trim import trim
+from reviewdesk.domain.jury.votes import (
+    Votes,
+    quorum_met,
+    quorum_met_strictly,
+    tally,
+)
 from reviewdesk.domain.verdict import (
     BY_REGIME,
     Ballot,
@@ -18,7 +24,6 @@ from reviewdesk.domain.verdict import (
     Rounding,
     Strategy,
 )
-from reviewdesk.domain.votes import Votes, quorum_met, quorum_met_strictly, tally
 
 __all__ = [
     "Decisions", "Rule", "Values", "Votes", "decide", "decision_by", "quorum_met",

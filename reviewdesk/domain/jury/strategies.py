@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from reviewdesk.domain.averages import mean, median, weighted_average
-from reviewdesk.domain.supermajority import vote_decision
-from reviewdesk.domain.trim import Trim, kept_mean
+from reviewdesk.domain.jury.averages import mean, median, weighted_average
+from reviewdesk.domain.jury.supermajority import vote_decision
+from reviewdesk.domain.jury.trim import Trim, kept_mean
+from reviewdesk.domain.jury.votes import Votes, quorum_met
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
-from reviewdesk.domain.votes import Votes, quorum_met
 from reviewdesk.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import FAILED_LABELS, UNCLEAR, Decision, folded
 
 LEAST_COMMITTED = 3
@@ -35,7 +35,7 @@ def supermajority(
     ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit; under three that do, or without
     such a label, the panel is inconclusive. Source: the jury trim rule, for categorical judgments.
     """
-    least = limits.supermajority("supermajority share", share)
+    least = arguments.supermajority("supermajority share", share)
     counts: dict[str, int] = {}
     spelled: dict[str, str] = {}
     for label in labels:
@@ -70,7 +70,7 @@ def vote_decision(passes: int, answered: int, share: float | str | None = None) 
 
 def exact_share(share: float | str | None) -> Fraction:
     """The share that is needed, 2/3 where none is set."""
-    return limits.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
+    return arguments.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
 
 
 def own_share(share: float | str | None) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Rounding
 from reviewdesk.errors import UsageError
 
@@ -54,7 +54,7 @@ def rounding_named(word: Rounding | str) -> Rounding:
 
 @lru_cache(maxsize=4096)
 def _trim_count(n: int, fraction: float, rounding: Rounding) -> int:
-    limits.trim_fraction("fraction", fraction)
+    arguments.trim_fraction("fraction", fraction)
     if n < 3:
         return 0
     exact = Fraction(repr(float(fraction))) * n
@@ -75,7 +75,7 @@ def trim(
     """Drop the ends of a panel's scores, ordered by (score, seat); ``None`` is an empty seat."""
     rounding = rounding_named(rounding)
     ranked = [(score, seat) for seat, score in enumerate(scores) if score is not None]
-    limits.total("a score", [score for score, _ in ranked])
+    arguments.total("a score", [score for score, _ in ranked])
     ranked.sort()
     count = trim_count(len(ranked), fraction, rounding)
     low, kept, high = (

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from reviewdesk.domain import limits
+from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import SLACK, Ballot
 from reviewdesk.errors import UsageError
 
@@ -87,6 +87,6 @@ def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
 
 
 def _check(passes: int, n: int, quorum: float | str) -> None:
-    limits.quorum("quorum", quorum)
+    arguments.quorum("quorum", quorum)
     if not 0 <= passes <= n or n < 1:
         raise UsageError(f"{passes} of {n} jurors passed", "Give 0 to n passes of n jurors, n > 0")

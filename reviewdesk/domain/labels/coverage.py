@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reviewdesk.domain.correction import lang_reiczigel, rogan_gladen
-from reviewdesk.domain.figures import Part
-from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT, Op
+from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, Op
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, prefix_end
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, prefix_end
-from reviewdesk.domain.stratified import more_audits, stratified_rate
+from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen
+from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.stratified import more_audits, stratified_rate
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
@@ -22,7 +22,7 @@ NO_SIGNAL = "the trusted set lacks a class, or the judge carries no signal"
 NO_RATE = "no number of labels is promised: it is not a rate"
 
 
-class Method(StrEnum):
+class RateMethod(StrEnum):
     """How a rate over a run was estimated."""
 
     STRATIFIED = "stratified"
@@ -31,14 +31,14 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Honest:
+class RunRate:
     """A rate over all verdicts that a judge decided, with a 95% interval that covers.
 
     Where ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: the
     labelled strata at the ends of their intervals, the others anything.
     """
 
-    method: Method
+    method: RateMethod
     estimate: float | None
     low: float | None
     high: float | None
@@ -46,7 +46,7 @@ class Honest:
 
 
 @dataclass(frozen=True, slots=True)
-class More:
+class LabelsNeeded:
     """How many more labels bring the whole interval of a figure within its limit, if rates stay.
 
     ``labels`` is 0 where it is there already, and ``None`` where ``reason`` says why.
@@ -78,50 +78,52 @@ def parts(
     return tuple(made)
 
 
-def of_strata(found: Sequence[Part], described: str | None = None) -> Honest:
+def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
     """The stratified estimate; ``described`` says what the labels describe if a stratum has none.
 
     Without any label there is neither an estimate nor a bound.
     """
     if not any(part.labelled for part in found):
-        return Honest(Method.NONE, None, None, None, described or NO_LABEL)
+        return RunRate(RateMethod.NONE, None, None, None, described or NO_LABEL)
     made = stratified_rate(found)
     reason = None if made.estimate is not None else described or made.reason
-    return Honest(Method.STRATIFIED, made.estimate, made.low, made.high, reason)
+    return RunRate(RateMethod.STRATIFIED, made.estimate, made.low, made.high, reason)
 
 
-def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> Honest:
+def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> RunRate:
     """The corrected rate of k passes among n with the interval of Lang and Reiczigel.
 
     For a trusted set from elsewhere; ``None`` where a class is empty or the judge has no signal.
     """
     found = lang_reiczigel(k, n, tp, fn, tn, fp)
     if found is None:
-        return Honest(Method.NONE, None, None, None, NO_SIGNAL)
+        return RunRate(RateMethod.NONE, None, None, None, NO_SIGNAL)
     rate, _ = rogan_gladen(k / n, tp / (tp + fn), tn / (tn + fp))
-    return Honest(Method.LANG_REICZIGEL, rate, *found)
+    return RunRate(RateMethod.LANG_REICZIGEL, rate, *found)
 
 
-def more(passes: Sequence[Part], line: Metrics) -> tuple[More, ...]:
+def more(passes: Sequence[Part], line: Metrics) -> tuple[LabelsNeeded, ...]:
     """For each gate by default, how many more audits settle it at the present rates.
 
     The pass rate is the stratified one, held to at most the observed rate; ECE and Brier are not
     rates, and no number is promised for them.
     """
     return (
-        More("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
-        More("brier", Op.AT_MOST, BRIER_LIMIT, None, NO_RATE),
+        LabelsNeeded("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
+        LabelsNeeded("brier", Op.AT_MOST, BRIER_LIMIT, None, NO_RATE),
         more_for("pass_rate", passes, Op.AT_MOST, line.observed_positive_rate),
     )
 
 
-def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> More:
+def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> LabelsNeeded:
     """How many more audits bring a stratified rate within a limit."""
     if limit is None:
-        return More(target, op, None, None, "the judge decided nothing, so there is no limit")
+        return LabelsNeeded(
+            target, op, None, None, "the judge decided nothing, so there is no limit"
+        )
     estimate = stratified_rate(found).estimate
     if estimate is None:
-        return More(target, op, limit, None, "a stratum has no label to take a rate from")
+        return LabelsNeeded(target, op, limit, None, "a stratum has no label to take a rate from")
     labels = more_audits(found, limit, "<=" if op is Op.AT_MOST else ">=")
     reason = None if labels is not None else "the estimate itself is beyond the limit"
-    return More(target, op, limit, labels, reason)
+    return LabelsNeeded(target, op, limit, labels, reason)

@@ -16,7 +16,7 @@ _ENDS = frozenset({"label", "defer"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PaceEvent:
     """One event of a reviewer; ``stands`` is false where it was undone."""
 
     at: datetime
@@ -24,7 +24,7 @@ class Step:
     stands: bool = True
 
 
-def pace(steps: Iterable[Step]) -> Pace:
+def pace(steps: Iterable[PaceEvent]) -> Pace:
     """The pace of the labels among some steps, which come oldest first.
 
     The dwell of a label is the sum of the gaps between events since the standing label or defer
@@ -43,7 +43,7 @@ def pace(steps: Iterable[Step]) -> Pace:
 class _Passed:
     """A step, and how things stood before it."""
 
-    step: Step
+    step: PaceEvent
     action: int
     spent: timedelta | None
     worked: float
@@ -63,7 +63,7 @@ class Pacing:
         self._worked = 0.0
         self._spent: timedelta | None = None
 
-    def add(self, step: Step, action: int = 0) -> None:
+    def add(self, step: PaceEvent, action: int = 0) -> None:
         """Take in the newest step; actions are numbered in the order in which they were done."""
         before = self._passed[-1].step.at if self._passed else None
         spent, dwell = self._spent, None

@@ -6,7 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, prefix_end
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    STRATA,
+    LabelledVerdict,
+    prefix_end,
+)
 
 FEW_ERRORS = 5
 """Audit errors under which their rate is unstable, and a bound says more."""
@@ -51,7 +56,7 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditSample:
     """The unmarked sample of the verdicts that nothing flagged.
 
     ``counted`` are its pass and fail labels inside the completed prefixes, ``errors`` those against
@@ -92,7 +97,7 @@ def _stratum(h: int, rows: Sequence[LabelledVerdict], size: int, audit: int) -> 
     )
 
 
-def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> Audit:
+def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
     """The audit over all strata; ``drawn`` says of each audit label that counts if it was right.
 
     Where every decided verdict of the rest counts, the rate is known and nothing bounds it.
@@ -101,7 +106,7 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> Audit:
     known = all(stratum.counted == stratum.size for stratum in rest)
     errors = drawn.count(False)
     few = bool(drawn) and errors < FEW_ERRORS and not known
-    return Audit(
+    return AuditSample(
         planned=sum(stratum.audit for stratum in found),
         done=sum(stratum.audit_done for stratum in found),
         counted=len(drawn),

@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reviewdesk.domain.labels.sampling import decided_strata, design_word
+from reviewdesk.domain.labels.summary import (
+    LabelledRow,
+    RunFigures,
+    chosen_source,
+    confidence,
+    warnings_of,
+)
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.running import Row, Running, blend
-from reviewdesk.domain.sampling import decided_strata, design_word
-from reviewdesk.domain.summary import Labelled, RunFigures, chosen_source, confidence, warnings_of
+from reviewdesk.domain.stats.incremental import CalibrationRow, RunningSums, blend
 from reviewdesk.domain.verdict import Decision
 
-Changes = Mapping[int, Labelled | None]
+Changes = Mapping[int, LabelledRow | None]
 """Labelled verdicts by key; ``None`` where a verdict has no label any more."""
 
 _DECIDED = (Decision.PASS, Decision.FAIL)
 
 
-def row_of(verdict: Labelled, source: str, *, scores_stated: bool) -> Row | None:
+def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> CalibrationRow | None:
     """The row that a labelled verdict makes; ``None`` where it makes none."""
     if not verdict.decided:
         return None
     sure = confidence(verdict, source, scores_stated=scores_stated)
-    return None if sure is None else Row(sure, verdict.correct, verdict.decision is Decision.PASS)
+    return (
+        None
+        if sure is None
+        else CalibrationRow(sure, verdict.correct, verdict.decision is Decision.PASS)
+    )
 
 
 @dataclass(slots=True)
@@ -35,14 +45,14 @@ class Prefix:
     more than one pass. A label that changes its truth stays where it is.
     """
 
-    held: dict[int, tuple[bool, Row | None]] = field(default_factory=dict)
+    held: dict[int, tuple[bool, CalibrationRow | None]] = field(default_factory=dict)
     """By rank, whether the label counts, and its row."""
     end: int = 0
     counted: int = 0
     """The pass and fail labels in the prefix."""
-    sums: Running = field(default_factory=Running)
+    sums: RunningSums = field(default_factory=RunningSums)
 
-    def give(self, rank: int, counts: bool, row: Row | None) -> None:
+    def give(self, rank: int, counts: bool, row: CalibrationRow | None) -> None:
         """Take in the label of a rank, or another one in its place."""
         if rank < self.end:
             self._enter(rank, -1)
@@ -67,7 +77,7 @@ class Prefix:
             (self.sums.add if sign > 0 else self.sums.remove)(row)
 
 
-class AloneSums:
+class BlindSums:
     """What labelled verdicts tell by themselves, under each mapping that they may choose."""
 
     def __init__(self) -> None:
@@ -76,12 +86,12 @@ class AloneSums:
         self._scoreless = {True: 0, False: 0}
         """Decided verdicts that lack a score, by whether stated ones are meant."""
         self._sums = {
-            ("support", True): Running(),
-            ("support", False): Running(),
-            ("vote_share", False): Running(),
+            ("support", True): RunningSums(),
+            ("support", False): RunningSums(),
+            ("vote_share", False): RunningSums(),
         }
 
-    def move(self, verdict: Labelled, sign: int) -> None:
+    def move(self, verdict: LabelledRow, sign: int) -> None:
         """Take a labelled verdict in, or out with ``sign`` -1."""
         self._stated += sign * (verdict.stated_score is not None)
         if verdict.decision in _DECIDED:
@@ -110,10 +120,10 @@ class LiveFigures:
         """No labels; ``source`` replaces the run's own confidence mapping."""
         self.figures = figures
         self._source = chosen_source(figures, source)
-        self._held: dict[int, Labelled] = {}
-        self._every = Running()
+        self._held: dict[int, LabelledRow] = {}
+        self._every = RunningSums()
         self._strata: dict[int, Prefix] = {}
-        self._alone = AloneSums()
+        self._alone = BlindSums()
         self._truths = dict.fromkeys(Truth, 0)
         self._undecided = self._left_out = self._usable = 0
 
@@ -136,7 +146,7 @@ class LiveFigures:
                 prefix = self._strata.setdefault(new.place.stratum, Prefix())
                 prefix.give(new.place.rank, new.place.counts, row)
 
-    def _move(self, verdict: Labelled, sign: int) -> Row | None:
+    def _move(self, verdict: LabelledRow, sign: int) -> CalibrationRow | None:
         """Count a verdict in or out of all that does not depend on the draw; its row."""
         row = row_of(verdict, self._source, scores_stated=self.figures.scores_stated)
         if row is not None:
@@ -179,7 +189,7 @@ class LiveFigures:
         found = self._strata.get(stratum)
         return found.counted if found else 0
 
-    def _weighted(self) -> Running:
+    def _weighted(self) -> RunningSums:
         """Every label that counts at ``N_h / m_h``, the strata added up."""
         return blend(
             (prefix.sums, self.figures.sizes[stratum] / prefix.counted)

@@ -6,15 +6,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.calibration import Rows, bin_index, measure
-from reviewdesk.domain.correction import Status
-from reviewdesk.domain.figures import Fit, Part
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.gates import default_checks
-from reviewdesk.domain.honest import parts
-from reviewdesk.domain.judgement import Alone, Split
+from reviewdesk.domain.gates.limits import default_checks
+from reviewdesk.domain.labels.coverage import parts
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    STRATA,
+    LabelledVerdict,
+    Weighing,
+    weigh,
+)
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.sampling import FIRST_REST, STRATA, LabelledVerdict, Weighing, weigh
+from reviewdesk.domain.stats.calibration import Rows, bin_index, measure
+from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.figures import Fit, Part
+from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -23,7 +29,7 @@ ESCALATED_ONLY = "describes escalated verdicts only"
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledRow:
     """One labelled verdict with what confidence can be read from."""
 
     key: int
@@ -65,10 +71,10 @@ class RunFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Rowed:
+class LabelledRows:
     """The labelled verdicts that make a row, with their confidences and draw weights."""
 
-    verdicts: list[Labelled]
+    verdicts: list[LabelledRow]
     rows: Rows
     weights: list[float]
     drawn: dict[int, bool]
@@ -78,7 +84,7 @@ class Rowed:
     left_out: int
 
 
-def confidence(verdict: Labelled, source: str, *, scores_stated: bool) -> float | None:
+def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
     """How sure the panel is of its own decision, by one declared mapping.
 
     ``support`` is the score of a pass and one less the score of a fail; ``vote_share`` the share of
@@ -110,12 +116,12 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
 
 
 def make_rows(
-    labelled: Sequence[Labelled], figures: RunFigures, source: str | None = None
-) -> Rowed:
+    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
+) -> LabelledRows:
     """The rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
-    kept: list[tuple[Labelled, float, float]] = []
+    kept: list[tuple[LabelledRow, float, float]] = []
     left_out = 0
     for verdict, weight in zip(labelled, weighing.weights, strict=True):
         if not verdict.decided:
@@ -130,7 +136,7 @@ def make_rows(
         [verdict.correct for verdict, _, _ in kept],
         passed=[verdict.decision is Decision.PASS for verdict, _, _ in kept],
     )
-    return Rowed(
+    return LabelledRows(
         [verdict for verdict, _, _ in kept],
         rows,
         [weight for _, _, weight in kept],
@@ -142,13 +148,15 @@ def make_rows(
 
 
 def summarise(
-    labelled: Sequence[Labelled], figures: RunFigures, source: str | None = None
+    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
 ) -> Calibration:
     """Both lines: ``labelled`` weighs every row 1, ``population`` by the draw where it may."""
     return both_lines(make_rows(labelled, figures, source), labelled, figures)
 
 
-def both_lines(made: Rowed, labelled: Sequence[Labelled], figures: RunFigures) -> Calibration:
+def both_lines(
+    made: LabelledRows, labelled: Sequence[LabelledRow], figures: RunFigures
+) -> Calibration:
     """The same from rows that are made already."""
     decided = figures.passed + figures.failed
     observed = figures.passed / decided if decided else None
@@ -174,38 +182,38 @@ def both_lines(made: Rowed, labelled: Sequence[Labelled], figures: RunFigures) -
     )
 
 
-def split(made: Rowed, given: Mapping[bytes, bool | None]) -> Split:
+def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
     """The rows labelled blind beside all others; ``given`` is ``None`` where labels do not say."""
     ways = [given.get(verdict.item) for verdict in made.verdicts]
-    return Split(
+    return BlindSplit(
         blind=measure(made.rows.weighted([float(way is True) for way in ways]), None),
         open=measure(made.rows.weighted([float(way is not True) for way in ways]), None),
         unsaid=ways.count(None),
     )
 
 
-def bin_counts(made: Rowed) -> dict[int, int]:
+def bin_counts(made: LabelledRows) -> dict[int, int]:
     """How many rows lie in each of the ten bins of confidence, those of weight 0 included."""
     return dict(Counter(bin_index(made.rows.confidence).tolist()))
 
 
-def headline_fit(made: Rowed, found: Calibration) -> Fit:
+def headline_fit(made: LabelledRows, found: Calibration) -> Fit:
     """The fit of the rows behind the headline: weighted where the population line stands."""
     return fit(headline_rows(made, found))
 
 
-def headline_rows(made: Rowed, found: Calibration) -> Rows:
+def headline_rows(made: LabelledRows, found: Calibration) -> Rows:
     """The rows behind the headline, weighted where the population line stands."""
     return made.rows if found.population is None else made.rows.weighted(made.weights)
 
 
 def alone(
-    labelled: Sequence[Labelled],
+    labelled: Sequence[LabelledRow],
     given: Mapping[bytes, bool | None],
     source: str | None = None,
     *,
     fits: bool = False,
-) -> Alone:
+) -> BlindFigures:
     """What the labelled verdicts tell by themselves: confidence is chosen by them alone too."""
     # In file order, for the order of the draw depends on the strata of all.
     rows = sorted(labelled, key=lambda verdict: verdict.key)
@@ -221,7 +229,7 @@ def alone(
     )
     made = make_rows(rows, figures, source)
     line, fitted = measure(made.rows, None), fit(made.rows) if fits else None
-    return Alone(
+    return BlindFigures(
         metrics=line,
         split=split(made, given),
         gates=default_checks(line, fitted.null if fitted else None),
@@ -231,24 +239,26 @@ def alone(
     )
 
 
-def pass_parts(labelled: Sequence[Labelled], figures: RunFigures) -> tuple[Part, ...]:
+def pass_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
     """Per stratum, how many of the labels that count say that the response should pass."""
     return parts([(one.place, one.place.truth is Truth.PASS) for one in labelled], figures.sizes)
 
 
-def right_parts(labelled: Sequence[Labelled], figures: RunFigures) -> tuple[Part, ...]:
+def right_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
     """Per stratum, how many of the labels that count agree with the panel."""
     return parts([(one.place, one.correct) for one in labelled], figures.sizes)
 
 
-def described(made: Rowed, figures: RunFigures) -> str | None:
+def described(made: LabelledRows, figures: RunFigures) -> str | None:
     """What the labels describe while a stratum has none that counts; ``None`` where none lacks."""
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
     return _described(made.weighing.empty, figures.sizes)
 
 
-def audited(made: Rowed, labelled: Sequence[Labelled], audits: Mapping[int, int]) -> list[bool]:
+def audited(
+    made: LabelledRows, labelled: Sequence[LabelledRow], audits: Mapping[int, int]
+) -> list[bool]:
     """Of each audit label that counts, whether the panel was right; confidence plays no part."""
     return [
         verdict.correct
@@ -271,10 +281,10 @@ def warnings_of(
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
     found += _left_out(left_out) + _one_sided(line)
-    if line.n and line.corrected_status == Status.WEAK_JUDGE:
+    if line.n and line.corrected_status == CorrectionStatus.WEAK_JUDGE:
         # Sums in another order differ in their last bits, which no word may show.
         found.append(f"weak judge: Youden's J is {round(line.youden_j or 0.0, 9):.2f}")
-    if line.n and line.corrected_status == Status.SKIPPED_NO_SIGNAL:
+    if line.n and line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
     return tuple(found)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.supermajority import LEAST_COMMITTED, exact_share
-from reviewdesk.domain.trim import Breakdown, breakdown
+from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
+from reviewdesk.domain.jury.trim import Breakdown, breakdown
+from reviewdesk.domain.jury.votes import quorum_met
+from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.verdict import Strategy
-from reviewdesk.domain.votes import quorum_met
 
 _ONE_IS_ENOUGH = frozenset(
     {
@@ -21,7 +21,7 @@ _ONE_IS_ENOUGH = frozenset(
 """A mean follows any one score, an extreme is one score, and one vote ends unanimity."""
 
 
-def strategy_breakdown(strategy: Strategy, rule: Panel, seats: int) -> Breakdown | None:
+def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Breakdown | None:
     """What ``strategy`` bears on a panel of ``seats``, and the seats that break it.
 
     For values it is the breakdown point, the fewest scores that can carry the value anywhere. For
@@ -46,5 +46,5 @@ def strategy_breakdown(strategy: Strategy, rule: Panel, seats: int) -> Breakdown
     return Breakdown(seats, 0, None) if strategy in _ONE_IS_ENOUGH else None
 
 
-def _meets(passes: int, seats: int, rule: Panel) -> bool:
+def _meets(passes: int, seats: int, rule: PanelRule) -> bool:
     return quorum_met(passes, seats, rule.quorum)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reviewdesk.domain.bodyvalues import own_facts
+from reviewdesk.domain.body_values import own_facts
 from reviewdesk.domain.verdict import Body, Generator
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from reviewdesk.domain.bias import Family, family
-from reviewdesk.domain.breakdowns import strategy_breakdown
-from reviewdesk.domain.cost import spent, worst_case
-from reviewdesk.domain.panelspec import Juror, PanelSpec
-from reviewdesk.domain.prompts import render
-from reviewdesk.domain.slots import CASE_SLOTS, slots_in
-from reviewdesk.domain.trim import Breakdown, breakdown
-from reviewdesk.domain.vendors import key_variable
+from reviewdesk.domain.jury.family import Family, family
+from reviewdesk.domain.jury.trim import Breakdown, breakdown
+from reviewdesk.domain.panel.breakdown import strategy_breakdown
+from reviewdesk.domain.panel.cost import spent, worst_case
+from reviewdesk.domain.panel.prompt import render
+from reviewdesk.domain.panel.slots import CASE_SLOTS, slots_in
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
 
 FEWEST_JURORS = 5
@@ -31,7 +31,7 @@ _NONCE = "0" * 32
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PanelPlace:
     """One juror with what follows from its place on the panel."""
 
     juror: Juror
@@ -58,7 +58,7 @@ class Composition:
     """A panel as ``panel check`` tells it; ``strategy`` is ``None`` where a person decides."""
 
     spec: PanelSpec
-    seats: tuple[Seat, ...]
+    seats: tuple[PanelPlace, ...]
     families: tuple[str, ...]
     strategy: Strategy | None
     trim: Breakdown
@@ -73,7 +73,7 @@ def composition(spec: PanelSpec, generator: Generator | None = None) -> Composit
     """Look at a panel; ``generator`` is the model whose responses it is to judge, if known."""
     whole = sum(_weight(juror) for juror in spec.jurors)
     seats = tuple(
-        Seat(
+        PanelPlace(
             juror,
             family(juror.model, juror.vendor),
             _weight(juror) / whole,
@@ -124,7 +124,7 @@ def _bytes_sent(juror: Juror) -> int:
 
 
 def _warnings(
-    spec: PanelSpec, seats: Sequence[Seat], strategy: Strategy | None, generator: Generator
+    spec: PanelSpec, seats: Sequence[PanelPlace], strategy: Strategy | None, generator: Generator
 ) -> list[str]:
     return [
         *_size(seats),
@@ -137,7 +137,7 @@ def _warnings(
     ]
 
 
-def _size(seats: Sequence[Seat]) -> list[str]:
+def _size(seats: Sequence[PanelPlace]) -> list[str]:
     found = []
     count = len(seats)
     if count < FEWEST_JURORS:
@@ -153,7 +153,7 @@ def _size(seats: Sequence[Seat]) -> list[str]:
     return found
 
 
-def _doubles(seats: Sequence[Seat]) -> list[str]:
+def _doubles(seats: Sequence[PanelPlace]) -> list[str]:
     by_model: dict[str, list[str]] = {}
     for seat in seats:
         model = seat.juror.model.lower().rpartition("/")[2]
@@ -165,7 +165,7 @@ def _doubles(seats: Sequence[Seat]) -> list[str]:
     ]
 
 
-def _kin(seats: Sequence[Seat], generator: Generator) -> list[str]:
+def _kin(seats: Sequence[PanelPlace], generator: Generator) -> list[str]:
     if generator.model is None and generator.vendor is None:
         return []
     own = family(generator.model, generator.vendor)
@@ -175,7 +175,7 @@ def _kin(seats: Sequence[Seat], generator: Generator) -> list[str]:
     return [f"of the generator's own family ({own.name}): {', '.join(kin)}"] if kin else []
 
 
-def _weighed(seats: Sequence[Seat], strategy: Strategy | None) -> list[str]:
+def _weighed(seats: Sequence[PanelPlace], strategy: Strategy | None) -> list[str]:
     bare = [seat.juror.name for seat in seats if seat.juror.weight is None]
     if strategy is not Strategy.WEIGHTED_AVERAGE or not bare:
         return []
@@ -205,7 +205,7 @@ def _template(juror: Juror) -> Iterator[str]:
         yield f"the prompt of {juror.name} has no {{rubric}} to judge by"
 
 
-def _exposed(seats: Sequence[Seat]) -> list[str]:
+def _exposed(seats: Sequence[PanelPlace]) -> list[str]:
     return [
         f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
         for seat in seats

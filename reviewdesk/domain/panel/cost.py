@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.panelspec import Price
+    from reviewdesk.domain.panel.spec import Price
 
 _PER = 1_000_000
 """Prices are per million tokens."""

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from reviewdesk.domain.bias import family
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import DEFAULT_MAX_TOKENS, DEFAULT_TIMEOUT, Juror, PanelSpec
-from reviewdesk.domain.supermajority import DEFAULT_SHARE
+from reviewdesk.domain.jury.family import family
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.spec import (
+    DEFAULT_MAX_TOKENS,
+    DEFAULT_TIMEOUT,
+    Juror,
+    PanelSpec,
+)
 from reviewdesk.domain.verdict import Ballot, Body, Rounding, Verdict
 from reviewdesk.errors import UsageError
 
@@ -90,11 +95,11 @@ def _vendor(cast: Ballot, vendors: Mapping[str, str]) -> str:
     raise UsageError(f"the report does not say where {cast.id!r} ({cast.model}) is asked", _HINT)
 
 
-def _rule(verdict: Verdict) -> Panel:
+def _rule(verdict: Verdict) -> PanelRule:
     policy, trim = verdict.policy, verdict.trim
-    plain = Panel()
+    plain = PanelRule()
     fraction = policy.trim_fraction if trim.fraction is None else trim.fraction
-    return Panel(
+    return PanelRule(
         strategy=policy.strategy,
         threshold=plain.threshold if policy.threshold is None else policy.threshold,
         quorum=plain.quorum if policy.quorum is None else policy.quorum,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.provenance import canonical_json
-from reviewdesk.domain.supermajority import own_share
+from reviewdesk.domain.audit.mismatches import canonical_json
+from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.verdict import Ballot, Body, Policy, Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from reviewdesk.domain import limits
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.ballots import as_juror
-from reviewdesk.domain.labelrules import Aggregate, LabelRules
-from reviewdesk.domain.strategies import strategy_named
-from reviewdesk.domain.supermajority import DEFAULT_SHARE
+from reviewdesk.domain import arguments
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.jury.ballot import as_juror
+from reviewdesk.domain.jury.label_rules import Aggregate, LabelRules
+from reviewdesk.domain.jury.strategies import strategy_named
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -27,7 +27,7 @@ from reviewdesk.errors import NoJurorsError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class PanelRule:
     """How a panel decides. Every field is checked when the panel is built.
 
     Without a ``strategy`` it is the regime's, or the weighted average where there is no regime. A
@@ -62,12 +62,13 @@ class Panel:
             raise UsageError(f"aggregate is {self.aggregate!r}", "Give (ballots) -> (label, bool)")
         if self.failed_jurors not in {None, Strategy.MEDIAN}:
             raise UsageError(f"failed_jurors is {self.failed_jurors!r}", "Give median, or None")
-        limits.unit("threshold", self.threshold)
-        limits.trim_fraction("trim", self.trim)
-        limits.quorum("quorum", self.quorum)
-        limits.supermajority("supermajority", self.supermajority)
+        arguments.unit("threshold", self.threshold)
+        arguments.trim_fraction("trim", self.trim)
+        arguments.quorum("quorum", self.quorum)
+        arguments.supermajority("supermajority", self.supermajority)
         weights = {
-            name: limits.weight(f"weights: {name}", value) for name, value in self.weights.items()
+            name: arguments.weight(f"weights: {name}", value)
+            for name, value in self.weights.items()
         }
         kept = {
             "strategy": None if self.strategy is None else strategy_named(self.strategy),

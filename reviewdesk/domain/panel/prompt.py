@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reviewdesk.domain.contract import VERSION, shape
+from reviewdesk.domain.panel.reply_contract import VERSION, shape
 
 DEFAULT_SYSTEM = (
     "You are a juror. Judge one response against the rubric, on its merits and on nothing else: "

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.bodyvalues import own_facts
-from reviewdesk.domain.contract import VERSION
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelhash import panel_hash
-from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.body_values import own_facts
+from reviewdesk.domain.panel.hash import panel_hash
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.reply_contract import VERSION
+from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
 from reviewdesk.domain.verdict import Ballot, Body, Decision, Verdict
 from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
 
 
-class Scope(StrEnum):
+class RerunScope(StrEnum):
     """Who is asked again."""
 
     PANEL = "panel"
@@ -28,17 +28,17 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RerunRequest:
     """What a person wants asked again; ``juror`` is named for that scope alone."""
 
-    scope: Scope = Scope.PANEL
+    scope: RerunScope = RerunScope.PANEL
     juror: str | None = None
     masked: bool = False
     """Whether passages of the case that speak to the judge are masked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class RerunSeats:
     """The seats of the verdict to come: ``asked`` by seat, and the ballots that stay."""
 
     panel: PanelSpec
@@ -64,7 +64,7 @@ def missing(verdict: Verdict) -> tuple[str, ...]:
     return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
 
 
-def seating(verdict: Verdict, panel: PanelSpec, wish: Wish) -> Seating:
+def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeats:
     """Who is asked, and whose ballots stay.
 
     A whole panel decides by its own rule. Where ballots stay, the verdict's own rule holds, and the
@@ -73,9 +73,9 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: Wish) -> Seating:
     Raises:
         UsageError: nobody is missing, or the panel has no juror of that name.
     """
-    if wish.scope is Scope.PANEL:
-        return Seating(panel, dict(enumerate(panel.jurors)), {})
-    wanted = missing(verdict) if wish.scope is Scope.MISSING else (wish.juror or "",)
+    if wish.scope is RerunScope.PANEL:
+        return RerunSeats(panel, dict(enumerate(panel.jurors)), {})
+    wanted = missing(verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
     if not wanted:
         raise UsageError(f"{verdict.id}: no juror is missing", "Ask one juror, or the panel.")
     known = {juror.name: juror for juror in panel.jurors}
@@ -85,7 +85,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: Wish) -> Seating:
     bodies: Sequence[Body] = verdict.body.get("jurors") or ()
     asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
     kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
-    return Seating(replace(panel, rule=_rule_of(verdict, panel.rule)), asked, kept)
+    return RerunSeats(replace(panel, rule=_rule_of(verdict, panel.rule)), asked, kept)
 
 
 def _check(
@@ -97,7 +97,7 @@ def _check(
         raise UsageError(f"the panel {panel} has no juror {name!r}", f"It has {', '.join(known)}.")
 
 
-def _rule_of(verdict: Verdict, other: Panel) -> Panel:
+def _rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
     policy, trim = verdict.policy, verdict.trim
     fraction = policy.trim_fraction if trim.fraction is None else trim.fraction
     return replace(
@@ -125,7 +125,7 @@ class Rerun:
 
     at: str | None
     reviewer: str | None
-    scope: Scope | None
+    scope: RerunScope | None
     panel: str | None
     masked: bool
     stopped: bool
@@ -266,7 +266,9 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
     return tuple(FlipRate(name, count, turned[name]) for name, count in asked.items())
 
 
-def rerun_facts(wish: Wish, panel: str, committed: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def rerun_facts(
+    wish: RerunRequest, panel: str, committed: str, told: Mapping[str, Any]
+) -> dict[str, Any]:
     """What the event says that commits a re-run; ``told`` is what the person was told of it."""
     return {
         "scope": wish.scope.value,

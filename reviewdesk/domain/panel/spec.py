@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelhash import panel_hash, text_hash
-from reviewdesk.domain.prompts import contract_of, prompt_sha256
-from reviewdesk.domain.strategies import STRATEGIES, Reads
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
+from reviewdesk.domain.panel.hash import panel_hash, text_hash
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
 from reviewdesk.domain.verdict import Strategy
 
 DEFAULT_TIMEOUT = 120.0
@@ -64,7 +64,7 @@ class PanelSpec:
 
     name: str
     jurors: tuple[Juror, ...]
-    rule: Panel
+    rule: PanelRule
     rubric: str | None = None
 
     def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
@@ -115,5 +115,5 @@ def seat_body(juror: Juror) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def _strategy(rule: Panel) -> Strategy | None:
+def _strategy(rule: PanelRule) -> Strategy | None:
     return None if rule.strategy is None else Strategy(rule.strategy)

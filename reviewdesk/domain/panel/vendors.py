@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from reviewdesk.domain.bias import family
+from reviewdesk.domain.jury.family import family
 
 
 class Vendor(StrEnum):

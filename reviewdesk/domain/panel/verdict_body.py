@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.bodyvalues import own_facts
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.panelhash import panel_hash
-from reviewdesk.domain.panelspec import PanelSpec
-from reviewdesk.domain.supermajority import own_share
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.body_values import own_facts
+from reviewdesk.domain.jury.supermajority import own_share
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.hash import panel_hash
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import (
     Body,
     Decision,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from reviewdesk.domain import facts
-from reviewdesk.domain.filtertext import Piece, tokens
-from reviewdesk.domain.flags import SHORT
+from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.tokens import Piece, tokens
 
 _MOST = 100
 """Options offered at once."""
@@ -60,7 +60,7 @@ def complete_order(text: str, cursor: int) -> Completion:
     minus = "-" if typed.startswith("-") else ""
     options = [
         Option(minus + name, f"{note}, turned round" if minus else note)
-        for name, note in facts.ORDERS.items()
+        for name, note in words.ORDERS.items()
     ]
     return Completion(0, len(text), tuple(_starting(typed, options)))
 
@@ -81,10 +81,10 @@ def _place(text: str, cursor: int) -> tuple[int, int, bool]:
 
 def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Option]:
     name, colon, value = typed.partition(":")
-    if colon and name in facts.CHOICES:
-        choices = facts.CHOICES[name].items()
+    if colon and name in words.CHOICES:
+        choices = words.CHOICES[name].items()
         yield from _starting(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
-    elif colon and name in facts.NAMED:
+    elif colon and name in words.NAMED:
         yield from _names(name, value.replace('"', ""), vocabulary)
     elif not colon:
         yield from _starting(typed, _words())
@@ -97,31 +97,31 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
 def _words() -> Iterator[Option]:
     """Everything a condition may begin with."""
     for flag in SHORT:
-        yield Option(facts.short(flag), facts.FLAGS[flag])
-    for name, note in (facts.STATES | facts.PANEL).items():
+        yield Option(words.short(flag), words.FLAGS[flag])
+    for name, note in (words.STATES | words.PANEL).items():
         yield Option(name, note)
-    for name, note in (facts.HEADINGS | facts.NAMED).items():
+    for name, note in (words.HEADINGS | words.NAMED).items():
         yield Option(f"{name}:", note)
-    for name, note in facts.TEXTS.items():
+    for name, note in words.TEXTS.items():
         yield Option(f"{name}~", note)
-    for name, note in facts.NUMBERS.items():
-        for sign, meaning in facts.OPERATORS.items():
+    for name, note in words.NUMBERS.items():
+        for sign, meaning in words.OPERATORS.items():
             yield Option(f"{name}{sign}", f"{note}: {meaning}")
 
 
 def _flags_by_long_name(typed: str) -> Iterator[Option]:
     wanted = typed.lower().replace("-", "_")
     for flag in SHORT:
-        name = facts.short(flag)
+        name = words.short(flag)
         if wanted and flag.label.startswith(wanted) and not name.startswith(typed.lower()):
-            yield Option(name, facts.FLAGS[flag])
+            yield Option(name, words.FLAGS[flag])
 
 
 def _names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
     """The desk's names under a fact: those that begin with what was typed, then those with it."""
     known = {"tag": vocabulary.tags, "juror": vocabulary.jurors}.get(name, vocabulary.runs)
-    note = facts.NAMED[name]
-    if name == "tag" and facts.UNTAGGED.startswith(typed.casefold()):
+    note = words.NAMED[name]
+    if name == "tag" and words.UNTAGGED.startswith(typed.casefold()):
         yield Option("tag:none", "no tag at all")
     wanted = typed.casefold()
     within = [value for value in known if wanted in value.casefold()]
@@ -134,7 +134,7 @@ def condition(name: str, value: str) -> str | None:
     """The condition that a fact has this value, quoted if needed; ``None`` if none can say it."""
     if not value or '"' in value or not value.isprintable():
         return None
-    plain = not set(value) & set(" |()") and (name, value) != ("tag", facts.UNTAGGED)
+    plain = not set(value) & set(" |()") and (name, value) != ("tag", words.UNTAGGED)
     return f"{name}:{value}" if plain else f'{name}:"{value}"'
 
 

@@ -15,13 +15,18 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeAlias
 
-from reviewdesk.domain import facts
-from reviewdesk.domain.filtertext import Piece, Token, tokens, unclosed
-from reviewdesk.domain.flags import SHORT, Flag
-from reviewdesk.domain.search import parse_search
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.search import parse_search
+from reviewdesk.domain.query.tokens import (
+    Piece,
+    Token,
+    tokens,
+    unclosed,
+)
 from reviewdesk.errors import UsageError
 
-ORDERS = tuple(facts.ORDERS)
+ORDERS = tuple(words.ORDERS)
 MIXED = "mix"
 """The order of a blind queue: the same permutation, the strata left out."""
 _OPEN_ORDERS = frozenset({"draw", MIXED, "file", "id"})
@@ -30,7 +35,7 @@ _OPEN_KINDS = frozenset({"text", "state", "tag", "juror", "run"})
 
 _FLAGS = (
     {flag.label: flag for flag in Flag}
-    | {facts.short(flag).replace("-", "_"): flag for flag in SHORT}
+    | {words.short(flag).replace("-", "_"): flag for flag in SHORT}
     # Filters that were saved may have the flag's first short name.
     | {"low": Flag.DERIVED_LOW}
 )
@@ -104,7 +109,7 @@ class Filter:
     @property
     def measured(self) -> bool:
         """Whether it needs the run to be measured."""
-        return any(term.name in facts.MEASURED for term in self.terms())
+        return any(term.name in words.MEASURED for term in self.terms())
 
 
 def parse_filter(text: str) -> Filter:
@@ -147,7 +152,7 @@ def hidden_order(order: str) -> bool:
 
 def measured_order(order: str) -> bool:
     """Whether an order needs the run to be measured."""
-    return parse_order(order)[0] in facts.MEASURED
+    return parse_order(order)[0] in words.MEASURED
 
 
 DEEPEST = 50
@@ -292,9 +297,9 @@ def _term(part: str, column: int) -> Term:
 def _word(body: str, column: int, *, negated: bool) -> Term:
     # The queue writes trim! for a dissent that was left out; it may be typed as it is read.
     name = body.lower().rstrip("!").replace("-", "_")
-    if name in facts.PANEL:
+    if name in words.PANEL:
         return Term("panel", name, ":", "", negated, column)
-    if name in facts.STATES:
+    if name in words.STATES:
         return Term("state", name, ":", "", negated, column)
     if (flag := _FLAGS.get(name)) is None:
         raise FilterError(f"no flag {body!r}", column, _hint(name))
@@ -306,8 +311,8 @@ Read = tuple[str, str, str]
 
 
 def _comparison(name: str, value: str, column: int, place: int) -> Read:
-    if name not in facts.NUMBERS:
-        known = ", ".join(facts.NUMBERS)
+    if name not in words.NUMBERS:
+        known = ", ".join(words.NUMBERS)
         hint = _meant(name) or f"Numbers: {known}."
         raise FilterError(f"{name!r} is not a number to compare", column, hint)
     try:
@@ -320,8 +325,8 @@ def _comparison(name: str, value: str, column: int, place: int) -> Read:
 
 
 def _match(name: str, value: str, column: int, place: int) -> Read:
-    if name not in facts.TEXTS:
-        known = ", ".join(facts.TEXTS)
+    if name not in words.TEXTS:
+        known = ", ".join(words.TEXTS)
         hint = _meant(name) or f"Texts: {known}."
         raise FilterError(f"{name!r} is not a text to look in", column, hint)
     if name != "text":
@@ -335,20 +340,20 @@ def _match(name: str, value: str, column: int, place: int) -> Read:
 
 def _fact(name: str, value: str, column: int, place: int) -> Read:
     plain = value.replace('"', "")
-    if name in facts.NAMED:
+    if name in words.NAMED:
         if not plain:
             raise FilterError(f"a {name} is missing here", place)
         # In quotes it is a tag of that name.
-        if (name, value) == ("tag", facts.UNTAGGED):
+        if (name, value) == ("tag", words.UNTAGGED):
             return "state", "untagged", ""
         return name, name, plain
-    if name not in facts.CHOICES:
-        known = ", ".join((*facts.CHOICES, *facts.NAMED))
+    if name not in words.CHOICES:
+        known = ", ".join((*words.CHOICES, *words.NAMED))
         raise FilterError(f"no fact {name!r}", column, _meant(name) or f"Facts: {known}.")
     plain = plain.lower()
-    if plain not in facts.CHOICES[name]:
+    if plain not in words.CHOICES[name]:
         raise FilterError(
-            f"no {name} {plain!r}", place, f"One of {', '.join(facts.CHOICES[name])}."
+            f"no {name} {plain!r}", place, f"One of {', '.join(words.CHOICES[name])}."
         )
     return "choice", name, plain
 
@@ -356,10 +361,10 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
 def _meant(name: str) -> str:
     """Name the fact that was meant where its sign is wrong, or its spelling."""
     written = {
-        **{one: f"{one}:{next(iter(facts.CHOICES[one]))}" for one in facts.CHOICES},
-        **{one: f"{one}:NAME" for one in facts.NAMED},
-        **{one: f"{one}<.6" for one in facts.NUMBERS},
-        **{one: f"{one}~word" for one in facts.TEXTS},
+        **{one: f"{one}:{next(iter(words.CHOICES[one]))}" for one in words.CHOICES},
+        **{one: f"{one}:NAME" for one in words.NAMED},
+        **{one: f"{one}<.6" for one in words.NUMBERS},
+        **{one: f"{one}~word" for one in words.TEXTS},
     }
     near = get_close_matches(name[:40].lower(), written, 1, 0.7)
     return f"Write {written[near[0]]}." if near else ""
@@ -367,10 +372,10 @@ def _meant(name: str) -> str:
 
 def _hint(word: str = "") -> str:
     """List what a condition may be, the word that may have been meant in front."""
-    flags = sorted(facts.short(flag) for flag in SHORT)
-    near = get_close_matches(word[:40], [*flags, *facts.STATES, *_FLAGS], 1, 0.7)
+    flags = sorted(words.short(flag) for flag in SHORT)
+    near = get_close_matches(word[:40], [*flags, *words.STATES, *_FLAGS], 1, 0.7)
     meant = f"Did you mean {near[0]}? " if near else ""
-    states = ", ".join(facts.STATES)
+    states = ", ".join(words.STATES)
     return (
         f"{meant}Flags: {', '.join(flags)}; {states}; "
         "or label:none, band:low, tag:x, score<.6, test~word."

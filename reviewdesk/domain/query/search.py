@@ -24,17 +24,17 @@ _UNFIT = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchTerm:
     """One thing that must occur: a word, of which the ``beginning`` is enough, or a phrase."""
 
     text: str
     beginning: bool
 
 
-def parse_search(text: str) -> tuple[Sought, ...]:
+def parse_search(text: str) -> tuple[SearchTerm, ...]:
     """Read a search; one that names no word is refused."""
     found = tuple(
-        Sought(spaced(quoted or word), bool(word))
+        SearchTerm(spaced(quoted or word), bool(word))
         for quoted, word in _PIECE.findall(text)
         if _has_word(quoted or word)
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.audit.breaches import Breach
 
 FLAGS = {
     Flag.ESCALATED: "escalated for review",

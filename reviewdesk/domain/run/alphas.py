@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.alpha import (
+from reviewdesk.domain.run.columns import score_units, vote_units
+from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
+from reviewdesk.domain.run.packing import PackedRun
+from reviewdesk.domain.stats.alpha import (
     ENOUGH,
     AlphaState,
     alpha_nominal,
     alpha_ordinal,
     interval_ci,
 )
-from reviewdesk.domain.columns import score_units, vote_units
-from reviewdesk.domain.measures import RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.packing import Packed
 
 
-def run_measures(found: Packed) -> RunMeasures:
+def run_measures(found: PackedRun) -> RunMeasures:
     """The alphas of a run and its disagreement ``W``, from its packed ballots."""
     scores, votes = score_units(found), vote_units(found)
     state = AlphaState.of(scores)

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.packing import COLUMNS as PACKED
-from reviewdesk.domain.packing import (
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.run.packing import COLUMNS as PACKED
+from reviewdesk.domain.run.packing import (
     DECISIONS,
     FAILED,
     NOTHING,
@@ -19,7 +19,7 @@ from reviewdesk.domain.packing import (
     REPLACED,
     ROUNDINGS,
     STRATEGIES,
-    Packed,
+    PackedRun,
     packed,
     seat_names,
 )
@@ -85,7 +85,7 @@ def columns(verdicts: Iterable[tuple[int, Verdict, Assessment]]) -> Columns:
     )
 
 
-def unpacked(found: Packed, keys: Sequence[int]) -> Columns:
+def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
     """Lay out packed columns, the verdicts named by their keys; ``ValueError`` at other keys."""
     seated = _column(found, "seated").astype(np.int64)
     if len(seated) != len(keys):
@@ -112,7 +112,7 @@ def unpacked(found: Packed, keys: Sequence[int]) -> Columns:
     )
 
 
-def _bars(found: Packed) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...]]:
+def _bars(found: PackedRun) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...]]:
     """Which quorum each verdict has, the quorums, and the shares of a supermajority beside them."""
     bars = [(bar, None) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
     place = _column(found, "quorum").astype(np.int64)
@@ -122,18 +122,18 @@ def _bars(found: Packed) -> tuple[Ints, tuple[float | str, ...], tuple[str | Non
     return np.where(known[place], place, NOTHING), quorums, (*(share for _, share in bars), None)
 
 
-def score_units(found: Packed) -> Floats:
+def score_units(found: PackedRun) -> Floats:
     """The scores of packed verdicts, ``[verdicts, seats]``, NaN where one is missing."""
     return _matrix(found, "scores", np.nan)
 
 
-def vote_units(found: Packed) -> Floats:
+def vote_units(found: PackedRun) -> Floats:
     """The votes of packed verdicts, ``[verdicts, seats]``: 1, 0, or NaN where none was cast."""
     votes = _matrix(found, "votes", NOTHING)
     return np.where(votes == NOTHING, np.nan, votes)
 
 
-def _matrix(found: Packed, name: str, empty: float) -> npt.NDArray[Any]:
+def _matrix(found: PackedRun, name: str, empty: float) -> npt.NDArray[Any]:
     """A column of the seats as ``[verdicts, seats]``, ``empty`` where nobody sat."""
     seated, column = _column(found, "seated"), _column(found, name)
     made = np.full((len(seated), seated.max(initial=0)), empty, column.dtype)
@@ -141,6 +141,6 @@ def _matrix(found: Packed, name: str, empty: float) -> npt.NDArray[Any]:
     return made
 
 
-def _column(found: Packed, name: str) -> npt.NDArray[Any]:
+def _column(found: PackedRun, name: str) -> npt.NDArray[Any]:
     kind = np.dtype(PACKED[name])
     return np.frombuffer(found.columns[name], kind.newbyteorder("<")).astype(kind)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.packing import Bar
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.run.packing import Bar
 
 
 class Undefined(StrEnum):

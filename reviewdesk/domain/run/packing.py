@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from reviewdesk.domain.assess import Assessment
-from reviewdesk.domain.supermajority import own_share
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy, Verdict
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
@@ -50,7 +50,7 @@ Window: TypeAlias = dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedRun:
     """The columns of a run, and the two lists that ``juror`` and ``quorum`` point into."""
 
     columns: Mapping[str, bytes]
@@ -127,12 +127,12 @@ class Packer:
         return made
 
 
-def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> Packed:
+def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> PackedRun:
     """Pack verdicts as one window."""
     packer = Packer()
     for verdict, made in verdicts:
         packer.add(verdict, made)
-    return Packed(packer.window(), packer.names, packer.quorums)
+    return PackedRun(packer.window(), packer.names, packer.quorums)
 
 
 def _status(status: Status, *, stands_in: bool) -> int:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.student import t_quantile
+from reviewdesk.domain.stats.student import t_quantile
 from reviewdesk.domain.verdict import SLACK
 
 Floats: TypeAlias = npt.NDArray[np.float64]

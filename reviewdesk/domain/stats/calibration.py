@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.confusion import Basics, Confusion, metrics
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.confusion import BasicFigures, Confusion, metrics
 from reviewdesk.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
@@ -121,7 +121,7 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
 
     Counts are raw, rates weighted; without the judge's decisions the confusion is ``None``.
     """
-    basics = Basics(
+    basics = BasicFigures(
         n=len(rows.confidence),
         ess=effective_sample_size(rows.weight),
         ece=ece(rows),

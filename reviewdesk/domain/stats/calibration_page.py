@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.figures import Estimate, Fit, Interval, PanelIntervals, Target
-from reviewdesk.domain.gates import Check
-from reviewdesk.domain.honest import Honest, Method, More
-from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.gates.limits import LimitCheck
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
+from reviewdesk.domain.labels.strata import AuditSample, Stratum
 from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
-from reviewdesk.domain.strata import Audit, Stratum
+from reviewdesk.domain.stats.figures import (
+    Estimate,
+    Fit,
+    Interval,
+    PanelIntervals,
+    Target,
+)
 from reviewdesk.domain.verdict import Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class BlindSplit:
     """The verdicts labelled before the panel's answer was seen, beside all others.
 
     A verdict counts as blind where every label that stands on it was given blind. ``unsaid`` are
@@ -28,7 +34,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class BlindFigures:
     """What the labelled verdicts tell by themselves, for a blind session.
 
     Nothing in it moves with what a panel said of a verdict that has no label. ``fit`` is of its
@@ -36,15 +42,15 @@ class Alone:
     """
 
     metrics: Metrics
-    split: Split
-    gates: tuple[Check, ...]
+    split: BlindSplit
+    gates: tuple[LimitCheck, ...]
     confidence_source: str
     warnings: tuple[str, ...]
     fit: Fit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TruthCounts:
     """How many verdicts of a run people decided, could not, or disagree about."""
 
     verdicts: int
@@ -54,7 +60,7 @@ class Counts:
 
 
 _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
-_NOTHING = Honest(Method.NONE, None, None, None)
+_NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +74,15 @@ class CalibrationPage:
     """
 
     calibration: Calibration
-    split: Split
-    alone: Alone
-    gates: tuple[Check, ...]
+    split: BlindSplit
+    alone: BlindFigures
+    gates: tuple[LimitCheck, ...]
     strata: tuple[Stratum, ...]
-    audit: Audit
-    counts: Counts
-    honest: Honest = _NOTHING
-    accuracy: Honest = _NOTHING
-    more: tuple[More, ...] = ()
+    audit: AuditSample
+    counts: TruthCounts
+    honest: RunRate = _NOTHING
+    accuracy: RunRate = _NOTHING
+    more: tuple[LabelsNeeded, ...] = ()
     intervals: PanelIntervals | None = None
     """Of this run, through the draw; ``None`` if ``fit`` was not asked for."""
     such: PanelIntervals | None = None
@@ -122,13 +128,13 @@ class FilePage:
 
     calibration: Calibration
     fit: Fit
-    honest: Honest
-    gates: tuple[Check, ...]
+    honest: RunRate
+    gates: tuple[LimitCheck, ...]
     representative: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Drill:
+class DrillDown:
     """A group of verdicts behind a figure, and the filter that lists them."""
 
     title: str
@@ -144,15 +150,15 @@ _CELLS = (
 )
 
 
-def drill(page: CalibrationPage) -> tuple[Drill, ...]:
+def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """The groups of verdicts that a reviewer may want to look into, empty ones included."""
     found = page.calibration
     cells = [
-        Drill(title, f"decision:{said} label:{truth}", page.counts.cells.get((said, truth), 0))
+        DrillDown(title, f"decision:{said} label:{truth}", page.counts.cells.get((said, truth), 0))
         for title, said, truth in _CELLS
     ]
     return (
         *cells,
-        Drill("labelled can't tell", "label:unsure", found.unsure),
-        Drill("disputed: reviewers differ", "label:disputed", found.disputed),
+        DrillDown("labelled can't tell", "label:unsure", found.unsure),
+        DrillDown("disputed: reviewers differ", "label:disputed", found.disputed),
     )

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reviewdesk.domain.calibration import BINS, Floats, Rows, bin_index, ece
-from reviewdesk.domain.figures import NullEce
-from reviewdesk.domain.reliability import PLACES, counted
+from reviewdesk.domain.stats.calibration import (
+    BINS,
+    Floats,
+    Rows,
+    bin_index,
+    ece,
+)
+from reviewdesk.domain.stats.figures import NullEce
+from reviewdesk.domain.stats.reliability import PLACES, counted
 from reviewdesk.domain.verdict import SLACK
 
 DRAWS = 9_999
@@ -26,16 +32,16 @@ ATOMS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Atoms:
+class DiscreteDistribution:
     """A discrete distribution: ``chance[i]`` of ``value[i]``."""
 
     value: Floats
     chance: Floats
 
-    def __add__(self, other: Atoms) -> Atoms:
+    def __add__(self, other: DiscreteDistribution) -> DiscreteDistribution:
         """The distribution of the sum with an independent one."""
         value = np.add.outer(self.value, other.value).ravel()
-        return Atoms(value, np.multiply.outer(self.chance, other.chance).ravel())
+        return DiscreteDistribution(value, np.multiply.outer(self.chance, other.chance).ravel())
 
 
 def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None:
@@ -100,7 +106,7 @@ def poisson_binomial(chances: Floats) -> Floats:
     return found
 
 
-def _bins(rows: Rows) -> list[list[Atoms]]:
+def _bins(rows: Rows) -> list[list[DiscreteDistribution]]:
     """Per populated bin and distinct weight, how far the right ones may be off their mean."""
     index, weight = bin_index(rows.confidence), np.round(rows.weight, PLACES)
     made = []
@@ -116,21 +122,21 @@ def _bins(rows: Rows) -> list[list[Atoms]]:
     return made
 
 
-def _cell(confidence: Floats, weight: float) -> Atoms:
+def _cell(confidence: Floats, weight: float) -> DiscreteDistribution:
     chance = poisson_binomial(confidence)
     likely = np.flatnonzero(chance > NEGLIGIBLE)
     kept = slice(int(likely[0]), int(likely[-1]) + 1)
     value = weight * (np.arange(len(chance)) - confidence.sum())
-    return Atoms(value[kept], chance[kept])
+    return DiscreteDistribution(value[kept], chance[kept])
 
 
-def _mean_size(cells: Sequence[Atoms]) -> float | None:
+def _mean_size(cells: Sequence[DiscreteDistribution]) -> float | None:
     """``E|sum|`` of independent cells, exactly; ``None`` where they have too many outcomes.
 
     The cells are summed on two sides of like size; for each outcome of the one side, the mean over
     the other needs only its cumulated chances: the number of pairs does not matter.
     """
-    sides = [Atoms(np.zeros(1), np.ones(1))] * 2
+    sides = [DiscreteDistribution(np.zeros(1), np.ones(1))] * 2
     for cell in sorted(cells, key=lambda cell: -len(cell.value)):
         side = int(len(sides[1].value) < len(sides[0].value))
         if len(sides[side].value) * len(cell.value) > ATOMS:
@@ -146,7 +152,7 @@ def _mean_size(cells: Sequence[Atoms]) -> float | None:
     return float((one.chance * size).sum())
 
 
-def _drawn(cells: Sequence[Atoms], rng: np.random.Generator, draws: int) -> Floats:
+def _drawn(cells: Sequence[DiscreteDistribution], rng: np.random.Generator, draws: int) -> Floats:
     """Draws of the sum of independent cells."""
     total = np.zeros(draws)
     for cell in cells:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.domain.correction import corrected, rate_or_zero
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.correction import corrected, rate_or_zero
 
 CELLS = ("tp", "fn", "tn", "fp")
 """A positive is a response that should pass; it is true where the judge passed it."""
@@ -19,7 +19,7 @@ _OF_CONFUSION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Basics:
+class BasicFigures:
     """The figures that need confidences and outcomes alone; ``n`` is a raw count."""
 
     n: int
@@ -38,13 +38,13 @@ class Confusion:
     mass: Sequence[float]
 
 
-def metrics(basics: Basics, confusion: Confusion | None, observed: float | None) -> Metrics:
+def metrics(basics: BasicFigures, confusion: Confusion | None, observed: float | None) -> Metrics:
     """All figures; ``observed`` is the judge's pass rate over the whole run.
 
     Sensitivity and specificity are weighted and 0.0 without their class, counts are raw, and the
     document's interval takes the raw n. Without a confusion all that rests on it is ``None``.
     """
-    common: dict[str, Any] = {name: getattr(basics, name) for name in Basics.__slots__}
+    common: dict[str, Any] = {name: getattr(basics, name) for name in BasicFigures.__slots__}
     common["observed_positive_rate"] = observed
     if confusion is None:
         unknown: dict[str, Any] = dict.fromkeys(_OF_CONFUSION)

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.calibration import BINS, Floats, Rows, bin_index, brier
-from reviewdesk.domain.figures import Corp, Murphy
-from reviewdesk.domain.reliability import PLACES, counted, levels
+from reviewdesk.domain.stats.calibration import (
+    BINS,
+    Floats,
+    Rows,
+    bin_index,
+    brier,
+)
+from reviewdesk.domain.stats.figures import Corp, Murphy
+from reviewdesk.domain.stats.reliability import PLACES, counted, levels
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, pvariance
 
-from reviewdesk.domain.figures import Estimate
+from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import SLACK
 
 Z = 1.959963984540054
 """The two-sided 95% point of the normal distribution."""
 
 
-class Status(StrEnum):
+class CorrectionStatus(StrEnum):
     """How the correction came out."""
 
     OK = "ok"
@@ -30,7 +30,7 @@ class Corrected:
     rate: float
     low: float
     high: float
-    status: Status
+    status: CorrectionStatus
 
 
 def rate_or_zero(part: float, whole: float) -> float:
@@ -38,7 +38,9 @@ def rate_or_zero(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def rogan_gladen(observed: float, sensitivity: float, specificity: float) -> tuple[float, Status]:
+def rogan_gladen(
+    observed: float, sensitivity: float, specificity: float
+) -> tuple[float, CorrectionStatus]:
     """``clamp01((observed + spec - 1) / J)`` with ``J = sens + spec - 1``.
 
     ``J <= 0`` carries no signal and leaves the observed rate as it is; ``J < 0.5`` is a weak judge.
@@ -46,9 +48,9 @@ def rogan_gladen(observed: float, sensitivity: float, specificity: float) -> tup
     """
     youden = sensitivity + specificity - 1
     if youden <= 1e-12:
-        return observed, Status.SKIPPED_NO_SIGNAL
+        return observed, CorrectionStatus.SKIPPED_NO_SIGNAL
     rate = min(max((observed + specificity - 1) / youden, 0.0), 1.0)
-    return rate, Status.WEAK_JUDGE if youden < 0.5 - SLACK else Status.OK
+    return rate, CorrectionStatus.WEAK_JUDGE if youden < 0.5 - SLACK else CorrectionStatus.OK
 
 
 def wald(observed: float, sensitivity: float, specificity: float, n: float) -> tuple[float, float]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from enum import StrEnum
 
-from reviewdesk.domain.correction import Z
-from reviewdesk.domain.figures import Bin, Interval
-from reviewdesk.domain.judgement import CalibrationPage, Drill
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import Bin, Interval
 from reviewdesk.domain.verdict import SLACK
 
 LAST = 9
 """The index of the last bin."""
 
 
-class Place(StrEnum):
+class BinPosition(StrEnum):
     """Where a bin lies beside the band of a calibrated judge; below it is overconfident."""
 
     INSIDE = "inside"
@@ -33,12 +33,12 @@ def band(one: Bin) -> Interval:
     return Interval(max(c - half, 0.0), min(c + half, 1.0))
 
 
-def place(one: Bin) -> Place:
+def place(one: Bin) -> BinPosition:
     """Whether a bin lies in its band; the ends belong to it."""
     expected = band(one)
     if one.accuracy < expected.low - SLACK:
-        return Place.BELOW
-    return Place.ABOVE if one.accuracy > expected.high + SLACK else Place.INSIDE
+        return BinPosition.BELOW
+    return BinPosition.ABOVE if one.accuracy > expected.high + SLACK else BinPosition.INSIDE
 
 
 def edges(index: int) -> tuple[float, float]:
@@ -46,7 +46,7 @@ def edges(index: int) -> tuple[float, float]:
     return index / 10, (index + 1) / 10
 
 
-def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[Drill, ...]:
+def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     """The labelled verdicts of each bin.
 
     None in a blind session, whose bins are read from the labelled verdicts alone: a filter asks
@@ -56,7 +56,7 @@ def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[Drill, ...]:
         return ()
     bins = {one.index: one for one in page.fit.bins}
     return tuple(
-        Drill(
+        DrillDown(
             f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing",
             _asked(index),
             count,

@@ -100,7 +100,7 @@ class NullEce:
     p: float
 
 
-class Method(StrEnum):
+class RecalibrationMethod(StrEnum):
     """A map from stated to recalibrated confidence, from the stiffest to the most flexible."""
 
     TEMPERATURE = "temperature"
@@ -117,7 +117,7 @@ class Suggestion:
     suggested. ``bounded`` says that the best fit lies at infinity and a finite one stands in.
     """
 
-    method: Method
+    method: RecalibrationMethod
     n: int
     parameters: Mapping[str, float] = field(default_factory=dict)
     before: float | None = None

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.calibration import Rows, ece
-from reviewdesk.domain.corp import corp, murphy
-from reviewdesk.domain.figures import Fit
-from reviewdesk.domain.intervals import (
+from reviewdesk.domain.stats.calibration import Rows, ece
+from reviewdesk.domain.stats.chance_ece import null_ece
+from reviewdesk.domain.stats.corp import corp, murphy
+from reviewdesk.domain.stats.figures import Fit
+from reviewdesk.domain.stats.intervals import (
     RESAMPLES,
     accuracy_interval,
     brier_interval,
     gap_interval,
 )
-from reviewdesk.domain.nullece import null_ece
-from reviewdesk.domain.recalibrate import suggestions
-from reviewdesk.domain.reliability import auroc, log_loss, reliability_bins, spiegelhalter
+from reviewdesk.domain.stats.recalibration import suggestions
+from reviewdesk.domain.stats.reliability import (
+    auroc,
+    log_loss,
+    reliability_bins,
+    spiegelhalter,
+)
 
 REDRAWN = 4_000_000
 """Rows that are redrawn for an interval of Brier before there are fewer redraws."""

@@ -6,8 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.confusion import CELLS, Basics, Confusion, metrics
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.confusion import (
+    CELLS,
+    BasicFigures,
+    Confusion,
+    metrics,
+)
 
 BINS = 10
 _MASS, _SQUARES, _SURE, _RIGHT, _LOSS, _CELLS = range(6)
@@ -16,7 +21,7 @@ _PLACES = _BINS + BINS
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CalibrationRow:
     """One labelled verdict; ``passed`` is the judge's decision, ``None`` where it is not known."""
 
     confidence: float
@@ -32,7 +37,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningSums:
     """Sums over rows that come, go and change weight, and the figures they give at any moment.
 
     Every sum keeps its rounding error beside it, so that a row that leaves takes along what it
@@ -45,28 +50,28 @@ class Running:
     sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
     errors: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
 
-    def add(self, row: Row, weight: float = 1.0) -> None:
+    def add(self, row: CalibrationRow, weight: float = 1.0) -> None:
         """Take a row in; one of weight 0 changes nothing."""
         if weight > 0:
             self._count(row, 1)
             self._move(row, weight, 1)
 
-    def remove(self, row: Row, weight: float = 1.0) -> None:
+    def remove(self, row: CalibrationRow, weight: float = 1.0) -> None:
         """Take out a row that came in with this weight."""
         if weight > 0:
             self._count(row, -1)
             self._move(row, weight, -1)
 
-    def reweigh(self, row: Row, before: float, after: float) -> None:
+    def reweigh(self, row: CalibrationRow, before: float, after: float) -> None:
         """Change the weight of a row that came in with ``before``."""
         self.remove(row, before)
         self.add(row, after)
 
-    def scaled(self, factor: float) -> Running:
+    def scaled(self, factor: float) -> RunningSums:
         """The sums as if every weight were multiplied; by 0 or less, those of no rows."""
         return blend([(self, factor)])
 
-    def plus(self, others: Iterable[Running]) -> Running:
+    def plus(self, others: Iterable[RunningSums]) -> RunningSums:
         """The sums of these rows and those of others together."""
         return blend([(one, 1.0) for one in (self, *others)])
 
@@ -78,10 +83,10 @@ class Running:
         """
         n, mass, squares = self.counts[0], self.total(_MASS), self.total(_SQUARES)
         if not n:
-            nothing = Basics(0, None, 0.0, None, None, None)
+            nothing = BasicFigures(0, None, 0.0, None, None, None)
             return metrics(nothing, Confusion((0,) * 4, (0.0,) * 4), observed)
         accuracy = self.total(_RIGHT) / mass
-        basics = Basics(
+        basics = BasicFigures(
             n=n,
             ess=mass**2 / squares,
             ece=math.fsum(abs(self.total(_BINS + place)) for place in range(BINS)) / mass,
@@ -96,13 +101,13 @@ class Running:
         known = sum(counts) == n
         return metrics(basics, Confusion(counts, held) if known else None, observed)
 
-    def _count(self, row: Row, sign: int) -> None:
+    def _count(self, row: CalibrationRow, sign: int) -> None:
         cell = row.cell
         self.counts[0] += sign
         if cell is not None:
             self.counts[1 + cell] += sign
 
-    def _move(self, row: Row, weight: float, sign: int) -> None:
+    def _move(self, row: CalibrationRow, weight: float, sign: int) -> None:
         off = row.confidence - row.correct
         index = min(math.floor(row.confidence * BINS + 1e-9), BINS - 1)
         signed, cell = sign * weight, row.cell
@@ -130,12 +135,12 @@ class Running:
         return self.sums[place] + self.errors[place]
 
 
-def blend(parts: Iterable[tuple[Running, float]]) -> Running:
+def blend(parts: Iterable[tuple[RunningSums, float]]) -> RunningSums:
     """The sums of several sets of rows together, each with its weights multiplied.
 
     A set whose factor is 0 or less brings no rows.
     """
-    made = Running()
+    made = RunningSums()
     columns = []
     for one, factor in parts:
         if factor > 0:

@@ -6,11 +6,16 @@ import math
 
 import numpy as np
 
-from reviewdesk.domain.calibration import Rows, accuracy, effective_sample_size, gap
-from reviewdesk.domain.correction import Z
-from reviewdesk.domain.figures import Interval
-from reviewdesk.domain.reliability import counted
-from reviewdesk.domain.standards import wilson
+from reviewdesk.domain.stats.calibration import (
+    Rows,
+    accuracy,
+    effective_sample_size,
+    gap,
+)
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import Interval
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.reliability import counted
 
 RESAMPLES = 2_000
 SEED = 20

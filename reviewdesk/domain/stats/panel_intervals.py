@@ -7,13 +7,29 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reviewdesk.domain.calibration import Bools, Floats, Rows
-from reviewdesk.domain.figures import Interval, Pair, PanelIntervals, Target
-from reviewdesk.domain.intervals import CHUNK, RESAMPLES, SEED, TAIL
+from reviewdesk.domain.labels.sampling import FIRST_REST, decided_strata
+from reviewdesk.domain.labels.summary import (
+    LabelledRow,
+    LabelledRows,
+    RunFigures,
+    pass_parts,
+    right_parts,
+)
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.sampling import FIRST_REST, decided_strata
-from reviewdesk.domain.stratified import stratified_rate, stratified_ratio
-from reviewdesk.domain.summary import Labelled, Rowed, RunFigures, pass_parts, right_parts
+from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
+from reviewdesk.domain.stats.figures import (
+    Interval,
+    Pair,
+    PanelIntervals,
+    Target,
+)
+from reviewdesk.domain.stats.intervals import (
+    CHUNK,
+    RESAMPLES,
+    SEED,
+    TAIL,
+)
+from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
 
 Figure: TypeAlias = Callable[[Rows, Floats], Floats]
 """A figure of rows under each of many sets of weights ``[b, n]``: ``[b]``."""
@@ -23,7 +39,10 @@ _DRAWN = 10_000_000
 
 
 def panel_intervals(
-    made: Rowed, labelled: Sequence[Labelled], figures: RunFigures, target: Target = Target.RUN
+    made: LabelledRows,
+    labelled: Sequence[LabelledRow],
+    figures: RunFigures,
+    target: Target = Target.RUN,
 ) -> PanelIntervals:
     """Every interval of the panel: rates by ``stratified``, the others by bootstrap in strata."""
     drawn = made.weighing.design in {Design.WEIGHTED, Design.CENSUS}
@@ -41,7 +60,7 @@ def panel_intervals(
     )
 
 
-def _pairs(labelled: Sequence[Labelled], figures: RunFigures, truth: Truth) -> list[Pair]:
+def _pairs(labelled: Sequence[LabelledRow], figures: RunFigures, truth: Truth) -> list[Pair]:
     """Per decided stratum the labels of one truth: all hits where the panel decides it, or none.
 
     Whether it is a hit is known of every verdict, which bounds the strata without a label.
@@ -62,7 +81,7 @@ def _pairs(labelled: Sequence[Labelled], figures: RunFigures, truth: Truth) -> l
 
 
 def _resampled(
-    made: Rowed, figures: RunFigures, target: Target, of: Sequence[Figure]
+    made: LabelledRows, figures: RunFigures, target: Target, of: Sequence[Figure]
 ) -> list[Interval | None]:
     """The 2.5% and 97.5% points of some figures over redraws of the rows that count.
 

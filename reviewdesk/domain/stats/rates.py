@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.correction import Z
+from reviewdesk.domain.stats.correction import Z
 
 
 @dataclass(frozen=True, slots=True)

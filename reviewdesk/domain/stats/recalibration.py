@@ -8,12 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reviewdesk.domain.calibration import Floats, Rows, brier
-from reviewdesk.domain.corp import isotonic
-from reviewdesk.domain.figures import Method, Suggestion
-from reviewdesk.domain.reliability import counted, logit, spiegelhalter
+from reviewdesk.domain.stats.calibration import Floats, Rows, brier
+from reviewdesk.domain.stats.corp import isotonic
+from reviewdesk.domain.stats.figures import RecalibrationMethod, Suggestion
+from reviewdesk.domain.stats.reliability import counted, logit, spiegelhalter
 
-NEEDED = {Method.TEMPERATURE: 30, Method.PLATT: 100, Method.ISOTONIC: 200}
+NEEDED = {
+    RecalibrationMethod.TEMPERATURE: 30,
+    RecalibrationMethod.PLATT: 100,
+    RecalibrationMethod.ISOTONIC: 200,
+}
 """Rows from which a method is tried."""
 RISK = 0.05
 COLDEST, HOTTEST = 0.01, 100.0
@@ -22,7 +26,7 @@ SEED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FittedMap:
     """A fitted map; ``bounded`` says that the best one lies at infinity and this stands in."""
 
     apply: Callable[[Floats], Floats]
@@ -30,7 +34,7 @@ class Fit:
     bounded: bool = False
 
 
-Fitter: TypeAlias = Callable[[Rows], Fit]
+Fitter: TypeAlias = Callable[[Rows], FittedMap]
 
 
 def suggestions(rows: Rows) -> tuple[Suggestion, ...]:
@@ -44,11 +48,11 @@ def suggestions(rows: Rows) -> tuple[Suggestion, ...]:
     return tuple(_suggest(method, fitter, rows) for method, fitter in FITTERS.items())
 
 
-def _suggest(method: Method, fitter: Fitter, rows: Rows) -> Suggestion:
+def _suggest(method: RecalibrationMethod, fitter: Fitter, rows: Rows) -> Suggestion:
     n, needed = len(rows.weight), NEEDED[method]
     if n < needed:
         return Suggestion(method, n, reason=f"needs {needed} labels, there are {n}")
-    if method is Method.TEMPERATURE:
+    if method is RecalibrationMethod.TEMPERATURE:
         p = spiegelhalter(rows).p
         if p is None or p >= RISK:
             return Suggestion(method, n, reason="nothing shows that the judge is miscalibrated")
@@ -69,7 +73,7 @@ def _held_out(fitter: Fitter, rows: Rows) -> Rows:
     return Rows(mapped, rows.correct, rows.weight)
 
 
-def temperature(rows: Rows) -> Fit:
+def temperature(rows: Rows) -> FittedMap:
     """``σ(logit(c) / T)`` of the least weighted log-loss, T between 0.01 and 100.
 
     The slope 1/T solves ``Σ w·x·(σ(x/T) - y) = 0``, which only rises, by bisection; a root beyond
@@ -79,7 +83,7 @@ def temperature(rows: Rows) -> Fit:
     rows = counted(rows)
     x = logit(rows.confidence)
     if not x.any():
-        return Fit(lambda confidence: confidence, {"temperature": 1.0})
+        return FittedMap(lambda confidence: confidence, {"temperature": 1.0})
 
     def slope(log_scale: float) -> float:
         return float((rows.weight * x * (sigmoid(np.exp(log_scale) * x) - rows.correct)).sum())
@@ -90,10 +94,10 @@ def temperature(rows: Rows) -> Fit:
         middle = (low + high) / 2
         low, high = (low, middle) if slope(middle) >= 0 else (middle, high)
     scale = float(np.exp((low + high) / 2))
-    return Fit(lambda c: sigmoid(scale * logit(c)), {"temperature": 1 / scale}, bounded)
+    return FittedMap(lambda c: sigmoid(scale * logit(c)), {"temperature": 1 / scale}, bounded)
 
 
-def platt(rows: Rows) -> Fit:
+def platt(rows: Rows) -> FittedMap:
     """``σ(a + b·logit(c))`` of the least weighted log-loss, by Newton's method with halved steps.
 
     Where the classes do not overlap no finite fit is best; the outcomes are then softened to
@@ -111,17 +115,17 @@ def platt(rows: Rows) -> Fit:
         intercept, slope = _line(x, target, rows.weight)
     else:
         intercept, slope = (_shift(x, target, rows.weight) if len(x) else 0.0), 1.0
-    return Fit(
+    return FittedMap(
         lambda c: sigmoid(intercept + slope * logit(c)),
         {"intercept": intercept, "slope": slope},
         bounded,
     )
 
 
-def isotonic_fit(rows: Rows) -> Fit:
+def isotonic_fit(rows: Rows) -> FittedMap:
     """The rising fit of ``corp.isotonic``, straight between its levels; it has no parameters."""
     found = isotonic(rows)
-    return Fit(found if found is not None else lambda confidence: confidence)
+    return FittedMap(found if found is not None else lambda confidence: confidence)
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -169,8 +173,8 @@ def _line(x: Floats, target: Floats, weight: Floats) -> tuple[float, float]:
     return float(line[0]) - slope * centre, slope
 
 
-FITTERS: Mapping[Method, Fitter] = {
-    Method.TEMPERATURE: temperature,
-    Method.PLATT: platt,
-    Method.ISOTONIC: isotonic_fit,
+FITTERS: Mapping[RecalibrationMethod, Fitter] = {
+    RecalibrationMethod.TEMPERATURE: temperature,
+    RecalibrationMethod.PLATT: platt,
+    RecalibrationMethod.ISOTONIC: isotonic_fit,
 }

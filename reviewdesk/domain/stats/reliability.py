@@ -7,9 +7,14 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.calibration import BINS, Floats, Rows, bin_index
-from reviewdesk.domain.figures import Bin, LogLoss, ZTest
-from reviewdesk.domain.standards import wilson
+from reviewdesk.domain.stats.calibration import (
+    BINS,
+    Floats,
+    Rows,
+    bin_index,
+)
+from reviewdesk.domain.stats.figures import Bin, LogLoss, ZTest
+from reviewdesk.domain.stats.rates import wilson
 
 CLIP = 2.0**-52
 """How near to 0 or 1 a probability may come under a logarithm."""

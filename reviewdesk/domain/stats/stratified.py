@@ -8,9 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
-from reviewdesk.domain.correction import Z, rate_or_zero
-from reviewdesk.domain.figures import Estimate, Pair, Part, Target
-from reviewdesk.domain.standards import wilson
+from reviewdesk.domain.stats.correction import Z, rate_or_zero
+from reviewdesk.domain.stats.figures import (
+    Estimate,
+    Pair,
+    Part,
+    Target,
+)
+from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import SLACK
 
 TAIL = 0.025

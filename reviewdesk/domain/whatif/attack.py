@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from reviewdesk.domain.policies import Outcome, Variant
-from reviewdesk.domain.turning import outcomes
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Verdict
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import PolicyResult, Variant
 
 MOST_TRIES = 400
 """Ways to buy so many jurors of a panel; where there are more, that number is left out."""
@@ -49,7 +49,7 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
 
 def _reached(
     verdict: Verdict, variant: Variant, seats: Sequence[int], bought: int, offers: Sequence[float]
-) -> Iterator[Outcome]:
+) -> Iterator[PolicyResult]:
     for chosen in combinations(seats, bought):
         for offer in offers:
             ballots = tuple(
@@ -66,7 +66,7 @@ def _bought(ballot: Ballot, offer: float, verdict: Verdict) -> Ballot:
     return replace(ballot, score=score, vote=offer >= line - SLACK, withheld=False)
 
 
-def _attack(base: Outcome, bought: int, found: Sequence[Outcome]) -> Attack:
+def _attack(base: PolicyResult, bought: int, found: Sequence[PolicyResult]) -> Attack:
     values = [one.value for one in found if one.value is not None]
     low, high = min(values, default=None), max(values, default=None)
     change = None

@@ -8,8 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from reviewdesk.domain.bulkscores import Scores, counted, different
-from reviewdesk.domain.columns import (
+from reviewdesk.domain.jury.rule import quorum_met
+from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
+from reviewdesk.domain.jury.strategies import Reads
+from reviewdesk.domain.jury.supermajority import vote_decision
+from reviewdesk.domain.run.columns import (
     DECISIONS,
     NOTHING,
     ROUNDINGS,
@@ -20,12 +23,9 @@ from reviewdesk.domain.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.panel import quorum_met
-from reviewdesk.domain.policies import Variant
-from reviewdesk.domain.strategies import STRATEGIES as METHODS
-from reviewdesk.domain.strategies import Reads
-from reviewdesk.domain.supermajority import vote_decision
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy
+from reviewdesk.domain.whatif.bulk_scores import Scores, counted, different
+from reviewdesk.domain.whatif.policies import Variant
 
 _PASS, _FAIL, _SPLIT = (
     DECISIONS.index(word) for word in (Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE)
@@ -33,7 +33,7 @@ _PASS, _FAIL, _SPLIT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class BulkDecisions:
     """The value and the decision of n panels: NaN and -1 where there is none.
 
     Decisions are indices into ``columns.DECISIONS``. The value is what speaks for a pass: a rule
@@ -45,7 +45,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RuleInputs:
     """What a rule reads of each panel beside its ballots, all ``[n]``."""
 
     strategy: Small
@@ -58,7 +58,7 @@ class Choice:
     shares: tuple[float | str | None, ...]
 
 
-def chosen(columns: Columns, variant: Variant) -> Choice:
+def chosen(columns: Columns, variant: Variant) -> RuleInputs:
     """The rule that each verdict is held to under a variant."""
     n = len(columns)
     strategy, quorum, quorums = columns.strategy, columns.quorum, columns.quorums
@@ -77,7 +77,7 @@ def chosen(columns: Columns, variant: Variant) -> Choice:
         rounding = np.full(n, ROUNDINGS.index(variant.rounding), np.int8)
     if variant.threshold is not None:
         threshold = np.full(n, variant.threshold)
-    return Choice(strategy, fraction, rounding, threshold, quorum, quorums, share, shares)
+    return RuleInputs(strategy, fraction, rounding, threshold, quorum, quorums, share, shares)
 
 
 class Panels:
@@ -124,7 +124,7 @@ class Panels:
         found: Bools = (self.answered > 0) & (counted(waiting) == 0)
         return found
 
-    def decide(self, variant: Variant) -> Decided:
+    def decide(self, variant: Variant) -> BulkDecisions:
         """Hold every panel to a variant; the panels are those ``under`` it."""
         choice = chosen(self.columns, variant)
         codes = [int(code) for code in np.unique(choice.strategy)]
@@ -135,16 +135,16 @@ class Panels:
         for code in codes:
             made, here = self._by(code, choice), choice.strategy == code
             value[here], decision[here] = made.value[here], made.decision[here]
-        return Decided(value, decision)
+        return BulkDecisions(value, decision)
 
-    def _by(self, code: int, choice: Choice) -> Decided:
+    def _by(self, code: int, choice: RuleInputs) -> BulkDecisions:
         """Hold every panel to one strategy, or to the median that stands in for it."""
         made = self._asked(code, choice)
         stands_in = self._median_stands_in
         if code == NOTHING or STRATEGIES[code] is Strategy.EXTERNAL or not stands_in.any():
             return made
         other = self._on_scores(self.scores.median, choice)
-        return Decided(
+        return BulkDecisions(
             np.where(stands_in, other.value, made.value),
             np.where(stands_in, other.decision, made.decision),
         )
@@ -155,21 +155,21 @@ class Panels:
         found: Bools = self.columns.replaced.any(axis=1) & (self.scores.count > 0)
         return found
 
-    def _on_scores(self, value: Floats, choice: Choice) -> Decided:
+    def _on_scores(self, value: Floats, choice: RuleInputs) -> BulkDecisions:
         """Values against the threshold; where nobody voted, scores decide nothing."""
         decision = _against(value, choice.threshold)
-        return Decided(value, np.where(self.answered > 0, decision, NOTHING).astype(np.int8))
+        return BulkDecisions(value, np.where(self.answered > 0, decision, NOTHING).astype(np.int8))
 
-    def _asked(self, code: int, choice: Choice) -> Decided:
+    def _asked(self, code: int, choice: RuleInputs) -> BulkDecisions:
         """Hold every panel to the strategy that is asked for."""
         strategy = None if code == NOTHING else STRATEGIES[code]
         if strategy in self._by_votes:
             decision = self._by_votes[strategy](choice)
-            return Decided(self._worth(strategy, decision), decision)
+            return BulkDecisions(self._worth(strategy, decision), decision)
         if strategy is not None and METHODS[strategy].reads is Reads.SCORES:
             return self._on_scores(self._value(strategy, choice), choice)
         nobody = np.full(len(self.columns), NOTHING, np.int8)
-        return Decided(self.scores.mean, nobody)
+        return BulkDecisions(self.scores.mean, nobody)
 
     def _worth(self, strategy: Strategy | None, decision: Small) -> Floats:
         """The value of a rule on votes: 1 or 0 of a majority, nothing of those who differ."""
@@ -180,7 +180,7 @@ class Panels:
             return np.where(either, self.scores.mean, np.nan)
         return self.scores.mean
 
-    def _value(self, strategy: Strategy, choice: Choice) -> Floats:
+    def _value(self, strategy: Strategy, choice: RuleInputs) -> Floats:
         if strategy is Strategy.TRIMMED_MEAN:
             return self.scores.trimmed(choice.fraction, choice.rounding)
         if strategy is Strategy.WEIGHTED_AVERAGE:
@@ -192,7 +192,7 @@ class Panels:
     # rules on votes
 
     @cached_property
-    def _by_votes(self) -> dict[Strategy | None, Callable[[Choice], Small]]:
+    def _by_votes(self) -> dict[Strategy | None, Callable[[RuleInputs], Small]]:
         return {
             Strategy.QUORUM: self._quorum,
             Strategy.MAJORITY: lambda _: self._majority,
@@ -201,7 +201,7 @@ class Panels:
             Strategy.SUPERMAJORITY: self._supermajority,
         }
 
-    def _quorum(self, choice: Choice) -> Small:
+    def _quorum(self, choice: RuleInputs) -> Small:
         """Each different case once, by the exact arithmetic of ``panel.quorum_met``."""
         ready = self.known & (choice.quorum != NOTHING)
         cases = np.stack([self.passes, self.columns.seated, choice.quorum])[:, ready]
@@ -214,7 +214,7 @@ class Panels:
         found[ready] = np.array(met, np.int8)[places]
         return found
 
-    def _supermajority(self, choice: Choice) -> Small:
+    def _supermajority(self, choice: RuleInputs) -> Small:
         """Each different case once, by ``supermajority.vote_decision``."""
         cases = np.stack([self.passes, self.answered, choice.share])
         cases_, places = different(cases)

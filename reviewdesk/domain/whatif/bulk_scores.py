@@ -7,8 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from reviewdesk.domain.columns import NOTHING, ROUNDINGS, Bools, Floats, Ints, Small
-from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.jury.trim import trim_count
+from reviewdesk.domain.run.columns import (
+    NOTHING,
+    ROUNDINGS,
+    Bools,
+    Floats,
+    Ints,
+    Small,
+)
 from reviewdesk.domain.verdict import Rounding
 
 _FEW = 1 << 16

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from reviewdesk.domain.averages import mean
-from reviewdesk.domain.outliers import VALUES
-from reviewdesk.domain.packing import seat_names
-from reviewdesk.domain.panel import rule_for
-from reviewdesk.domain.policies import Outcome, Variant
-from reviewdesk.domain.strategies import STRATEGIES, Sheet
-from reviewdesk.domain.trim import Trim, trim
+from reviewdesk.domain.jury.averages import mean
+from reviewdesk.domain.jury.outliers import VALUES
+from reviewdesk.domain.jury.rule import rule_for
+from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
+from reviewdesk.domain.jury.trim import Trim, trim
+from reviewdesk.domain.jury.votes import Votes, tally
+from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Ballot, Rounding, Strategy, Verdict
-from reviewdesk.domain.votes import Votes, tally
+from reviewdesk.domain.whatif.policies import PolicyResult, Variant
 
 
-def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[Outcome, ...]:
-    """Hold one panel to each variant, by the registry of ``domain/strategies.py``.
+def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
+    """Hold one panel to each variant, by the registry of ``domain/jury/strategies.py``.
 
     Labels decide nothing here: neither a threshold nor a trim nor a quorum moves them.
     """
@@ -51,7 +51,7 @@ def _panel(verdict: Verdict, threshold: float | None, dropped: str | None) -> _P
     return _Panel(ballots, [b.score for b in ballots], [b.weight for b in ballots], tally(ballots))
 
 
-def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> Outcome:
+def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
     asked = verdict.policy
     policy = replace(
         asked,
@@ -62,10 +62,10 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> Outcome:
         scores = [score for score in panel.scores if score is not None]
         mean_ = VALUES[variant.outliers](scores) if scores else None
         method = STRATEGIES[Strategy.MEAN]
-        return Outcome(variant, mean_, method.decide(panel.votes, mean_, policy))
+        return PolicyResult(variant, mean_, method.decide(panel.votes, mean_, policy))
     used = rule_for(policy, panel.ballots, verdict.regime).used
     if used is None:
-        return Outcome(variant, mean(panel.scores), None)
+        return PolicyResult(variant, mean(panel.scores), None)
     if variant.quorum is not None:
         # Only here: a quorum alone does not change by what a verdict is decided.
         policy = replace(policy, quorum=variant.quorum)
@@ -75,7 +75,7 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> Outcome:
     if used is Strategy.TRIMMED_MEAN:
         cut = _cut(verdict, variant, panel.scores)
     value = method.value(Sheet(panel.scores, panel.weights, panel.votes, cut))
-    return Outcome(variant, value, method.decide(panel.votes, value, policy))
+    return PolicyResult(variant, value, method.decide(panel.votes, value, policy))
 
 
 _UNCUT = trim((), 0.0)

@@ -21,7 +21,7 @@ from enum import StrEnum
 from itertools import product
 from typing import TypeVar
 
-from reviewdesk.domain.outliers import Outliers
+from reviewdesk.domain.jury.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
@@ -144,7 +144,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PolicyResult:
     """What one policy makes of one panel; ``None`` is neither."""
 
     variant: Variant

@@ -1,6 +1,6 @@
 """What other rules would have decided over a whole run, and how right they would have been.
 
-The figures are defined in ``domain/policies.py``.
+The figures are defined in ``domain/whatif/policies.py``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reviewdesk.domain import calibration
-from reviewdesk.domain.bulk import Decided, Panels
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.columns import (
+from reviewdesk.domain.jury.supermajority import exact_share
+from reviewdesk.domain.labels.sampling import weigh
+from reviewdesk.domain.labels.summary import LabelledRow, RunFigures
+from reviewdesk.domain.records import Design, Metrics, Truth
+from reviewdesk.domain.run.columns import (
     DECISIONS,
     ROUNDINGS,
     STRATEGIES,
@@ -23,12 +24,11 @@ from reviewdesk.domain.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.policies import MOST_LEFT_OUT, Result, Variant
-from reviewdesk.domain.records import Design, Metrics, Truth
-from reviewdesk.domain.sampling import weigh
-from reviewdesk.domain.summary import Labelled, RunFigures
-from reviewdesk.domain.supermajority import exact_share
+from reviewdesk.domain.stats import calibration
+from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.domain.whatif.bulk import BulkDecisions, Panels
+from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
 SUPPORT, VOTE_SHARE = "support", "vote_share"
@@ -47,7 +47,7 @@ class Truths:
     design: Design
 
 
-def truths(columns: Columns, labelled: Sequence[Labelled], figures: RunFigures) -> Truths:
+def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
     """The labels of a run, weighted as the headline of its calibration page is."""
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
     drawn = weighing.design is Design.WEIGHTED
@@ -126,7 +126,7 @@ def _decided(decision: Small) -> Bools:
     return found
 
 
-def _confidence(panels: Panels, made: Decided, decided: Bools) -> tuple[Floats, str]:
+def _confidence(panels: Panels, made: BulkDecisions, decided: Bools) -> tuple[Floats, str]:
     """How sure each decision is, by one mapping for all verdicts that the policy decides."""
     sure, source = made.value, SUPPORT
     if np.isnan(made.value[decided]).any():
@@ -135,7 +135,7 @@ def _confidence(panels: Panels, made: Decided, decided: Bools) -> tuple[Floats, 
     return np.where(made.decision == _PASS, sure, 1 - sure), source
 
 
-def _rows(made: Decided, decided: Bools, confidence: Floats, labels: Truths) -> Rows:
+def _rows(made: BulkDecisions, decided: Bools, confidence: Floats, labels: Truths) -> Rows:
     """The labelled verdicts that the policy decides."""
     kept = decided[labels.row] & ~np.isnan(confidence[labels.row])
     row = labels.row[kept]

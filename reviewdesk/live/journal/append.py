@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from reviewdesk.errors import JournalError
-from reviewdesk.live.locking import lock
+from reviewdesk.live.journal.lock import lock
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 

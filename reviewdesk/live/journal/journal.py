@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from reviewdesk.errors import JournalError
-from reviewdesk.live.appending import Appender
+from reviewdesk.live.journal.append import Appender
 from reviewdesk.live.records import Call, Exchange
 
 FORMAT = "reviewdesk.replies/1"
@@ -39,7 +39,7 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitTimes:
     """When the run was begun, and when its rule as it stands was put down."""
 
     run_id: str
@@ -86,7 +86,7 @@ class Journal:
 
     def commit(
         self, commitment: Commitment, at: str, consent: dict[str, Any] | None = None
-    ) -> Committed:
+    ) -> CommitTimes:
         """Put down what the run is held to, unless it is there; on disk when this returns.
 
         ``consent`` stands beside it: how it was given, and to what.
@@ -103,7 +103,7 @@ class Journal:
             self._end.flush()
             _fsync_folder(self.path)
         first = starts[0] if starts else start
-        return Committed(first["run_id"], first["at"], start["at"])
+        return CommitTimes(first["run_id"], first["at"], start["at"])
 
     def reply(self, key: str) -> Exchange | None:
         """Return the newest exchange of a call that was on disk when the file was opened."""

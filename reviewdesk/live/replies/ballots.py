@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.domain.cost import spent
-from reviewdesk.domain.panelspec import seat_body
+from reviewdesk.domain.panel.cost import spent
+from reviewdesk.domain.panel.spec import seat_body
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.envelope import Envelope
-from reviewdesk.live.faults import Fault, left_out, reply_or_fault
 from reviewdesk.live.records import Ballot, Call, Exchange
-from reviewdesk.live.redact import Redactor
-from reviewdesk.live.reply import Answer, Problem, Unreadable, parse
+from reviewdesk.live.replies.faults import Fault, left_out, reply_or_fault
+from reviewdesk.live.replies.redact import Redactor
+from reviewdesk.live.replies.reply import (
+    ParsedReply,
+    ReplyProblem,
+    UnreadableReply,
+    parse,
+)
 from reviewdesk.live.retry import stated_wait
-from reviewdesk.live.vendors import Endpoint, Shape, endpoint
-from reviewdesk.live.wires import STRUCTURE
+from reviewdesk.live.wires.envelope import Envelope
+from reviewdesk.live.wires.requests import STRUCTURE
+from reviewdesk.live.wires.vendors import Endpoint, JsonMode, endpoint
 
-_STATUS_OF = {Problem.EMPTY: Status.EMPTY}
+_STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
 """Other unreadable replies wait for a person."""
 
-_CUT = {Problem.EMPTY, Problem.TRUNCATED, Problem.NO_OBJECT, Problem.NOT_JSON}
+_CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, ReplyProblem.NOT_JSON}
 """What a bound on tokens may have made of a reply."""
 
 
@@ -75,9 +80,9 @@ def _spoken(
         fault = Fault(Status.ABSTAINED, "refusal", "the juror refuses to judge")
         said = failed(call, fault, exchange.at, raw=text)
         return said | {"reason": redactor.text(found.refusal)}
-    strict = place.shape is Shape.SCHEMA and STRUCTURE not in left_out(exchange)
+    strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in left_out(exchange)
     answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
-    if isinstance(answer, Answer):
+    if isinstance(answer, ParsedReply):
         at = {"raw": text, "at": exchange.at}
         return (
             seat_body(call.juror)
@@ -89,12 +94,12 @@ def _spoken(
     return failed(call, _unread(call, answer, status, cut=found.cut), exchange.at, raw=text)
 
 
-def _unread(call: Call, answer: Unreadable, status: Status, *, cut: bool) -> Fault:
+def _unread(call: Call, answer: UnreadableReply, status: Status, *, cut: bool) -> Fault:
     if not cut or answer.kind not in _CUT:
         return Fault(status, answer.kind.value, answer.message)
     told = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
     told += "; give the juror a larger max_tokens"
-    return Fault(Status.PARSE_FAIL, Problem.TRUNCATED.value, told)
+    return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, told)
 
 
 def _redacted(said: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _redacted(said: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
     }
 
 
-def _noted(answer: Answer, exchange: Exchange) -> Ballot:
+def _noted(answer: ParsedReply, exchange: Exchange) -> Ballot:
     """What a reader of the ballot has to know beside it."""
     meta = {"notes": list(answer.notes), "left_out": list(left_out(exchange))}
     known = {key: value for key, value in meta.items() if value}

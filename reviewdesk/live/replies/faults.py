@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.envelope import MAX_TOLD, Envelope, StatedError, Unusable, opened, stated_error
 from reviewdesk.live.records import Exchange
-from reviewdesk.live.vendors import Wire
+from reviewdesk.live.wires.envelope import (
+    MAX_TOLD,
+    Envelope,
+    StatedError,
+    UnusableAnswer,
+    opened,
+    stated_error,
+)
+from reviewdesk.live.wires.vendors import Wire
 
 AGAIN_STATUSES: Final = frozenset({408, 409, 425, 429})
 """Beside those from 500; what else an endpoint refuses it would refuse again."""
@@ -77,7 +84,7 @@ def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
         return Fault(status, kind, message or kind, again=kind not in LASTING)
     if 200 <= exchange.status < 300:
         found = opened(exchange.body, exchange.headers.get("content-type"), wire)
-        return _unusable(exchange, found) if isinstance(found, Unusable) else found
+        return _unusable(exchange, found) if isinstance(found, UnusableAnswer) else found
     if 300 <= exchange.status < 400:
         told = f"the endpoint answers HTTP {exchange.status}: it is elsewhere, and no redirect is"
         return Fault(Status.ERROR, "redirect", f"{told} followed; set the base_url")
@@ -86,7 +93,7 @@ def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
     return _refused(exchange, said, exchange.status, told)
 
 
-def _unusable(exchange: Exchange, found: Unusable) -> Fault:
+def _unusable(exchange: Exchange, found: UnusableAnswer) -> Fault:
     """A 200 without a reply: an error inside one is judged by the status that it names."""
     if found.error is not None:
         named = _refused(exchange, found.error, found.error.code or 429, found.message)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.contract import breach
-from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.jury.label_rules import label_decision
+from reviewdesk.domain.panel.reply_contract import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
 
@@ -42,7 +42,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 _THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", re.DOTALL)
 
 
-class Problem(StrEnum):
+class ReplyProblem(StrEnum):
     """Why a reply cannot be read."""
 
     EMPTY = "empty"
@@ -60,7 +60,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ParsedReply:
     """A juror's verdict as it was given; ``withheld`` says outright that the juror abstains.
 
     Without a vote that is not withheld, the score votes by the panel's threshold.
@@ -94,24 +94,24 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableReply:
     """A reply for a person to read, and a sentence that says why."""
 
-    kind: Problem
+    kind: ReplyProblem
     message: str
 
 
 class _UnfitError(ValueError):
     """What makes a reply unreadable, raised where it is found."""
 
-    def __init__(self, kind: Problem, message: str) -> None:
+    def __init__(self, kind: ReplyProblem, message: str) -> None:
         super().__init__(message)
-        self.found = Unreadable(kind, message)
+        self.found = UnreadableReply(kind, message)
 
 
 def parse(
     text: str, nonce: str, *, strict: bool = False, labels: bool = False
-) -> Answer | Unreadable:
+) -> ParsedReply | UnreadableReply:
     """Read a reply that has to repeat ``nonce``; whatever the text, nothing is raised.
 
     Text around the verdict, code fences among it, and objects that hold no answer are passed over.
@@ -127,14 +127,14 @@ def parse(
 def _spoken(text: str) -> str:
     """The reply without the thoughts at its head."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise _UnfitError(Problem.TOO_LONG, "the reply is longer than 64 kB")
+        raise _UnfitError(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
     said = _THOUGHTS.sub("", text, count=1)
     if said.startswith(_OPEN):
-        raise _UnfitError(Problem.TRUNCATED, "the reply ends inside its thoughts")
+        raise _UnfitError(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
     head = said.partition("{")[0]
     said = said[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else said
     if not said.strip(_BLANK):
-        raise _UnfitError(Problem.EMPTY, "the reply is empty")
+        raise _UnfitError(ReplyProblem.EMPTY, "the reply is empty")
     return said
 
 
@@ -152,11 +152,15 @@ def _verdict(said: str) -> dict[str, Any]:
             continue  # braces in prose
         found.extend(_answering(value))
     if len(found) > 1:
-        raise _UnfitError(Problem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one")
+        raise _UnfitError(
+            ReplyProblem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one"
+        )
     if not seen:
-        raise _UnfitError(Problem.NO_OBJECT, "the reply holds no JSON object")
+        raise _UnfitError(ReplyProblem.NO_OBJECT, "the reply holds no JSON object")
     if not found:
-        raise _UnfitError(Problem.NOT_A_VERDICT, "the reply holds JSON, but neither score nor vote")
+        raise _UnfitError(
+            ReplyProblem.NOT_A_VERDICT, "the reply holds JSON, but neither score nor vote"
+        )
     return found[0]
 
 
@@ -168,7 +172,7 @@ def spans(said: str) -> Iterator[str]:
         if start is None:
             return
         if count == MAX_STARTS:
-            raise _UnfitError(Problem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects")
+            raise _UnfitError(ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects")
         at = _end(said, start.start())
         yield said[start.start() : at]
 
@@ -183,14 +187,14 @@ def _end(said: str, start: int) -> int:
             depth -= 1
             if not depth:
                 return token.end()
-    raise _UnfitError(Problem.TRUNCATED, "the reply breaks off inside its JSON")
+    raise _UnfitError(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
 
 
 def _answering(value: Any) -> list[dict[str, Any]]:
     """The object if it holds an answer, whatever the case of its keys; what is nested does not."""
     if isinstance(value, list):
         if any(_answering(child) for child in value if isinstance(child, dict)):
-            raise _UnfitError(Problem.NOT_A_VERDICT, "the verdict stands in a list")
+            raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
         return []
     return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
 
@@ -198,18 +202,20 @@ def _answering(value: Any) -> list[dict[str, Any]]:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _UnfitError(Problem.DOUBLED_KEY, "a key of the reply's JSON stands there twice")
+        raise _UnfitError(ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice")
     return found
 
 
 def _constant(word: str) -> Any:
-    raise _UnfitError(Problem.NOT_JSON, f"{word} is no number of JSON")
+    raise _UnfitError(ReplyProblem.NOT_JSON, f"{word} is no number of JSON")
 
 
 def _number(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise _UnfitError(Problem.OUT_OF_RANGE, f"the number {show_line(digits, 40)} is too large")
+        raise _UnfitError(
+            ReplyProblem.OUT_OF_RANGE, f"the number {show_line(digits, 40)} is too large"
+        )
     return value
 
 
@@ -222,22 +228,22 @@ def _decode(written: str) -> Any:
     try:
         return _DECODER.decode(written)
     except (json.JSONDecodeError, RecursionError):
-        raise _UnfitError(Problem.NOT_JSON, "the reply's object is not JSON") from None
+        raise _UnfitError(ReplyProblem.NOT_JSON, "the reply's object is not JSON") from None
 
 
-def _answer(said: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> Answer:
+def _answer(said: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> ParsedReply:
     if said.get("nonce") != nonce:
         how = "repeats another nonce" if "nonce" in said else "does not repeat the nonce"
-        raise _UnfitError(Problem.NONCE, f"the verdict {how}: it may not be the juror's own")
+        raise _UnfitError(ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own")
     broken = breach(said, labels=labels) if strict else None
     if broken is not None:
-        raise _UnfitError(Problem.NOT_A_VERDICT, f"the verdict {broken}")
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
     score, label = _score(said), _label(said)
     passed, withheld = _vote(said, label, labels=labels)
     if score is None and label is None and passed is None and not withheld:
-        raise _UnfitError(Problem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
     notes: list[str] = []
-    return Answer(
+    return ParsedReply(
         score=score,
         passed=passed,
         label=label,
@@ -252,31 +258,31 @@ def _real(said: dict[str, Any], key: str) -> float | None:
     value = said.get(key)
     if value is None or isinstance(value, float):
         return value
-    raise _UnfitError(Problem.NOT_A_VERDICT, f"{key} is not a number")
+    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a number")
 
 
 def _text(said: dict[str, Any], key: str) -> str | None:
     value = said.get(key)
     if value is None or isinstance(value, str):
         return value
-    raise _UnfitError(Problem.NOT_A_VERDICT, f"{key} is not a text")
+    raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a text")
 
 
 def _score(said: dict[str, Any]) -> float | None:
     score = _real(said, "score")
     if score is None or 0 <= score <= 1:
         return score
-    raise _UnfitError(Problem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
+    raise _UnfitError(ReplyProblem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
 
 
 def _label(said: dict[str, Any]) -> str | None:
     """The verdict's word, which several keys may give if it is the same."""
     words = [word.strip() for key in WORD_KEYS if (word := _text(said, key)) is not None]
     if not all(words) or any(len(word) > MAX_LABEL for word in words):
-        raise _UnfitError(Problem.NOT_A_VERDICT, "the verdict is not a word")
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
     if len(set(map(folded, words))) > 1:
         told = " and ".join(show_line(word, 40) for word in words)
-        raise _UnfitError(Problem.CONTRADICTION, f"the verdict is {told} at once")
+        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {told} at once")
     return _SURROGATE.sub("�", words[0]) if words else None
 
 
@@ -288,7 +294,7 @@ def _vote(said: dict[str, Any], label: str | None, *, labels: bool) -> tuple[boo
     """
     stated = said.get("pass")
     if stated is not None and not isinstance(stated, bool):
-        raise _UnfitError(Problem.NOT_A_VERDICT, "pass is neither true, false nor null")
+        raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
     decision = label_decision(label)
     worded = None if decision is None else decision is Decision.PASS
     declines = folded(label) in DECLINING
@@ -296,7 +302,7 @@ def _vote(said: dict[str, Any], label: str | None, *, labels: bool) -> tuple[boo
         return worded, declines or (label is None and any(key in said for key in WORD_KEYS))
     if (worded is not None or declines) and stated is not worded:
         raise _UnfitError(
-            Problem.CONTRADICTION,
+            ReplyProblem.CONTRADICTION,
             f"the word is {show_line(label or '', 40)}, and pass is {json.dumps(stated)}",
         )
     return stated, stated is None

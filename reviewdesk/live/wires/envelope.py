@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.vendors import Wire
+from reviewdesk.live.wires.vendors import Wire
 
 MAX_TOLD: Final = 300
 """Characters of an endpoint's own words in a ballot's error."""
@@ -48,7 +48,7 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class UnusableAnswer:
     """A 200 that is no answer; ``again`` is whether another attempt may bring one."""
 
     status: Status
@@ -94,17 +94,17 @@ def text_of(value: Any) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusable:
+def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | UnusableAnswer:
     """Take the answer out of a 200."""
     if content_type is not None and "json" not in content_type.lower():
         told = f"the answer is {content_type.partition(';')[0].strip() or 'nothing'}, not JSON"
-        return Unusable(Status.ERROR, "content_type", told, again=True)
+        return UnusableAnswer(Status.ERROR, "content_type", told, again=True)
     if not body.strip():
-        return Unusable(Status.EMPTY, "empty", "the answer is empty", again=True)
+        return UnusableAnswer(Status.EMPTY, "empty", "the answer is empty", again=True)
     try:
         found = json.loads(body)
     except RecursionError:
-        return Unusable(Status.PARSE_FAIL, "not_json", "the answer is nested too deeply")
+        return UnusableAnswer(Status.PARSE_FAIL, "not_json", "the answer is nested too deeply")
     except ValueError as error:
         return _unread(error, body)
     if not isinstance(found, Mapping):
@@ -114,41 +114,43 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
     return _message(found) if wire is Wire.MESSAGES else _choice(found)
 
 
-def _error(found: Any) -> Unusable:
+def _error(found: Any) -> UnusableAnswer:
     """Read the error that a 200 states."""
     stated = stated_error(json.dumps(found))
     told = f"HTTP 200 that states an error: {stated.message[:MAX_TOLD] or 'without a word'}"
-    return Unusable(Status.ERROR, "error_in_200", told, again=True, error=stated)
+    return UnusableAnswer(Status.ERROR, "error_in_200", told, again=True, error=stated)
 
 
-def _no_answer(found: Any, why: str) -> Unusable:
+def _no_answer(found: Any, why: str) -> UnusableAnswer:
     """Tell an error in a shape of its own from JSON that says nothing of an answer."""
     if isinstance(found, Mapping) and any(
         isinstance(found.get(key), str) and found[key] for key in ("message", "detail")
     ):
         return _error(found)
-    return Unusable(Status.PARSE_FAIL, "not_an_answer", why, again=True)
+    return UnusableAnswer(Status.PARSE_FAIL, "not_an_answer", why, again=True)
 
 
-def _unread(error: ValueError, body: str) -> Unusable:
+def _unread(error: ValueError, body: str) -> UnusableAnswer:
     """Why a body is not JSON; an answer that breaks off is told from one too many."""
     if isinstance(error, json.JSONDecodeError):
         if error.msg == "Extra data":
-            return Unusable(Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON")
+            return UnusableAnswer(
+                Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON"
+            )
         if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
             told = "the answer's JSON breaks off"
-            return Unusable(Status.PARSE_FAIL, "truncated_body", told, again=True)
-    return Unusable(Status.PARSE_FAIL, "not_json", "the answer is not JSON", again=True)
+            return UnusableAnswer(Status.PARSE_FAIL, "truncated_body", told, again=True)
+    return UnusableAnswer(Status.PARSE_FAIL, "not_json", "the answer is not JSON", again=True)
 
 
-def _choice(found: Mapping[str, Any]) -> Envelope | Unusable:
+def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
     """The answer of chat completions."""
     choices = found.get("choices")
     if not isinstance(choices, list):
         return _no_answer(found, "the answer holds no choices")
     first = choices[0] if choices else None
     if not isinstance(first, Mapping):
-        return Unusable(Status.EMPTY, "empty", "the answer holds no choice")
+        return UnusableAnswer(Status.EMPTY, "empty", "the answer holds no choice")
     if first.get("error") or first.get("finish_reason") == "error":
         return _error({"error": first.get("error")})
     message = first.get("message")
@@ -162,7 +164,7 @@ def _choice(found: Mapping[str, Any]) -> Envelope | Unusable:
     )
 
 
-def _message(found: Mapping[str, Any]) -> Envelope | Unusable:
+def _message(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
     """The answer of Anthropic's messages."""
     if "content" not in found:
         return _no_answer(found, "the answer holds no content")

@@ -6,9 +6,9 @@ import json
 from typing import Any, Final
 
 from reviewdesk import __version__
-from reviewdesk.domain.contract import schema
+from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.live.records import Call, Request
-from reviewdesk.live.vendors import Endpoint, Shape, Wire
+from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire
 
 TEMPERATURE: Final = "temperature"
 STRUCTURE: Final = "structure"
@@ -39,7 +39,7 @@ def optional(call: Call, place: Endpoint) -> frozenset[str]:
     """What of the payload an endpoint may refuse."""
     sent = {
         TEMPERATURE: call.juror.temperature is not None,
-        STRUCTURE: place.shape is not Shape.NONE,
+        STRUCTURE: place.shape is not JsonMode.NONE,
         TOKENS: place.wire is Wire.CHAT,
     }
     return frozenset(name for name, is_sent in sent.items() if is_sent)
@@ -78,10 +78,10 @@ def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any
         ],
         tokens: call.juror.max_tokens,
     }
-    if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
+    if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
         asked = {"name": "ballot", "strict": True, "schema": schema(labels=call.labels)}
         made["response_format"] = {"type": "json_schema", "json_schema": asked}
-    elif place.shape is Shape.OBJECT and STRUCTURE not in dropped:
+    elif place.shape is JsonMode.OBJECT and STRUCTURE not in dropped:
         made["response_format"] = {"type": "json_object"}
     return made
 
@@ -93,7 +93,7 @@ def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str,
         "system": call.prompt.system,
         "messages": [{"role": "user", "content": call.prompt.user}],
     }
-    if place.shape is Shape.SCHEMA and STRUCTURE not in dropped:
+    if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
         asked = {"type": "json_schema", "schema": schema(labels=call.labels)}
         made["output_config"] = {"format": asked}
     return made

@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from reviewdesk.errors import TransportError
-from reviewdesk.live.proxies import proxy_for
 from reviewdesk.live.records import Request, Response
-from reviewdesk.live.vendors import host_of
+from reviewdesk.live.wires.proxies import proxy_for
+from reviewdesk.live.wires.vendors import host_of
 
 if TYPE_CHECKING:
     import httpx

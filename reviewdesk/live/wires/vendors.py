@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
-from reviewdesk.domain.panelspec import Juror
+from reviewdesk.domain.panel.spec import Juror
 from reviewdesk.errors import TransportError
 
 
@@ -18,7 +18,7 @@ class Wire(StrEnum):
     MESSAGES = "/messages"
 
 
-class Shape(StrEnum):
+class JsonMode(StrEnum):
     """How an endpoint is asked for a JSON object."""
 
     SCHEMA = "json_schema"
@@ -27,30 +27,34 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Vendor:
+class VendorWire:
     """One row of the table; ``tokens`` is what the endpoint calls the bound on an answer."""
 
     base_url: str | None
     key_env: str | None
     wire: Wire = Wire.CHAT
-    shape: Shape = Shape.SCHEMA
+    shape: JsonMode = JsonMode.SCHEMA
     tokens: str = "max_tokens"
 
 
 VENDORS = {
-    "openai": Vendor(
+    "openai": VendorWire(
         "https://api.openai.com/v1", "OPENAI_API_KEY", tokens="max_completion_tokens"
     ),
-    "deepseek": Vendor("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", shape=Shape.OBJECT),
-    "openrouter": Vendor("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "gemini": Vendor(
+    "deepseek": VendorWire(
+        "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", shape=JsonMode.OBJECT
+    ),
+    "openrouter": VendorWire("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "gemini": VendorWire(
         "https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"
     ),
-    "anthropic": Vendor("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", wire=Wire.MESSAGES),
-    "mistral": Vendor("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "ollama": Vendor("http://127.0.0.1:11434/v1", None),
-    "vllm": Vendor("http://127.0.0.1:8000/v1", None),
-    "custom": Vendor(None, None, shape=Shape.NONE),
+    "anthropic": VendorWire(
+        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", wire=Wire.MESSAGES
+    ),
+    "mistral": VendorWire("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "ollama": VendorWire("http://127.0.0.1:11434/v1", None),
+    "vllm": VendorWire("http://127.0.0.1:8000/v1", None),
+    "custom": VendorWire(None, None, shape=JsonMode.NONE),
 }  # fmt: skip
 """Without a key variable a key is optional, and none is sent unless the juror names one."""
 
@@ -65,7 +69,7 @@ class Endpoint:
     wire: Wire
     key_env: str | None
     key_required: bool
-    shape: Shape
+    shape: JsonMode
     tokens: str
 
 

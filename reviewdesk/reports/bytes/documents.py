@@ -6,16 +6,22 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from reviewdesk.reports.outline import Outline
-from reviewdesk.reports.scroll import decode_utf8
-from reviewdesk.reports.strictjson import Fail, Tally, UnfitError, decode_whole, syntax_problem
-from reviewdesk.reports.window import read_lines
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.scroll import decode_utf8
+from reviewdesk.reports.bytes.strict_json import (
+    Fail,
+    ImportTally,
+    NonStandardJsonError,
+    decode_whole,
+    syntax_problem,
+)
+from reviewdesk.reports.bytes.window import read_lines
 
 MAX_DOCUMENT = 64 << 20
 
 
 def documents(
-    stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally
+    stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
 ) -> Iterator[tuple[int, Any]]:
     """Documents with their line, which is 0 for a file that is one document.
 
@@ -33,5 +39,5 @@ def documents(
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise fail(where, syntax_problem(error), "") from error
-    except UnfitError as error:
+    except NonStandardJsonError as error:
         raise fail("", error.problem, error.hint) from error

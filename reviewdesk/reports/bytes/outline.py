@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.strictjson import Fail
-from reviewdesk.reports.window import Window
+from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.wording import spell_path
 
 _SAMPLES = 3

@@ -8,7 +8,7 @@ import string
 from typing import BinaryIO
 
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.strictjson import MAX_ITEM, Fail
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail
 
 CHUNK = 1 << 18
 NOT_BLANK = re.compile(r"[^ \t\r\n]")

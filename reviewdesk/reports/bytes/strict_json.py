@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 
 MAX_ITEM = 8 << 20
 """The longest verdict, line or header value, in characters."""
@@ -37,7 +37,7 @@ _SYNTAX = {
 }
 
 
-class UnfitError(ValueError):
+class NonStandardJsonError(ValueError):
     """JSON by its syntax, but not by the standard or not within our bounds."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
@@ -47,7 +47,7 @@ class UnfitError(ValueError):
 
 
 @dataclass
-class Tally:
+class ImportTally:
     """What a reader has to tell about the import.
 
     ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
@@ -75,18 +75,20 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise UnfitError(f'has the key "{show_line(twice, 60)}" twice', "Keep one of them.")
+        raise NonStandardJsonError(
+            f'has the key "{show_line(twice, 60)}" twice', "Keep one of them."
+        )
     return found
 
 
 def _constant(word: str) -> Any:
-    raise UnfitError(f"holds {word}, which is not standard JSON", "Write null instead.")
+    raise NonStandardJsonError(f"holds {word}, which is not standard JSON", "Write null instead.")
 
 
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise UnfitError(f"holds the number {show_line(text, 40)}, which is too large")
+        raise NonStandardJsonError(f"holds the number {show_line(text, 40)}, which is too large")
     return value
 
 
@@ -95,7 +97,9 @@ def _int(text: str) -> int:
     if len(text) <= 18:
         return int(text)
     if len(text) > 21 or not -(2**63) <= int(text) < 2**64:
-        raise UnfitError(f"holds the whole number {show_line(text, 40)}, which is too large")
+        raise NonStandardJsonError(
+            f"holds the whole number {show_line(text, 40)}, which is too large"
+        )
     return int(text)
 
 
@@ -104,7 +108,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _lenient_decoder(tally: Tally) -> json.JSONDecoder:
+def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
     """A decoder that writes null where JSON has no number, and counts how often."""
 
     def nothing(_word: str) -> None:
@@ -122,7 +126,7 @@ def _lenient_decoder(tally: Tally) -> json.JSONDecoder:
     )
 
 
-def decode(text: str, start: int, tally: Tally) -> tuple[Any, int]:
+def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
     """One value at ``start`` and where it ends.
 
     Raises:
@@ -132,19 +136,19 @@ def decode(text: str, start: int, tally: Tally) -> tuple[Any, int]:
     try:
         value, end = tally.decoder.raw_decode(text, start)
     except RecursionError as error:
-        raise UnfitError(f"is nested more than {MAX_DEPTH} levels deep") from error
+        raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep") from error
     if end - start <= MAX_DEPTH and "\\" not in text[start:end]:
         return value, end
     # Counting brackets is one pass in C; only where there are many is the depth looked at.
     brackets = text.count("{", start, end) + text.count("[", start, end)
     if brackets > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise UnfitError(f"is nested more than {MAX_DEPTH} levels deep")
+        raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep")
     if _ESCAPED_SURROGATE.search(text, start, end):
         value = _mended(value, tally)
     return value, end
 
 
-def decode_whole(text: str, tally: Tally) -> Any:
+def decode_whole(text: str, tally: ImportTally) -> Any:
     """One value and nothing but blanks around it."""
     start = len(text) - len(text.lstrip(" \t\r\n"))
     value, end = decode(text, start, tally)
@@ -174,7 +178,7 @@ def _deeper(value: Any, levels: int) -> bool:
     return True
 
 
-def _mended(value: Any, tally: Tally) -> Any:
+def _mended(value: Any, tally: ImportTally) -> Any:
     """The value with lone surrogates as U+FFFD, counted."""
     if isinstance(value, str):
         mended, count = _SURROGATE.subn("�", value)

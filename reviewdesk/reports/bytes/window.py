@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.scroll import CHUNK, NOT_BLANK, Scroll, decode_utf8
-from reviewdesk.reports.strictjson import (
+from reviewdesk.reports.bytes.scroll import (
+    CHUNK,
+    NOT_BLANK,
+    Scroll,
+    decode_utf8,
+)
+from reviewdesk.reports.bytes.strict_json import (
     MAX_ITEM,
     Fail,
-    Tally,
-    UnfitError,
+    ImportTally,
+    NonStandardJsonError,
     decode,
     decode_whole,
     syntax_problem,
@@ -32,7 +37,7 @@ _BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lin
 TOO_LONG = "is over 8 MiB long"
 
 
-def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int, Any]]:
+def read_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[tuple[int, Any]]:
     """JSON Lines as (line number, value); blank lines are skipped and counted.
 
     Lines end at LF only, because U+2028 may stand inside a text as it is.
@@ -54,7 +59,7 @@ def read_lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[tuple[int
             raise fail(
                 f"{where}, column {error.pos + 1}", syntax_problem(error), _BAD_LINE
             ) from error
-        except UnfitError as error:
+        except NonStandardJsonError as error:
             raise fail(where, error.problem, error.hint) from error
 
 
@@ -65,7 +70,7 @@ class _TooLongError(Exception):
 class Window(Scroll):
     """A reader that stands at one place of a JSON text and can step over its parts."""
 
-    def __init__(self, stream: BinaryIO, fail: Fail, tally: Tally) -> None:
+    def __init__(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> None:
         """Start before the first character of the stream."""
         super().__init__(stream, fail)
         self._tally = tally
@@ -171,7 +176,7 @@ class Window(Scroll):
                     raise self._fail("", *_CUT_OFF) from error
                 self._grow()
                 continue
-            except UnfitError as error:
+            except NonStandardJsonError as error:
                 raise self._fail(where, error.problem, error.hint) from error
             if end - self._at > MAX_ITEM:
                 # Its parts are counted as they are stepped over.

@@ -28,8 +28,8 @@ from yaml.events import (
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Tally
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally
 
 MAX_BYTES = 1 << 18
 """256 KiB: some two thousand entries, read in about a second."""
@@ -67,7 +67,7 @@ class Form:
     too_large: str = "Divide it into several suites."
     empty: str = "Write a list under jury:."
     max_depth: int = MAX_DEPTH
-    tally: Tally | None = None
+    tally: ImportTally | None = None
     """Where to count numbers without end and halves of characters, which are errors without it."""
     fast: bool = False
     """Whether it may be so long that the parser in C is worth a difference in its errors."""

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.strictjson import Fail
+from reviewdesk.reports.bytes.strict_json import Fail
 
 MAX_MEMBERS = 200_000
 _MAX_READ = 16 << 20

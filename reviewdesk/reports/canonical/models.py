@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from reviewdesk.reports import reportwrite
-from reviewdesk.reports.fields import (
+from reviewdesk.reports.canonical import writer
+from reviewdesk.reports.canonical.fields import (
     AgreementMetric,
     Amount,
     Count,
@@ -27,7 +27,7 @@ from reviewdesk.reports.fields import (
     Unit,
 )
 
-FORMAT_NAME = reportwrite.FORMAT_NAME
+FORMAT_NAME = writer.FORMAT_NAME
 
 
 class Strict(BaseModel):

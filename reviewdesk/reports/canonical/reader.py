@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from reviewdesk.reports.body import header_body
-from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.canonical.body import header_body
+from reviewdesk.reports.canonical.rules import header_problem
+from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.rules import header_problem
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
-from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
 
 
-def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """One JSON document; keys behind ``verdicts`` are in the header as well."""
     outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
@@ -28,7 +28,7 @@ def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
         raise fail("$.verdicts", must_be("a list", verdicts), "")
     header = _header(keys, "", fail)
 
-    def items(stream: BinaryIO, counted: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         window = Window(stream, fail, counted)
         for key in window.members():
             if key != "verdicts":
@@ -36,13 +36,13 @@ def _open_document(source: Source, look: Look, options: ReadOptions) -> Report:
                 continue
             for index in window.elements():
                 path = f"$.verdicts[{index}]"
-                yield Item("", window.value(path), path)
+                yield ReportVerdict("", window.value(path), path)
 
     total = outline.lengths["verdicts"]
     return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
 
 
-def _open_lines(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """JSON Lines: the header, then one verdict a line; a header alone may take several lines."""
     skip_bad = options.skip_bad
     fail = failing(source)
@@ -52,20 +52,20 @@ def _open_lines(source: Source, look: Look, options: ReadOptions) -> Report:
         header = _header(look.outline.keys, "", fail)
         return Report(source, "canonical-jsonl", header, _nothing, total=0, skip_bad=skip_bad)
     with source.open() as stream:
-        for number, value in read_lines(stream, fail, Tally()):
+        for number, value in read_lines(stream, fail, ImportTally()):
             if count == 0:
                 header = _header(value, f"line {number}: ", fail)
             count += 1
 
-    def items(stream: BinaryIO, counted: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
         for index, (number, value) in enumerate(read_lines(stream, fail, counted)):
             if index:
-                yield Item(f"line {number}", value)
+                yield ReportVerdict(f"line {number}", value)
 
     return Report(source, "canonical-jsonl", header, items, total=count - 1, skip_bad=skip_bad)
 
 
-def _nothing(_stream: BinaryIO, _counted: Tally) -> Iterator[Item]:
+def _nothing(_stream: BinaryIO, _counted: ImportTally) -> Iterator[ReportVerdict]:
     """The verdicts of a report that has none yet."""
     return iter(())
 

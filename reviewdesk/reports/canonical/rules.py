@@ -10,8 +10,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from reviewdesk.reports.models import HeaderModel, VerdictModel
-from reviewdesk.reports.wording import Path, Problem, first_problem, found, must_be
+from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.reports.wording import (
+    FieldProblem,
+    Path,
+    first_problem,
+    found,
+    must_be,
+)
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?"
@@ -33,7 +39,7 @@ def is_time(text: str) -> bool:
     return True
 
 
-def header_problem(header: Any) -> Problem | None:
+def header_problem(header: Any) -> FieldProblem | None:
     """What is wrong with a report's header, if anything."""
     problem = _model_problem(HeaderModel, header)
     if problem:
@@ -41,7 +47,7 @@ def header_problem(header: Any) -> Problem | None:
     return next(_header_rules(header), None)
 
 
-def verdict_problem(verdict: Any) -> Problem | None:
+def verdict_problem(verdict: Any) -> FieldProblem | None:
     """The first thing wrong with a verdict, if anything."""
     problem = _model_problem(VerdictModel, verdict)
     if problem:
@@ -49,24 +55,24 @@ def verdict_problem(verdict: Any) -> Problem | None:
     return next(_verdict_rules(verdict, ()), None)
 
 
-def _model_problem(model: type[BaseModel], value: Any) -> Problem | None:
+def _model_problem(model: type[BaseModel], value: Any) -> FieldProblem | None:
     if not isinstance(value, dict):
-        return Problem((), must_be("an object", value))
+        return FieldProblem((), must_be("an object", value))
     try:
         model.model_validate(value)
     except ValidationError as error:
         return first_problem(error)
     except RecursionError:
-        return Problem((), "is nested too deep")
+        return FieldProblem((), "is nested too deep")
     return None
 
 
-def _header_rules(header: dict[str, Any]) -> Iterator[Problem]:
+def _header_rules(header: dict[str, Any]) -> Iterator[FieldProblem]:
     yield from _time(header, "created_at", ())
     yield from _quorum(header.get("defaults") or {}, ("defaults",))
 
 
-def _verdict_rules(verdict: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _verdict_rules(verdict: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
     yield from _jurors(verdict["jurors"], path)
     trim = verdict.get("trim")
     if trim:
@@ -80,35 +86,37 @@ def _verdict_rules(verdict: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield from _verdict_rules(rerun, (*path, "reruns", index))
 
 
-def _jurors(jurors: list[dict[str, Any]], path: Path) -> Iterator[Problem]:
+def _jurors(jurors: list[dict[str, Any]], path: Path) -> Iterator[FieldProblem]:
     seen: set[str] = set()
     for seat, juror in enumerate(jurors):
         if juror["id"] in seen:
             text = f"must be unique within the verdict, found {found(juror['id'])} again"
-            yield Problem((*path, "jurors", seat, "id"), text)
+            yield FieldProblem((*path, "jurors", seat, "id"), text)
         seen.add(juror["id"])
         if juror.get("at") is not None:
             yield from _time(juror, "at", (*path, "jurors", seat))
 
 
-def _trim(trim: dict[str, Any], jurors: set[str], path: Path) -> Iterator[Problem]:
+def _trim(trim: dict[str, Any], jurors: set[str], path: Path) -> Iterator[FieldProblem]:
     for key in ("dropped_low", "dropped_high"):
         for index, name in enumerate(trim.get(key, ())):
             if name not in jurors:
                 text = f"must name a juror of the verdict, found {found(name)}"
-                yield Problem((*path, key, index), text)
+                yield FieldProblem((*path, key, index), text)
 
 
-def _time(record: dict[str, Any], key: str, path: Path) -> Iterator[Problem]:
+def _time(record: dict[str, Any], key: str, path: Path) -> Iterator[FieldProblem]:
     value = record.get(key)
     if value is not None and not is_time(value):
-        yield Problem((*path, key), must_be(_TIME_WORDS, value))
+        yield FieldProblem((*path, key), must_be(_TIME_WORDS, value))
 
 
-def _quorum(record: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _quorum(record: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
     quorum = record.get("quorum")
     if isinstance(quorum, str):
         over, under = quorum.split("/")
         fits = len(quorum) <= 40 and int(under) > 0 and 0 < Fraction(int(over), int(under)) <= 1
         if not fits:
-            yield Problem((*path, "quorum"), must_be("a fraction above 0 and at most 1", quorum))
+            yield FieldProblem(
+                (*path, "quorum"), must_be("a fraction above 0 and at most 1", quorum)
+            )

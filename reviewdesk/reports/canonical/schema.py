@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.models import FORMAT_NAME, HeaderModel, ReportModel
+from reviewdesk.reports.canonical.models import FORMAT_NAME, HeaderModel, ReportModel
 
 _COMMENT = (
     "Checked in code: verdict ids are unique in a report and juror ids in a verdict; trim lists "

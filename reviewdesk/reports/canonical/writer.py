@@ -11,8 +11,8 @@ from typing import IO, Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReportError
-from reviewdesk.reports.reportpieces import line_of, report_pieces
-from reviewdesk.reports.strictjson import MAX_ITEM
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM
+from reviewdesk.reports.canonical.pieces import line_of, report_pieces
 
 FORMAT_NAME = "reviewdesk.report/1"
 

@@ -12,20 +12,25 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from reviewdesk.domain.bias import family
+from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.council.rows import Rated, Rating, ratings, unmapped
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.council.rows import (
+    RatedPair,
+    Rating,
+    ratings,
+    unmapped,
+)
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.raw_scores import Scale
+from reviewdesk.reports.mapping.records import Record, records
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scale
-from reviewdesk.reports.records import Record, records
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
-from reviewdesk.reports.wording import Problem
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem
 
 _NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"
 _MOST_HELD = 256 << 20
@@ -33,13 +38,13 @@ _BALLOT_COST = 600
 _TITLE_LENGTH = 160
 
 
-class Gathering:
+class OpenQuestions:
     """Ratings of questions that are not whole yet, within a bound on their memory."""
 
     def __init__(self, expected: Counter[bytes], fail: Fail, most: int = _MOST_HELD) -> None:
         """Take how many ratings each question will have."""
         self._expected, self._fail, self._most = expected, fail, most
-        self._open: dict[Rated, list[Rating]] = {}
+        self._open: dict[RatedPair, list[Rating]] = {}
         self._held = 0
 
     def add(self, rating: Rating) -> list[Rating]:
@@ -57,7 +62,7 @@ class Gathering:
         return []
 
 
-def question(rated: Rated) -> bytes:
+def question(rated: RatedPair) -> bytes:
     """A short stand-in for what is rated, so that counting holds no texts."""
     return hashlib.blake2b(repr(rated).encode(), digest_size=16).digest()
 
@@ -68,17 +73,17 @@ def _cost(rating: Rating) -> int:
 
 
 class _Mapper:
-    def __init__(self, scale: Scale, gathering: Gathering) -> None:
+    def __init__(self, scale: Scale, gathering: OpenQuestions) -> None:
         self._scale, self._gathering = scale, gathering
         self.remarks = Remarks()
-        self._names = foreign.Names()
+        self._names = foreign.VerdictNames()
 
     def notes(self) -> list[str]:
         return [_NO_TEXTS, *self.remarks.notes(foreign.LEFT_OUT)]
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         found = ratings(record.value, self._scale, self.remarks.count)
-        if isinstance(found, Problem):
+        if isinstance(found, FieldProblem):
             yield record.refused(found)
             return
         self.remarks.unmapped(unmapped(record.value))
@@ -86,8 +91,8 @@ class _Mapper:
             if whole := self._gathering.add(rating):
                 yield record.item(self._verdict(rating.rated, whole, record))
 
-    def _verdict(self, rated: Rated, whole: list[Rating], record: Record) -> dict[str, Any]:
-        ids = foreign.Names.jurors([rating.judge for rating in whole])
+    def _verdict(self, rated: RatedPair, whole: list[Rating], record: Record) -> dict[str, Any]:
+        ids = foreign.VerdictNames.jurors([rating.judge for rating in whole])
         jurors = [
             {"id": juror_id, **rating.ballot} for juror_id, rating in zip(ids, whole, strict=True)
         ]
@@ -110,7 +115,7 @@ class _Mapper:
         )
 
 
-def _writers(rated: Rated, whole: list[Rating]) -> dict[str, Any]:
+def _writers(rated: RatedPair, whole: list[Rating]) -> dict[str, Any]:
     """Who wrote what is judged, as far as one generator can say it.
 
     A judge of the second writer's family is of the family of one of them; where that family is
@@ -133,22 +138,22 @@ def _family(model: str) -> str | None:
     return found.name if found else None
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     fail = failing(source)
     expected: Counter[bytes] = Counter()
     bad = 0
     with source.open() as stream:
-        for record in records(stream, look.outline, fail, Tally()):
+        for record in records(stream, look.outline, fail, ImportTally()):
             found = ratings(record.value, options.scale, lambda _: None)
-            if isinstance(found, Problem):
+            if isinstance(found, FieldProblem):
                 bad += 1
             else:
                 expected.update(question(rating.rated) for rating in found)
     if not expected and not bad:
         raise fail("", "holds no rating", "")
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
-        mapper = _Mapper(options.scale, Gathering(expected, fail))
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
+        mapper = _Mapper(options.scale, OpenQuestions(expected, fail))
         for record in records(stream, look.outline, fail, tally):
             yield from mapper.items(record)
         tally.notes.extend(mapper.notes())
@@ -158,7 +163,7 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
     return Report(source, "lm-council", header, items, total=total, skip_bad=skip_bad)
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     keys = look.outline.keys
     rated = ("pairwise_choice", "model_being_judged")
     return "judge_model" in keys and any(name in keys for name in rated)

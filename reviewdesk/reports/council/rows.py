@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.rawscores import Scale, fitted
-from reviewdesk.reports.unread import understood, unread_keys
-from reviewdesk.reports.wording import Problem, must_be
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.raw_scores import Scale, fitted
+from reviewdesk.reports.mapping.unread import understood, unread_keys
+from reviewdesk.reports.wording import FieldProblem, must_be
 
 FIRST_IS_BETTER = "The first response is better than the second."
 
@@ -23,7 +23,7 @@ _PAIR = _COMMON | {"first_completion_by", "second_completion_by", "pairwise_choi
 _SINGLE = _COMMON | {"model_being_judged", _OVERALL}
 
 
-class Rated(NamedTuple):
+class RatedPair(NamedTuple):
     """What ratings have in common that make one verdict.
 
     ``rival`` is the second response's model, or nothing where one response is rated alone.
@@ -39,24 +39,24 @@ class Rated(NamedTuple):
 class Rating:
     """One judge's answer to one question, as a canonical ballot without an id."""
 
-    rated: Rated
+    rated: RatedPair
     judge: str
     ballot: dict[str, Any]
 
 
-def ratings(row: Any, scale: Scale, count: Callable[[str], None]) -> list[Rating] | Problem:
+def ratings(row: Any, scale: Scale, count: Callable[[str], None]) -> list[Rating] | FieldProblem:
     """The ratings of a row: one of a pair, or one for each criterion that a response is held to."""
     if not isinstance(row, dict):
-        return Problem((), must_be("an object", row))
+        return FieldProblem((), must_be("an object", row))
     names = {"first_completion_by", "second_completion_by"}
     paired = "pairwise_choice" in row
     if not paired:
         names = {"model_being_judged"}
     for name in ("judge_model", *sorted(names)):
         if foreign.text(row.get(name)) is None:
-            return Problem((name,), must_be("the name of a model", row.get(name)))
+            return FieldProblem((name,), must_be("the name of a model", row.get(name)))
     if not isinstance(row.get("user_prompt"), str):
-        return Problem(("user_prompt",), must_be("a text", row.get("user_prompt")))
+        return FieldProblem(("user_prompt",), must_be("a text", row.get("user_prompt")))
     if paired:
         return [_pair(row, count)]
     return list(_criteria(row, scale, count))
@@ -70,7 +70,7 @@ def unmapped(row: dict[str, Any]) -> list[str]:
 
 
 def _pair(row: dict[str, Any], count: Callable[[str], None]) -> Rating:
-    rated = Rated(
+    rated = RatedPair(
         row["user_prompt"],
         row["first_completion_by"],
         row["second_completion_by"],
@@ -94,13 +94,13 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
         elif _is_rating(row[_OVERALL]):
             criteria = [_OVERALL]
     if not criteria:
-        rated = Rated(row["user_prompt"], row["model_being_judged"], None, _OVERALL)
+        rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, _OVERALL)
         ballot = understood(
             values.said(_call(row)), unread_keys(row, (_OVERALL,), _COMMON | {"model_being_judged"})
         )
         yield Rating(rated, row["judge_model"], ballot)
     for criterion in criteria:
-        rated = Rated(row["user_prompt"], row["model_being_judged"], None, criterion)
+        rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, criterion)
         scores = fitted(row[criterion], scale, count, "a rating")
         yield Rating(rated, row["judge_model"], values.said(_call(row) | scores))
 

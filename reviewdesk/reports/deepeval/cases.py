@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.records import Record
-from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.records import Record
+from reviewdesk.reports.mapping.remarks import Remarks
 
 CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
 """The lists of a file that hold test cases."""

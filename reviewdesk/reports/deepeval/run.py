@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import foreign, values
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.deepeval.cases import CASES, WRAPPED, cases, key, texts
 from reviewdesk.reports.deepeval.names import metric_name
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.failures import failure
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.raw_scores import Scales, fitted, withheld
+from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scales, fitted, withheld
-from reviewdesk.reports.records import Record, mapped
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.unread import understood, unread_keys
-from reviewdesk.reports.wording import Path, Problem, must_be
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 _METRIC_KEYS = frozenset(
     {"name", "score", "threshold", "success", "reason", "error", "flaky"}
@@ -42,7 +42,7 @@ class _Mapper:
     def __init__(self, options: ReadOptions, run: dict[str, Any], scales: Scales) -> None:
         self.remarks = Remarks()
         self.remarks.unmapped(foreign.beyond(run, _RUN_KEYS))
-        self._names = foreign.Names()
+        self._names = foreign.VerdictNames()
         self._scale, self._scales = options.scale, scales
         self._models = foreign.Models(options)
         self._met = 0
@@ -53,7 +53,7 @@ class _Mapper:
     def count(self, record: Record) -> int:
         return sum(1 for _ in self.items(record))
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         for case in cases(record):
             self._met += 1
             problem = _problem(case.value)
@@ -112,7 +112,7 @@ class _Mapper:
         A test case passes where every metric did that is not marked as flaky.
         """
         called = [metric_name(m["name"], foreign.text(key(m, "evaluation_model"))) for m in metrics]
-        ids = foreign.Names.jurors([juror for _, juror in called])
+        ids = foreign.VerdictNames.jurors([juror for _, juror in called])
         jurors = [self._juror(base, *seat) for seat in zip(ids, called, metrics, strict=True)]
         if all("error" in juror for juror in jurors):
             return {"decision": "error", "jurors": jurors}
@@ -156,25 +156,25 @@ class _Mapper:
         return understood(values.said(body | scores | {"pass": success}), unread)
 
 
-def _problem(case: Any) -> Problem | None:
+def _problem(case: Any) -> FieldProblem | None:
     if not isinstance(case, dict):
-        return Problem((), must_be("an object", case))
+        return FieldProblem((), must_be("an object", case))
     metrics = key(case, "metrics_data")
     place = "metricsData" if "metricsData" in case else "metrics_data"
     if metrics is not None and not isinstance(metrics, list):
-        return Problem((place,), must_be("a list of metrics", metrics))
+        return FieldProblem((place,), must_be("a list of metrics", metrics))
     for index, metric in enumerate(metrics or ()):
         where: Path = (place, index)
         if not isinstance(metric, dict):
-            return Problem(where, must_be("an object", metric))
+            return FieldProblem(where, must_be("an object", metric))
         if foreign.text(metric.get("name")) is None:
-            return Problem(
+            return FieldProblem(
                 (*where, "name"), must_be("a text that is not empty", metric.get("name"))
             )
     return None
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     keys, outline = look.outline.keys, look.outline
     if WRAPPED in keys or "metricsScores" in keys:
         return True
@@ -188,7 +188,7 @@ def _fits(look: Look) -> bool:
     return bool(outer) and bool({"metricsData", "metrics_data"} & keys.keys())
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     keys = look.outline.keys
     producer = {"name": "deepeval", "format": "deepeval"}
     if run_id := foreign.text(keys.get("test_run_id")):

@@ -6,11 +6,11 @@ import re
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
+from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from reviewdesk.reports.inspectai.picking import ANY, KEEP, pick
 from reviewdesk.reports.inspectai.sample import Sample, read_events, read_sample
-from reviewdesk.reports.strictjson import Fail, Tally
-from reviewdesk.reports.window import Window
-from reviewdesk.reports.ziparchive import ZipArchive
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
@@ -59,13 +59,13 @@ class LogArchive:
     def header(self) -> dict[str, Any]:
         """What the log says of its run; an interrupted one has only what it began with."""
         with self._zip.open(self._start) as member:
-            window = Window(member, self._fail, Tally(lenient=True))
+            window = Window(member, self._fail, ImportTally(lenient=True))
             found = pick(window, _RUN, self._start)
         if not isinstance(found, dict) or not isinstance(found.get("eval"), dict):
             raise self._fail(self._start, "says nothing of a run", "Write the log again.")
         return found
 
-    def sample(self, name: str, tally: Tally) -> Sample | None:
+    def sample(self, name: str, tally: ImportTally) -> Sample | None:
         """The sample of a member, with the parts that stand in members of their own."""
         with self._zip.open(name) as member:
             sample = read_sample(Window(member, self._fail, tally), "$", self._fail)

@@ -6,16 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.foreign import Models
-from reviewdesk.reports.inspectai.config import Run, Scorer, Seat, listed, record, text
-from reviewdesk.reports.inspectai.events import Call, Transcript
-from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.config import (
+    LogHeader,
+    PanelSeat,
+    Scorer,
+    listed,
+    record,
+    text,
+)
+from reviewdesk.reports.inspectai.events import ModelCall, Transcript
+from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.picking import OTHERS
 from reviewdesk.reports.inspectai.texts import Texts
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.unread import understood
 
 _OF_THE_ANSWER = frozenset(["refusal", "no_response", "invalid_response_format"])
 """Why a scorer gives no value, where it is not the scorer that failed."""
@@ -26,12 +33,12 @@ Ballot = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class BallotContext:
     """What the ballots of one sample are read by."""
 
-    run: Run
+    run: LogHeader
     options: ReadOptions
-    grader: Grader
+    grader: GradeReader
     remarks: Remarks
     models: Models
     transcript: Transcript
@@ -66,12 +73,12 @@ class Bench:
         calls = self.transcript.failed_calls()
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
-        ballot = self._who(shown or "scorer", Seat(name, None), call)
+        ballot = self._who(shown or "scorer", PanelSeat(name, None), call)
         slow = "timeout" in message.lower() or "timed out" in message.lower()
         return {**ballot, "status": "timeout" if slow else "error", "error": {"message": message}}
 
     def _single(
-        self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[Call], key: str
+        self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[ModelCall], key: str
     ) -> Ballot:
         seat = _seat(scorer, calls)
         call = calls[-1] if calls and seat.model else None
@@ -89,21 +96,21 @@ class Bench:
             return {**ballot, **answer, "reason": explanation or None}
         return {**ballot, **_failure(score.get("reason"), explanation, call)}
 
-    def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[Call]) -> None:
+    def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[ModelCall]) -> None:
         """A juror of whom the log tells, and who asked nobody, is a rule in code."""
         nobody = "model" not in ballot and not calls
         if nobody and (scorer.is_code or self.transcript.knows(key)):
             ballot["kind"] = "code"
 
     def _panel(
-        self, key: str, scorer: Scorer, panel: dict[str, Any], calls: list[Call]
+        self, key: str, scorer: Scorer, panel: dict[str, Any], calls: list[ModelCall]
     ) -> Iterator[Ballot]:
         votes = panel["votes"]
         seats = scorer.seats
         if len(seats) != len(votes):
-            seats = tuple(Seat(call.model, call.model) for call in calls)
+            seats = tuple(PanelSeat(call.model, call.model) for call in calls)
         if len(seats) != len(votes):
-            seats = tuple(Seat(f"{scorer.name} {at}", None) for at in range(1, len(votes) + 1))
+            seats = tuple(PanelSeat(f"{scorer.name} {at}", None) for at in range(1, len(votes) + 1))
         failures = {
             failure["index"]: failure
             for failure in map(record, listed(panel.get("failures")))
@@ -122,7 +129,7 @@ class Bench:
                 explanation = self.texts.plain(failure.get("explanation"))
                 yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
 
-    def _who(self, name: str, seat: Seat, call: Call | None) -> Ballot:
+    def _who(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
         """The juror of a ballot, and what asking it took."""
         model = self.models.of(name, seat.model or (call.model if call else None))
         usage = record(call.output.get("usage")) if call else {}
@@ -146,16 +153,16 @@ def _votes(score: dict[str, Any]) -> list[Any]:
     return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
 
 
-def _seat(scorer: Scorer, calls: list[Call]) -> Seat:
+def _seat(scorer: Scorer, calls: list[ModelCall]) -> PanelSeat:
     """Whom a scorer asked that gives one ballot: nobody by name where it asked several models."""
     asked = {call.model for call in calls} - {""}
     models = asked or {seat.model for seat in scorer.seats if seat.model}
-    return Seat(scorer.name, models.pop() if len(models) == 1 else None)
+    return PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
 
 
-def _matched(seats: tuple[Seat, ...], calls: list[Call]) -> list[Call | None]:
+def _matched(seats: tuple[PanelSeat, ...], calls: list[ModelCall]) -> list[ModelCall | None]:
     """The call of each seat: in turn where seats share a model, the last where one asked again."""
-    found: list[Call | None] = []
+    found: list[ModelCall | None] = []
     for at, seat in enumerate(seats):
         own = [call for call in calls if seat.model and call.model == seat.model]
         own = [call for call in own if not call.failed] or own
@@ -168,7 +175,7 @@ def _matched(seats: tuple[Seat, ...], calls: list[Call]) -> list[Call | None]:
     return found
 
 
-def _failure(reason: Any, explanation: str | None, call: Call | None) -> Ballot:
+def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ballot:
     """Why a juror gave no answer: it abstained, said what cannot be read, or failed."""
     reason = text(reason)
     if reason in _OF_THE_ANSWER:

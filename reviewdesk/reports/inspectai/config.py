@@ -13,7 +13,7 @@ _NO_MODEL = "none/none"
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PanelSeat:
     """One place on a scorer's panel."""
 
     name: str
@@ -25,7 +25,7 @@ class Scorer:
     """A scorer as it was configured; one that asks several models has a seat for each."""
 
     name: str
-    seats: tuple[Seat, ...] = ()
+    seats: tuple[PanelSeat, ...] = ()
     rubric: str | None = None
 
     @property
@@ -35,7 +35,7 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LogHeader:
     """The header of a log, as far as it is read."""
 
     spec: Mapping[str, Any]
@@ -43,13 +43,13 @@ class Run:
     """By the names of the scores they give."""
 
     @staticmethod
-    def of(header: Mapping[str, Any]) -> Run:
+    def of(header: Mapping[str, Any]) -> LogHeader:
         """Read a header; keys that are missing or of another kind say nothing."""
         spec = record(header.get("eval"))
         found: dict[str, Scorer] = {}
         for name, options in _listed(spec, record(header.get("results"))):
             found[_unused(name, found)] = _scorer(name, options, spec)
-        return Run(spec, found)
+        return LogHeader(spec, found)
 
     @property
     def model(self) -> str | None:
@@ -117,13 +117,13 @@ def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
     rubric = text(options.get("instructions")) or text(options.get("template"))
     if members := listed(options.get("scorers")):
         seats = [
-            Seat(text(one.get("name")) or name, next(iter(_models(params.get("model"))), None))
+            PanelSeat(text(one.get("name")) or name, next(iter(_models(params.get("model"))), None))
             for one in map(record, members)
             for params in (record(one.get("params")),)
         ]
         return Scorer(name, tuple(seats), rubric)
     models = _models(options.get("model")) or _by_role(name, options, spec)
-    return Scorer(name, tuple(Seat(model, model) for model in models), rubric)
+    return Scorer(name, tuple(PanelSeat(model, model) for model in models), rubric)
 
 
 def _by_role(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports import values
+from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.inspectai.config import listed, record, text
-from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.texts import Texts
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.rules import is_time
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.remarks import Remarks
 
 _UNCHANGED = "UNCHANGED"
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedScore:
     """A score as its scorer gave it, and what a person made of it."""
 
     original: dict[str, Any] | None
@@ -46,14 +46,14 @@ def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def edited(score: dict[str, Any]) -> Edited:
+def edited(score: dict[str, Any]) -> EditedScore:
     """Take a score and its history apart."""
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
-        return Edited(score, ())
+        return EditedScore(score, ())
     edits = tuple(one for one in history if isinstance(one.get("provenance"), dict))
     added = bool(edits) and edits[0] is history[0]
-    return Edited(None if added else history[0], edits)
+    return EditedScore(None if added else history[0], edits)
 
 
 def _changes(edit: dict[str, Any]) -> bool:
@@ -61,7 +61,7 @@ def _changes(edit: dict[str, Any]) -> bool:
 
 
 def human(
-    edited: Mapping[str, Edited], grader: Grader, remarks: Remarks, texts: Texts
+    edited: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
 ) -> dict[str, Any]:
     """What people made of the scores of a jury, by the scores' names: ``human`` and ``meta``.
 
@@ -108,7 +108,7 @@ def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
     return values.said({"score": name, "value": plain, **_said(edit, texts)})
 
 
-def _label(value: Any, grader: Grader) -> str | None:
+def _label(value: Any, grader: GradeReader) -> str | None:
     """A grade as a label; of numbers only 1 and 0 say by themselves what they mean."""
     if isinstance(value, int | float):
         return {1.0: "pass", 0.0: "fail"}.get(float(value))

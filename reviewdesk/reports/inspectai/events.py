@@ -21,7 +21,7 @@ EVENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """One answer of a model that a scorer asked."""
 
     model: str
@@ -41,7 +41,7 @@ class Transcript:
 
     def __init__(self) -> None:
         """Start before the first event."""
-        self._calls: dict[str, list[Call]] = {}
+        self._calls: dict[str, list[ModelCall]] = {}
         """The calls of each scorer's span."""
         self._within: dict[str, str] = {}
         """The scorer's span that a span lies in."""
@@ -76,7 +76,7 @@ class Transcript:
         elif kind == "error" and self.failed_scorer is None:
             self.failed_scorer = self._open()
 
-    def calls(self, score: str) -> list[Call]:
+    def calls(self, score: str) -> list[ModelCall]:
         """The calls of the scorer behind a score."""
         return self._calls.get(self._scored.get(score, ""), [])
 
@@ -84,7 +84,7 @@ class Transcript:
         """Whether the events tell of the scorer behind a score."""
         return score in self._scored
 
-    def failed_calls(self) -> list[Call]:
+    def failed_calls(self) -> list[ModelCall]:
         """The calls of the scorer that failed."""
         spans = [span for span, name in self._names.items() if name == self.failed_scorer]
         return self._calls[spans[-1]] if spans else []
@@ -115,12 +115,12 @@ class Transcript:
         return waiting[-1] if waiting else None
 
 
-def _call(event: dict[str, Any]) -> Call:
+def _call(event: dict[str, Any]) -> ModelCall:
     output = event.get("output")
     output = output if isinstance(output, dict) else {}
     failed = event.get("error") or output.get("error")
     seconds = event.get("working_time")
-    return Call(
+    return ModelCall(
         model=_text(event.get("model")),
         role=_text(event.get("role")) or None,
         output=output,

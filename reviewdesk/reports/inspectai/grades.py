@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.reports import values
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import WHY_RAW, Scales
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.unread import understood
 
 _GRADES: dict[str, tuple[float | None, bool | None]] = {
     "C": (1.0, True),
@@ -25,7 +25,7 @@ _WORTH = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _HINT = "name it with --pass-label or --fail-label"
 
 
-class Grader:
+class GradeReader:
     """Reads values under the options of one import."""
 
     def __init__(self, options: ReadOptions, remarks: Remarks, scales: Scales) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.verdict import Decision, Status
-from reviewdesk.reports import values
-from reviewdesk.reports.inspectai.ballots import Ballot, Bench
+from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
 from reviewdesk.reports.inspectai.config import record, text
+from reviewdesk.reports.mapping import values
 
 Scores = dict[str, dict[str, Any]]
 
@@ -32,7 +32,7 @@ class Jury:
     """The scorer that is the panel, or nothing for the jury of the others."""
 
 
-def juries_of(broken: Any, given: Scores, bench: Bench) -> list[Jury]:
+def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
     """The juries behind the scores of a sample, at least one; ``broken`` is the sample's error."""
     lost = bench.transcript.failed_scorer if broken is not None else None
     if broken is not None and lost is None:
@@ -66,7 +66,7 @@ def _together(
     code: list[str],
     given: Scores,
     cast: dict[str, list[Ballot]],
-    bench: Bench,
+    bench: BallotContext,
 ) -> dict[str, Any]:
     """The jury of the scorers that are no panels, which may be none."""
     if others:
@@ -79,7 +79,7 @@ def _together(
 
 
 def _judged(
-    names: tuple[str, ...], given: Scores, cast: dict[str, list[Ballot]], bench: Bench
+    names: tuple[str, ...], given: Scores, cast: dict[str, list[Ballot]], bench: BallotContext
 ) -> dict[str, Any]:
     """The ballots of a jury, and what the log makes of them.
 

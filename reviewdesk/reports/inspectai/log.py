@@ -7,28 +7,28 @@ from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.dialect import Dialect, Look
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai.archive import LogArchive
-from reviewdesk.reports.inspectai.config import Run, record, text
+from reviewdesk.reports.inspectai.config import LogHeader, record, text
 from reviewdesk.reports.inspectai.sample import Sample, read_sample
 from reviewdesk.reports.inspectai.scales import weigh
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.values import said
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scales
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.rules import is_time
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Tally, failing
-from reviewdesk.reports.values import said
-from reviewdesk.reports.window import Window
-from reviewdesk.reports.wording import Problem, spell_path
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, spell_path
 
 _DONE = "success"
 _STARTED = "started"
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     """Any archive: whether there is a log in it shows when it is opened."""
     run = look.outline.first("eval")
     return look.kind == "zip" or (
@@ -36,7 +36,7 @@ def _fits(look: Look) -> bool:
     )
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     if look.kind == "zip":
         return _open_archive(source, options)
     fail = failing(source)
@@ -47,9 +47,9 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
         )
     if look.outline.goes_on:
         raise fail("", "holds something behind the end of the log", "Remove it.")
-    run, scales = Run.of(keys), Scales()
+    run, scales = LogHeader.of(keys), Scales()
 
-    def samples(stream: BinaryIO, tally: Tally) -> Iterator[Sample | None]:
+    def samples(stream: BinaryIO, tally: ImportTally) -> Iterator[Sample | None]:
         window = Window(stream, fail, tally)
         for key in window.members():
             if key == "samples" and window.peek() == "[":
@@ -60,9 +60,9 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
 
     if total:
         with source.open() as stream:
-            total = _survey(samples(stream, Tally(lenient=True)), run, options, scales)
+            total = _survey(samples(stream, ImportTally(lenient=True)), run, options, scales)
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
         for index, sample in enumerate(samples(stream, tally)):
             yield from _items("", f"$.samples[{index}]", sample, mapper, f"/samples/{index}")
@@ -77,10 +77,10 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
         header, scales = log.header(), Scales()
-        run = Run.of(header)
+        run = LogHeader.of(header)
         total = _survey(_undamaged(log), run, options, scales)
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
         log = LogArchive(stream, fail, source.max_size)
         for name in log.samples:
@@ -90,7 +90,7 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
             except InputFileError as error:
                 place = error.where if error.where != shown else ""
                 problem = ": ".join(part for part in (place, error.problem) if part)
-                yield Item(shown, None, problem=Problem((), problem))
+                yield ReportVerdict(shown, None, problem=FieldProblem((), problem))
                 continue
             yield from _items(shown, "$", sample, mapper, name)
         tally.notes.extend((*log.notes, *mapper.models.notes(), *mapper.remarks.notes()))
@@ -102,13 +102,13 @@ def _undamaged(log: LogArchive) -> Iterator[Sample | None]:
     """The samples of an archive; nothing for one that cannot be read, which is told later."""
     for name in log.samples:
         try:
-            yield log.sample(name, Tally(lenient=True))
+            yield log.sample(name, ImportTally(lenient=True))
         except InputFileError:
             yield None
 
 
 def _survey(
-    samples: Iterable[Sample | None], run: Run, options: ReadOptions, scales: Scales
+    samples: Iterable[Sample | None], run: LogHeader, options: ReadOptions, scales: Scales
 ) -> int:
     """Show all scores to ``scales``, and count the verdicts; a bad sample stands for one."""
     mapper, total = SampleMapper(run, options, Scales()), 0
@@ -121,17 +121,17 @@ def _survey(
 
 def _items(
     where: str, path: str, sample: Sample | None, mapper: SampleMapper, pointer: str
-) -> Iterator[Item]:
+) -> Iterator[ReportVerdict]:
     if sample is None:
-        yield Item(where, None, path, Problem((), "must be an object"))
+        yield ReportVerdict(where, None, path, FieldProblem((), "must be an object"))
         return
     for verdict in mapper.verdicts(sample, pointer):
-        yield Item(where, mapper.secrets.clean(verdict), path)
+        yield ReportVerdict(where, mapper.secrets.clean(verdict), path)
 
 
 def _report(
     source: Source,
-    run: Run,
+    run: LogHeader,
     status: Any,
     items: Any,
     total: int,
@@ -158,7 +158,7 @@ def _report(
     )
 
 
-def _notes(run: Run, status: Any, total: int) -> tuple[str, ...]:
+def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
     """What to know of a run that did not come to its end."""
     if status == _DONE:
         return ()
@@ -169,7 +169,7 @@ def _notes(run: Run, status: Any, total: int) -> tuple[str, ...]:
     return (f'the run did not succeed: its status is "{show_line(str(status), 40)}"; {written}',)
 
 
-def _header(run: Run) -> dict[str, Any]:
+def _header(run: LogHeader) -> dict[str, Any]:
     spec = run.spec
     created = text(spec.get("created"))
     producer = {

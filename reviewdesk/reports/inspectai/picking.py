@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from reviewdesk.reports.window import Window
+from reviewdesk.reports.bytes.window import Window
 
 KEEP = "keep"
 """The value as it is; null where it is too long to be held."""

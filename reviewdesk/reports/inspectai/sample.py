@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.inspectai.events import EVENT, Transcript
 from reviewdesk.reports.inspectai.picking import ANY, KEEP, OTHERS, pick
-from reviewdesk.reports.strictjson import Fail
-from reviewdesk.reports.window import Window
 from reviewdesk.reports.wording import spell_path
 
 _PANEL = {"panel": KEEP}

@@ -8,7 +8,7 @@ from reviewdesk.reports.inspectai.config import listed, record
 from reviewdesk.reports.inspectai.edits import scores_of
 from reviewdesk.reports.inspectai.grades import numeral
 from reviewdesk.reports.inspectai.sample import Sample
-from reviewdesk.reports.rawscores import Scales
+from reviewdesk.reports.mapping.raw_scores import Scales
 
 
 def weigh(sample: Sample, scales: Scales) -> None:

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import unused
-from reviewdesk.reports.foreign import Models
-from reviewdesk.reports.inspectai.ballots import Ballot, Bench
-from reviewdesk.reports.inspectai.config import Run, listed, record, text, whole
-from reviewdesk.reports.inspectai.edits import Edited, edited, human, scores_of
-from reviewdesk.reports.inspectai.grades import Grader
+from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
+from reviewdesk.reports.inspectai.config import (
+    LogHeader,
+    listed,
+    record,
+    text,
+    whole,
+)
+from reviewdesk.reports.inspectai.edits import (
+    EditedScore,
+    edited,
+    human,
+    scores_of,
+)
+from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.juries import Jury, juries_of
 from reviewdesk.reports.inspectai.sample import Sample
 from reviewdesk.reports.inspectai.texts import Texts
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scales
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.secrets import Scrubber, named_secrets
 
 _ID_LENGTH = 480
 """Room for a counter behind it: an id has at most 500 characters."""
@@ -28,13 +39,13 @@ _JUROR_LENGTH = 190
 class SampleMapper:
     """Maps the samples of one log; remembers the ids given and what is worth a note."""
 
-    def __init__(self, run: Run, options: ReadOptions, scales: Scales) -> None:
+    def __init__(self, run: LogHeader, options: ReadOptions, scales: Scales) -> None:
         """Start with no id taken; ``scales`` has seen all scores of the log."""
         self.remarks = Remarks()
-        self.secrets = Scrubber(named_secrets(run.spec))
+        self.secrets = SecretRemover(named_secrets(run.spec))
         self.models = Models(options)
         self._run, self._options = run, options
-        self._grader = Grader(options, self.remarks, scales)
+        self._grader = GradeReader(options, self.remarks, scales)
         self._ids: dict[str, int] = {}
 
     def count(self, sample: Sample) -> int:
@@ -67,8 +78,8 @@ class SampleMapper:
             _name(body["jurors"])
             yield values.said({key: value for key, value in body.items() if value != {}})
 
-    def _juries(self, sample: Sample, edits: dict[str, Edited], texts: Texts) -> list[Jury]:
-        bench = Bench(
+    def _juries(self, sample: Sample, edits: dict[str, EditedScore], texts: Texts) -> list[Jury]:
+        bench = BallotContext(
             self._run,
             self._options,
             self._grader,
@@ -122,7 +133,7 @@ class SampleMapper:
         }
 
 
-def _edits(jury: Jury, juries: list[Jury], edits: dict[str, Edited]) -> dict[str, Edited]:
+def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dict[str, EditedScore]:
     """The edits of a jury's scores, and of those scores that no jury gave.
 
     These stand at the jury that is no panel, else at each of the sample's.

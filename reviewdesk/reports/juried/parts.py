@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.wording import Path, Problem, must_be
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 BY_CHECKS = "checks"
 """What stands for the model of a verdict that a failed check decided without the judge."""
 
 
-def problem_of(value: Any, name: str) -> Problem | None:
+def problem_of(value: Any, name: str) -> FieldProblem | None:
     """Why a record is none, if it is none: it, or the list of objects in it, is no such thing."""
     if not isinstance(value, dict):
-        return Problem((), must_be("an object", value))
+        return FieldProblem((), must_be("an object", value))
     listed = value.get(name)
     if listed is None:
         return None
     if not isinstance(listed, list):
-        return Problem((name,), must_be("a list", listed))
+        return FieldProblem((name,), must_be("a list", listed))
     for index, one in enumerate(listed):
         if not isinstance(one, dict):
             where: Path = (name, index)
-            return Problem(where, must_be("an object", one))
+            return FieldProblem(where, must_be("an object", one))
     return None
 
 

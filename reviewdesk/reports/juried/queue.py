@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import foreign, values
 from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
-from reviewdesk.reports.records import Record
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item
-from reviewdesk.reports.unread import understood, unread_keys
-from reviewdesk.reports.wording import Problem
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.records import Record
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood, unread_keys
+from reviewdesk.reports.report import ReportVerdict
+from reviewdesk.reports.wording import FieldProblem
 
 QUEUE = ("scenario", "criterion", "transcript")
 """Keys that tell an entry of the queue."""
@@ -29,7 +29,7 @@ class QueueMapper:
     def __init__(self) -> None:
         """Start with no id taken."""
         self.remarks = Remarks()
-        self._names = foreign.Names()
+        self._names = foreign.VerdictNames()
 
     def notes(self) -> list[str]:
         """What is to be said of the import."""
@@ -39,7 +39,7 @@ class QueueMapper:
         """Every line is one."""
         return 1
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         """The verdict of a line."""
         problem = problem_of(record.value, "checks") or _no_entry(record.value)
         yield record.refused(problem) if problem else record.item(self._verdict(record))
@@ -84,8 +84,10 @@ def _judged(entry: dict[str, Any], decision: str | None, word: str | None) -> li
     return [understood(values.said({**body, "reason": reason}, "pass"), unread)]
 
 
-def _no_entry(value: dict[str, Any]) -> Problem | None:
+def _no_entry(value: dict[str, Any]) -> FieldProblem | None:
     known = "criterion" in value and "response" in value
     return (
-        None if known else Problem((), "has no criterion or no response, as entries of a queue do")
+        None
+        if known
+        else FieldProblem((), "has no criterion or no response, as entries of a queue do")
     )

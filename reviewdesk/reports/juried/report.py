@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import foreign, values
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.failures import failure
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, failing
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
 from reviewdesk.reports.juried.queue import QUEUE, QueueMapper
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.records import Record, mapped
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, failing
-from reviewdesk.reports.unread import understood, unread_keys
-from reviewdesk.reports.wording import Problem, found, must_be
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, found, must_be
 
 _VERSION = 1
 _CRITERION_KEYS = frozenset(
@@ -54,7 +54,7 @@ class _Attempts:
 
     def __init__(self, judge: dict[str, Any]) -> None:
         self.remarks = Remarks()
-        self._names = foreign.Names()
+        self._names = foreign.VerdictNames()
         self._judge = foreign.text(judge.get("model"))
         self._temperature = values.number(judge.get("temperature"))
 
@@ -64,11 +64,11 @@ class _Attempts:
     def count(self, record: Record) -> int:
         return sum(1 for _ in self.items(record))
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         if isinstance(record.value, dict):
             self.remarks.unmapped(foreign.beyond(record.value, _CRITERION_KEYS), "criterion.")
         for place in _inner(record, "scenarios"):
-            if isinstance(place, Problem):
+            if isinstance(place, FieldProblem):
                 yield record.refused(place)
                 continue
             self.remarks.unmapped(foreign.beyond(place.value, _SCENARIO_KEYS), "scenario.")
@@ -76,7 +76,7 @@ class _Attempts:
             if not attempts:
                 self.remarks.count("a scenario without an attempt is left out")
             for attempt in attempts:
-                if isinstance(attempt, Problem):
+                if isinstance(attempt, FieldProblem):
                     yield place.refused(attempt)
                 elif problem := problem_of(attempt.value, "votes"):
                     yield attempt.refused(problem)
@@ -130,7 +130,7 @@ class _Attempts:
         called = [foreign.label(vote.get("model")) or self._judge or "judge" for vote in votes]
         if not votes and error:
             called, votes = [self._judge or "judge"], [{"judge_error": error}]
-        ids = foreign.Names.jurors(called)
+        ids = foreign.VerdictNames.jurors(called)
         return [self._juror(*seat) for seat in zip(ids, votes, strict=True)]
 
     def _juror(self, juror_id: str, vote: dict[str, Any]) -> dict[str, Any]:
@@ -158,20 +158,20 @@ class _Attempts:
         return understood(values.said(body, "pass"), unread)
 
 
-def _inner(record: Record, name: str) -> Iterator[Record | Problem]:
+def _inner(record: Record, name: str) -> Iterator[Record | FieldProblem]:
     """The objects of a list inside a record, each with its place, or what is wrong with it."""
     if not isinstance(record.value, dict):
-        yield Problem((), must_be("an object", record.value))
+        yield FieldProblem((), must_be("an object", record.value))
         return
     listed = record.value.get(name)
     if not isinstance(listed, list):
-        yield Problem((name,), must_be("a list", listed))
+        yield FieldProblem((name,), must_be("a list", listed))
         return
     for index, value in enumerate(listed):
         if isinstance(value, dict):
             yield record.inner(value, name, index)
         else:
-            yield Problem((name, index), must_be("an object", value))
+            yield FieldProblem((name, index), must_be("an object", value))
 
 
 def _agreement(attempt: dict[str, Any]) -> dict[str, Any] | None:
@@ -183,7 +183,7 @@ def _plain(value: Any) -> bool:
     return isinstance(value, bool | int | float | str)
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     keys = look.outline.keys
     producer = {"name": "juried", "format": "juried"}
     header: dict[str, Any] = {"schema": FORMAT_NAME, "producer": producer}
@@ -222,7 +222,7 @@ def _check_report(keys: dict[str, Any], fail: Fail) -> None:
         raise fail("", f"is a juried {what}, which has no responses", "Open the report itself.")
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     keys = look.outline.keys
     return keys.get("tool") == "juried" or all(key in keys for key in QUEUE)
 

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, SuiteError
-from reviewdesk.reports.rules import is_time
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
-from reviewdesk.reports.window import Window, read_lines
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.wording import must_be
 
 Row: TypeAlias = dict[str, Any]
@@ -146,9 +146,9 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
         return
     with source.open() as stream:
         if head.lstrip()[:1] != b"[":
-            yield from read_lines(stream, fail, Tally())
+            yield from read_lines(stream, fail, ImportTally())
             return
-        window = Window(stream, fail, Tally())
+        window = Window(stream, fail, ImportTally())
         for index in window.elements():
             window.peek()
             line = window.line
@@ -169,7 +169,7 @@ def _is_yaml(head: bytes) -> bool:
 
 def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     # Inside, since most labels files are JSON Lines and need no YAML parser.
-    from reviewdesk.reports.suiteyaml import Form, read_yaml
+    from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
     form = Form(
         "a labels file",

@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.confusion import CELLS
-from reviewdesk.domain.correction import Status
-from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT
-from reviewdesk.domain.judgegate import Reliability
+from reviewdesk.domain.gates.calibration_targets import Reliability
+from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.stats.confusion import CELLS
+from reviewdesk.domain.stats.correction import CorrectionStatus
 
 SUITE_LABELS = "labels.jsonl"
 """The labels file that stands beside a suite."""
@@ -49,7 +49,7 @@ def as_suite(
     The corrected rate has no limit while the judge carries no signal, as there.
     """
     limits = {"ece": ECE_LIMIT, "brier": BRIER_LIMIT}
-    if cells.correct(observed).status is not Status.SKIPPED_NO_SIGNAL:
+    if cells.correct(observed).status is not CorrectionStatus.SKIPPED_NO_SIGNAL:
         limits["corrected_rate"] = observed
     lines = [
         "# Written by reviewdesk labels export --format suite, which replaces this file each time.",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports import values
-from reviewdesk.reports.rawscores import WHY_RAW, Scales
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.secrets import is_setting
-from reviewdesk.reports.unread import understood, unread_keys
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.secrets import is_setting
+from reviewdesk.reports.mapping.unread import understood, unread_keys
 
 _NAMES = ("name", "id", "juror", "judge", "critic", "critic_id", "model")
 _PASSES = ("pass", "passed", "verdict")

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import unused
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unused
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rules import is_time
 
 _ID_LENGTH, _JUROR_LENGTH = 480, 190
 """Room for a counter behind an id: a verdict's has at most 500 characters, a juror's 200."""
@@ -22,7 +22,7 @@ LEFT_OUT = "keys left out"
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
-class Names:
+class VerdictNames:
     """Gives every verdict of a file an id of its own, and equal jurors of a panel a counter."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Models:
         return self._given[found]
 
 
-class Unread:
+class UnreadWords:
     """Words that are no vote: how many ballots, and the first few of the words."""
 
     def __init__(self, sentence: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.ballots import unused
-from reviewdesk.reports.secrets import without_likely
+from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.secrets import without_likely
 
 _NAMES = ("model", "vendor")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.options import ReadOptions
 

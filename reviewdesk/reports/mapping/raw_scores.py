@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from reviewdesk.reports import values
+from reviewdesk.reports.mapping import values
 
 Scale: TypeAlias = tuple[float, float] | None
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Protocol
 
-from reviewdesk.reports.dialect import Look
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.dialect import FirstLook
+from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.outline import Outline
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.secrets import MOST_SECRETS, Scrubber, named_secrets
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
-from reviewdesk.reports.window import Window, read_lines
-from reviewdesk.reports.wording import Path, Problem, spell_path
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, Path, spell_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Record:
         path = "".join(f"/{step}" for step in self.path) or "/"
         return f"line {self.line}#{path}" if self.line else path
 
-    def item(self, body: dict[str, Any]) -> Item:
+    def item(self, body: dict[str, Any]) -> ReportVerdict:
         """The verdict made of this record."""
-        return Item(self._where, body, spell_path(self.path))
+        return ReportVerdict(self._where, body, spell_path(self.path))
 
-    def refused(self, problem: Problem) -> Item:
+    def refused(self, problem: FieldProblem) -> ReportVerdict:
         """What stands here in a verdict's place, and why it is none."""
-        return Item(self._where, None, spell_path(self.path), problem)
+        return ReportVerdict(self._where, None, spell_path(self.path), problem)
 
     @property
     def _where(self) -> str:
@@ -54,7 +54,7 @@ class Mapper(Protocol):
     def count(self, record: Record) -> int:
         """How many items the record comes to."""
 
-    def items(self, record: Record) -> Iterator[Item]:
+    def items(self, record: Record) -> Iterator[ReportVerdict]:
         """The verdicts of a record, none where it has no jury."""
 
     def notes(self) -> list[str]:
@@ -62,7 +62,7 @@ class Mapper(Protocol):
 
 
 def records(
-    stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally, lists: tuple[str, ...] = ()
+    stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally, lists: tuple[str, ...] = ()
 ) -> Iterator[Record]:
     """The lines of JSON Lines, the elements of a list, or one document.
 
@@ -96,7 +96,7 @@ def _elements(window: Window, path: Path) -> Iterator[Record]:
 
 def mapped(
     source: Source,
-    look: Look,
+    look: FirstLook,
     options: ReadOptions,
     header: dict[str, Any],
     mapper: Callable[[], Mapper],
@@ -112,20 +112,20 @@ def mapped(
     """
     fail, known = failing(source), named_secrets(look.outline.keys)
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         one = mapper()
         for record in records(stream, look.outline, fail, tally, lists):
             secrets = known | named_secrets(record.value)
             if len(secrets) > MOST_SECRETS:
-                yield record.refused(Problem((), f"shows over {MOST_SECRETS} keys in clear"))
+                yield record.refused(FieldProblem((), f"shows over {MOST_SECRETS} keys in clear"))
                 continue
-            scrubber = Scrubber(secrets)
+            scrubber = SecretRemover(secrets)
             for item in one.items(record):
                 yield replace(item, value=scrubber.clean(item.value))
         tally.notes.extend(one.notes())
 
     with source.open() as stream:
-        found = records(stream, look.outline, fail, Tally(lenient=lenient), lists)
+        found = records(stream, look.outline, fail, ImportTally(lenient=lenient), lists)
         total = sum(map(mapper().count, found))
     if not total:
         raise fail("", nothing, "")

@@ -79,7 +79,7 @@ def without_settings(value: Any) -> Any:
     return value
 
 
-class Scrubber:
+class SecretRemover:
     """Takes known secrets out of values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:

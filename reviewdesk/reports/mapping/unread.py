@@ -11,7 +11,7 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports.secrets import is_setting
+from reviewdesk.reports.mapping.secrets import is_setting
 
 UNREAD = "unread"
 """The key of a ballot's ``meta`` that names them."""

@@ -29,7 +29,7 @@ CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """An object above a jury and the key that leads from it towards the jury."""
 
     node: dict[str, Any]
@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Jury:
+class FoundJury:
     """One jury as found. ``facts`` adds what an object around the panel says about it."""
 
     raw: dict[str, Any]
@@ -45,18 +45,18 @@ class Jury:
     panel: list[dict[str, Any]]
     panel_key: str
     pointer: str
-    above: tuple[Step, ...]
+    above: tuple[PathStep, ...]
     """Nearest first."""
     listed: bool
     """An element of a list or the document itself, so that its own name names the case."""
 
 
-def find_juries(document: Any, pointer: str = "") -> Iterator[Jury]:
+def find_juries(document: Any, pointer: str = "") -> Iterator[FoundJury]:
     """Every jury of a document, in its order; nothing inside a jury is searched."""
     yield from _Search().walk(document, (), pointer, {}, listed=True)
 
 
-def sibling_checks(jury: Jury) -> list[dict[str, Any]]:
+def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
     """The assertions without a jury that stand beside this one, up to the object with the name."""
     search = _Search()
     for step in jury.above:
@@ -116,12 +116,12 @@ class _Search:
     def walk(
         self,
         node: Any,
-        above: tuple[Step, ...],
+        above: tuple[PathStep, ...],
         pointer: str,
         shell: dict[str, Any],
         *,
         listed: bool,
-    ) -> Iterator[Jury]:
+    ) -> Iterator[FoundJury]:
         """The juries of a value, with what stands above them."""
         if isinstance(node, list):
             for index, child in enumerate(node):
@@ -131,17 +131,17 @@ class _Search:
         if not isinstance(node, dict):
             return
         if key := self.panel_key(node):
-            yield Jury(node, {**shell, **node}, node[key], key, pointer, above, listed)
+            yield FoundJury(node, {**shell, **node}, node[key], key, pointer, above, listed)
             return
         children = [(key, child) for key, child in node.items() if isinstance(child, dict | list)]
         if ESCALATE in node:
             inner = {key for key, child in children if self.holds(child)}
             if not inner:
-                yield Jury(node, {**shell, **node}, [], "", pointer, above, listed)
+                yield FoundJury(node, {**shell, **node}, [], "", pointer, above, listed)
                 return
             shell = {key: value for key, value in node.items() if key not in inner}
         for key, child in children:
-            step, place = Step(node, key), f"{pointer}/{_escaped(key)}"
+            step, place = PathStep(node, key), f"{pointer}/{_escaped(key)}"
             yield from self.walk(child, (step, *above), place, shell, listed=False)
 
 

@@ -9,28 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from reviewdesk.reports.ballots import weigh
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.documents import documents
-from reviewdesk.reports.juries import find_juries
-from reviewdesk.reports.juryverdict import JuryMapper
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.bytes.documents import documents
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping.ballots import weigh
+from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.secrets import MOST_SECRETS, SecretRemover, named_secrets
+from reviewdesk.reports.mapping.values import first
+from reviewdesk.reports.mcptest.juries import find_juries
+from reviewdesk.reports.mcptest.verdict import JuryMapper
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scales
 from reviewdesk.reports.refusals import no_jury
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.secrets import MOST_SECRETS, Scrubber, named_secrets
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import (
-    Tally,
-    failing,
-)
-from reviewdesk.reports.values import first
+from reviewdesk.reports.report import Report, ReportVerdict
 
 _NOTE = "shape not verified: read by structure, because the format is not published"
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """A report of one document, or one of a line each."""
     outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
@@ -38,7 +35,7 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
     header: dict[str, Any] = {"schema": FORMAT_NAME}
     producer = {"name": "mcptest", "format": "mcptest"}
     with source.open() as stream:
-        for _, document in documents(stream, outline, fail, Tally()):
+        for _, document in documents(stream, outline, fail, ImportTally()):
             for jury in find_juries(document):
                 weigh(jury.panel, scales)
                 total += 1
@@ -48,16 +45,16 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
         raise no_jury(outline, fail)
     header["producer"] = producer
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = JuryMapper(scales)
         for line, document in documents(stream, outline, fail, tally):
             secrets = named_secrets(document)
             if len(secrets) > MOST_SECRETS:
                 raise fail("", f"shows over {MOST_SECRETS} keys in clear", "Write it without them.")
-            scrubber = Scrubber(secrets)
+            scrubber = SecretRemover(secrets)
             for jury in find_juries(document):
                 where = f"line {line}: {jury.pointer or '/'}" if line else jury.pointer or "/"
-                yield Item(where, scrubber.clean(mapper.verdict(jury, line)))
+                yield ReportVerdict(where, scrubber.clean(mapper.verdict(jury, line)))
         tally.notes.extend(mapper.remarks.notes())
 
     return Report(source, "mcptest", header, items, total=total, skip_bad=skip_bad, notes=(_NOTE,))

@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import ballots, unused
-from reviewdesk.reports.juries import CHECK_LISTS, ESCALATE, Jury, sibling_checks
-from reviewdesk.reports.rawscores import Scales
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.secrets import is_setting, without_settings
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import ballots, unused
+from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.secrets import is_setting, without_settings
+from reviewdesk.reports.mcptest.juries import (
+    CHECK_LISTS,
+    ESCALATE,
+    FoundJury,
+    sibling_checks,
+)
 
 _BANDS = ("high", "medium", "low")
 _DECISIONS = (
@@ -42,7 +47,7 @@ class JuryMapper:
         self.remarks = Remarks()
         self._ids: dict[str, int] = {}
 
-    def verdict(self, jury: Jury, line: int) -> dict[str, Any]:
+    def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
         """The canonical verdict of a jury; ``line`` is 0 where the file is one document."""
         facts = jury.facts
         known = _MAPPED | {jury.panel_key}
@@ -83,7 +88,7 @@ class JuryMapper:
             name = f"{suite}/{test}"[:_ID_LENGTH]
         return unused(name, self._ids)
 
-    def _policy(self, jury: Jury) -> dict[str, Any]:
+    def _policy(self, jury: FoundJury) -> dict[str, Any]:
         """Rubric, threshold and quorum: the jury's own, else those of its matcher."""
         found: dict[str, Any] = {}
         for record in (jury.facts, *_matchers(jury)):
@@ -139,7 +144,7 @@ class JuryMapper:
         self.remarks.count("a jury's confidence that is no band word is kept under meta.raw only")
         return None
 
-    def _decision(self, jury: Jury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
+    def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
         """What is stated; a panel without a single answer and without a word is an error."""
         stated = values.first(jury.facts, _DECISIONS)
         if stated is None and jury.above and not jury.listed:
@@ -157,7 +162,7 @@ class JuryMapper:
         return {"decision": decision, "label": word}
 
 
-def _case_name(jury: Jury) -> str | None:
+def _case_name(jury: FoundJury) -> str | None:
     """The nearest ``name``, else ``test``, else ``id``."""
     records = [step.node for step in jury.above]
     records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
@@ -169,7 +174,7 @@ def _case_name(jury: Jury) -> str | None:
     return None
 
 
-def _nearest(jury: Jury, keys: Iterable[str]) -> Any:
+def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
     """The nearest value that is not null and does not contain the jury itself."""
     keys = tuple(keys)
     if (own := values.first(jury.facts, keys)) is not None:
@@ -181,7 +186,7 @@ def _nearest(jury: Jury, keys: Iterable[str]) -> Any:
     return None
 
 
-def _generator(jury: Jury) -> dict[str, Any] | None:
+def _generator(jury: FoundJury) -> dict[str, Any] | None:
     """Who wrote the response; the nearest key decides, and its null says that nobody is known."""
     records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
     for record, through in records:
@@ -200,7 +205,7 @@ def _generator(jury: Jury) -> dict[str, Any] | None:
     return None
 
 
-def _matchers(jury: Jury) -> list[dict[str, Any]]:
+def _matchers(jury: FoundJury) -> list[dict[str, Any]]:
     """The jury's configuration where a report repeats it, nearest first."""
     found = []
     for record in (jury.facts, *(step.node for step in jury.above)):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
-from reviewdesk.domain.cases import Case
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.slots import CASE_SLOTS, SLOT_NAME
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.slots import CASE_SLOTS, SLOT_NAME
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import InputFileError, PanelError, ReportError
+from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
+from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.bytes.window import read_lines
 from reviewdesk.reports.panels.cells import nearest
-from reviewdesk.reports.panels.checkfields import FieldError, read_checks
-from reviewdesk.reports.source import DEFAULT_MAX_SIZE, Source
-from reviewdesk.reports.strictjson import Tally
-from reviewdesk.reports.window import read_lines
+from reviewdesk.reports.panels.check_fields import FieldError, read_checks
 from reviewdesk.reports.wording import Path, found, spell_path
 
 _KEYS = (
@@ -49,7 +49,7 @@ def read_cases(source: Source) -> Iterator[Case]:
     seen: dict[str, int] = {}
     try:
         with source.open() as stream:
-            for line, value in read_lines(stream, _failing(source), Tally()):
+            for line, value in read_lines(stream, _failing(source), ImportTally()):
                 try:
                     case = case_from(value)
                 except FieldError as error:

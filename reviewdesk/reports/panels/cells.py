@@ -10,8 +10,8 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError
-from reviewdesk.reports.panels.keylike import keylike, names_a_secret
-from reviewdesk.reports.suiteyaml import Node
+from reviewdesk.reports.bytes.yaml_nodes import Node
+from reviewdesk.reports.panels.key_like import keylike, names_a_secret
 from reviewdesk.reports.wording import Path, found, spell_path
 
 _FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
@@ -82,7 +82,7 @@ class Cell:
             raise self.wrong(f"a text on one line of at most {limit} characters")
         return text
 
-    def number(self, expected: str, fits: Fits) -> float:
+    def number(self, expected: str, fits: Bounds) -> float:
         """A finite number within its bounds."""
         value = self.node.value
         if not isinstance(value, int | float) or isinstance(value, bool):
@@ -95,7 +95,7 @@ class Cell:
             raise self.wrong(expected)
         return number
 
-    def whole(self, expected: str, fits: Fits) -> int:
+    def whole(self, expected: str, fits: Bounds) -> int:
         """A whole number within its bounds."""
         value = self.node.value
         if not isinstance(value, int) or isinstance(value, bool) or not fits.holds(value):
@@ -121,7 +121,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
+class Bounds:
     """Bounds of a number; ``above`` leaves out its own value."""
 
     least: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reviewdesk.domain.cases import Check
+from reviewdesk.domain.panel.case import Check
 from reviewdesk.reports.panels.cells import nearest
 from reviewdesk.reports.wording import Path, found
 
@@ -81,7 +81,7 @@ def _operands(kind: str, value: Any, path: Path) -> list[Any]:
 def _hold(kind: str, value: Any, path: Path) -> None:
     """Refuse an expression or a schema that could never be worked out."""
     # Inside, since most cases have neither and the libraries are heavy.
-    from reviewdesk.reports.panels.casechecks import check_problem
+    from reviewdesk.reports.panels.case_checks import check_problem
 
     if kind == "regex":
         fits = isinstance(value, str) and 0 < len(value) <= _MAX_PATTERN

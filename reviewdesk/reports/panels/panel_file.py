@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from reviewdesk.domain import limits
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import (
+from reviewdesk.domain import arguments
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.spec import (
     DEFAULT_MAX_TOKENS,
     DEFAULT_TIMEOUT,
     Juror,
     PanelSpec,
     Price,
 )
-from reviewdesk.domain.vendors import Vendor, likely_vendor
+from reviewdesk.domain.panel.vendors import Vendor, likely_vendor
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError, UsageError
-from reviewdesk.reports.panels.cells import Cell, Fits, present
-from reviewdesk.reports.panels.keylike import keylike
-from reviewdesk.reports.panels.promptfile import PromptFile, prompt_from, template
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.panels.cells import Bounds, Cell, present
+from reviewdesk.reports.panels.key_like import keylike
+from reviewdesk.reports.panels.prompt_file import PromptFile, prompt_from, template
 from reviewdesk.reports.panels.source import opened, read_root
-from reviewdesk.reports.source import Source
 
 MAX_JURORS = 100
 
@@ -45,8 +45,8 @@ STRATEGIES = tuple(one.value for one in Strategy if one not in {Strategy.SINGLE,
 _STAND_INS = (Strategy.MEDIAN.value,)
 """What may decide in the place of any strategy when a juror failed."""
 
-_UNIT = Fits(least=0, most=1)
-_SECONDS = Fits(above=0, most=3600)
+_UNIT = Bounds(least=0, most=1)
+_SECONDS = Bounds(above=0, most=3600)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
 _ADDRESS = re.compile(r"[!-\[\]-~]+\Z")
 """Visible ASCII without the backslash, which clients read in different ways."""
@@ -83,7 +83,7 @@ def _stem(source: Source) -> str:
     return Path(source.shown_name).stem or "panel"
 
 
-def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> Panel:
+def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> PanelRule:
     trim = present(cells["trim"].members("a trim", _TRIM)) if "trim" in cells else {}
     said: dict[str, Any] = {
         "strategy": _word(cells, "strategy", "a strategy that there is", STRATEGIES),
@@ -96,16 +96,16 @@ def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> Panel:
     }
     if "fraction" in trim:
         expected = "a number from 0 up to, but not including, 0.5"
-        said["trim"] = trim["fraction"].number(expected, Fits(least=0, under=0.5))
+        said["trim"] = trim["fraction"].number(expected, Bounds(least=0, under=0.5))
     if "threshold" in cells:
         said["threshold"] = cells["threshold"].number("a number from 0 to 1", _UNIT)
     if "quorum" in cells:
         expected = 'a number above 0 and at most 1, or a fraction such as "2/3"'
-        said["quorum"] = _share(cells["quorum"], limits.quorum, expected)
+        said["quorum"] = _share(cells["quorum"], arguments.quorum, expected)
     if "supermajority" in cells:
         expected = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
-        said["supermajority"] = _share(cells["supermajority"], limits.supermajority, expected)
-    return Panel(**said)
+        said["supermajority"] = _share(cells["supermajority"], arguments.supermajority, expected)
+    return PanelRule(**said)
 
 
 def _word(cells: Mapping[str, Cell], key: str, expected: str, known: Iterable[str]) -> str | None:
@@ -164,8 +164,8 @@ def _juror(seat: Cell, folder: Path) -> Juror:
         vendor=vendor,
         base_url=_base_url(seat, cells, vendor),
         api_key_env=_variable(cells["api_key_env"]) if "api_key_env" in cells else None,
-        weight=_optional(cells, "weight", "a number above 0", Fits(above=0)),
-        temperature=_optional(cells, "temperature", "a number from 0 to 2", Fits(0, 2)),
+        weight=_optional(cells, "weight", "a number above 0", Bounds(above=0)),
+        temperature=_optional(cells, "temperature", "a number from 0 to 2", Bounds(0, 2)),
         max_tokens=_max_tokens(cells),
         system_prompt=system,
         prompt=prompt,
@@ -175,14 +175,14 @@ def _juror(seat: Cell, folder: Path) -> Juror:
     )
 
 
-def _optional(cells: Mapping[str, Cell], key: str, expected: str, fits: Fits) -> float | None:
+def _optional(cells: Mapping[str, Cell], key: str, expected: str, fits: Bounds) -> float | None:
     return cells[key].number(expected, fits) if key in cells else None
 
 
 def _max_tokens(cells: Mapping[str, Cell]) -> int:
     if "max_tokens" not in cells:
         return DEFAULT_MAX_TOKENS
-    return cells["max_tokens"].whole("a whole number from 1 to 1000000", Fits(1, 1_000_000))
+    return cells["max_tokens"].whole("a whole number from 1 to 1000000", Bounds(1, 1_000_000))
 
 
 def _timeout(cells: Mapping[str, Cell]) -> float:
@@ -252,7 +252,7 @@ def _price(cell: Cell) -> Price:
         if key not in cells:
             raise cell.fail(f'has no "{key}"', "Give both, in US dollars per million tokens.")
     expected = "a number of US dollars per million tokens, 0 or more"
-    fits = Fits(least=0, most=1_000_000)
+    fits = Bounds(least=0, most=1_000_000)
     return Price(*(cells[key].number(expected, fits) for key in _PRICE))
 
 

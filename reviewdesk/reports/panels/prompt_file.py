@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reviewdesk.domain.slots import slots_in
+from reviewdesk.domain.panel.slots import slots_in
+from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.panels.cells import Cell, present
 from reviewdesk.reports.panels.source import opened, read_root
-from reviewdesk.reports.source import Source
 
 _KEYS = ("version", "system_prompt", "user_prompt_template")
 _WHAT = "a prompt file"

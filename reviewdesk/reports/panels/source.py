@@ -10,10 +10,10 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, ReportError, SuiteError
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.yaml_nodes import Form, Node, read_yaml
 from reviewdesk.reports.panels.cells import Cell
-from reviewdesk.reports.panels.keylike import keylike
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.suiteyaml import Form, Node, read_yaml
+from reviewdesk.reports.panels.key_like import keylike
 
 MAX_BYTES = 1 << 18
 """256 KiB: long prompts for every seat of a large panel."""

@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import unused
-from reviewdesk.reports.foreign import Models
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.raw_scores import Scales, fitted
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.secrets import without_likely
+from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.promptfoo.row import Graded, Panel, record
-from reviewdesk.reports.rawscores import Scales, fitted
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.secrets import without_likely
-from reviewdesk.reports.unread import understood, unread_keys
+from reviewdesk.reports.promptfoo.row import AssertionJury, GradedAssertion, record
 
 _ID_LENGTH = 190
 """Room for a counter behind it: an id has at most 200 characters."""
@@ -113,7 +113,7 @@ class Grader:
     provider: Provider
 
 
-def graders(panel: Panel, default: Any) -> list[Grader]:
+def graders(panel: AssertionJury, default: Any) -> list[Grader]:
     """Who graded each of a jury; ``default`` does where an assertion names no provider.
 
     A juror is called by its metric where the metrics tell the jurors apart, else by its provider.
@@ -131,7 +131,7 @@ def graders(panel: Panel, default: Any) -> list[Grader]:
     ]
 
 
-def weigh(panel: Panel, default: Any, scales: Scales) -> None:
+def weigh(panel: AssertionJury, default: Any, scales: Scales) -> None:
     """Show the scores of a jury to what must know all of the file's."""
     for grader, part in zip(graders(panel, default), panel.ballots, strict=True):
         if not part.failed:
@@ -139,7 +139,7 @@ def weigh(panel: Panel, default: Any, scales: Scales) -> None:
 
 
 def ballots(
-    panel: Panel,
+    panel: AssertionJury,
     asked: list[Grader],
     options: ReadOptions,
     models: Models,
@@ -163,7 +163,7 @@ def ballots(
     return bodies
 
 
-def shared_line(panel: Panel, options: ReadOptions) -> float | int | None:
+def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | None:
     """The pass line that all jurors have in common, from 0 to 1.
 
     A negated assertion turns the grade around behind its line, which then says nothing of it.
@@ -175,7 +175,7 @@ def shared_line(panel: Panel, options: ReadOptions) -> float | int | None:
     return values.unit((line - low) / (high - low) if options.scale else line)
 
 
-def _metric(part: Graded) -> str | None:
+def _metric(part: GradedAssertion) -> str | None:
     stated = part.assertion.get("metric")
     return stated if isinstance(stated, str) and stated.strip() else None
 
@@ -188,7 +188,9 @@ def _named_model(grader: Provider, names: tuple[str, ...], models: Models) -> di
     return {"model": grader.model, "vendor": grader.vendor}
 
 
-def _grade(part: Graded, options: ReadOptions, remarks: Remarks, *, off: bool) -> dict[str, Any]:
+def _grade(
+    part: GradedAssertion, options: ReadOptions, remarks: Remarks, *, off: bool
+) -> dict[str, Any]:
     result = part.result
     body: dict[str, Any] = {"weight": _weight(part, remarks), **_tokens(result)}
     reason = values.text(result.get("reason"))
@@ -206,7 +208,7 @@ def _grade(part: Graded, options: ReadOptions, remarks: Remarks, *, off: bool) -
     return body | fitted(score, options.scale, remarks.count, "a grader's score", off=off)
 
 
-def _weight(part: Graded, remarks: Remarks) -> float | int | None:
+def _weight(part: GradedAssertion, remarks: Remarks) -> float | int | None:
     stated = part.assertion.get("weight")
     weight = values.number(stated)
     if stated is not None and not (weight and weight > 0):

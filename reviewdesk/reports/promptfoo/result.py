@@ -11,20 +11,25 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import (
+    MAX_DEPTH,
+    Fail,
+    ImportTally,
+    failing,
+)
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.outline import Outline
 from reviewdesk.reports.promptfoo.row import RowError, record
 from reviewdesk.reports.promptfoo.survey import survey
 from reviewdesk.reports.promptfoo.verdict import RowMapper
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.rules import is_time
-from reviewdesk.reports.secrets import Scrubber, named_secrets
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import MAX_DEPTH, Fail, Tally, failing
-from reviewdesk.reports.window import Window, read_lines
-from reviewdesk.reports.wording import Problem, must_be, spell_path
+from reviewdesk.reports.report import Report, ReportVerdict
+from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
 
 _LONGEST_YAML = 8 << 20
 
@@ -35,7 +40,7 @@ _AS_JSON = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.js
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedRow:
     """A row with the places that errors name, and the pointer that its verdicts keep."""
 
     value: Any
@@ -44,10 +49,10 @@ class Found:
     path: str = "$"
 
 
-Rows: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Found]]
+Rows: TypeAlias = Callable[[BinaryIO, ImportTally], Iterator[LocatedRow]]
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     if look.kind == "text":
         return look.text.lstrip().startswith("evalId:")
     return look.kind == "json" and (_is_row(look.outline) or _is_envelope(look.outline))
@@ -71,12 +76,12 @@ def _is_envelope(outline: Outline) -> bool:
     return "evalId" in keys or summed_up or {"promptIdx", "testCase"} <= first.keys()
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """A report of the rows of one evaluation."""
     fail = failing(source)
     envelope, rows = _form(source, look, fail)
     with source.open() as stream:
-        seen = survey(found.value for found in rows(stream, Tally(lenient=True)))
+        seen = survey(found.value for found in rows(stream, ImportTally(lenient=True)))
     if not seen.rows:
         raise fail("", "is a promptfoo result without rows", "Run the evaluation again.")
     if not seen.total:
@@ -84,33 +89,33 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
         raise fail("", problem, "Add assertions such as llm-rubric, and run it again.")
     secrets = named_secrets(envelope.get("config"), frozenset({"vars"}))
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = RowMapper(seen, options, secrets)
         for found in rows(stream, tally):
             yield from _items(found, mapper)
         tally.notes.extend(mapper.models.notes())
         tally.notes.extend(mapper.remarks.notes("keys not mapped and left out"))
 
-    header = Scrubber(secrets).clean(_header(envelope, look))
+    header = SecretRemover(secrets).clean(_header(envelope, look))
     skip_bad, total = options.skip_bad, seen.total
     return Report(source, "promptfoo", header, items, total=total, skip_bad=skip_bad, lenient=True)
 
 
-def _items(found: Found, mapper: RowMapper) -> Iterator[Item]:
+def _items(found: LocatedRow, mapper: RowMapper) -> Iterator[ReportVerdict]:
     problem = None
     try:
         if isinstance(found.value, dict):
             for verdict in mapper.verdicts(found.value, found.pointer):
-                yield Item(found.line or found.path, verdict)
+                yield ReportVerdict(found.line or found.path, verdict)
         else:
-            problem = Problem((), must_be("an object", found.value))
+            problem = FieldProblem((), must_be("an object", found.value))
     except RowError as error:
         problem = error.problem
     if problem:
-        yield Item(found.line, None, found.path, problem)
+        yield ReportVerdict(found.line, None, found.path, problem)
 
 
-def _form(source: Source, look: Look, fail: Fail) -> tuple[dict[str, Any], Rows]:
+def _form(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
     """What stands around the rows, and how they are found."""
     outline = look.outline
     if look.kind == "text":
@@ -129,16 +134,16 @@ def _form(source: Source, look: Look, fail: Fail) -> tuple[dict[str, Any], Rows]
     return outline.keys, lambda stream, tally: _streamed(Window(stream, fail, tally))
 
 
-def _lines(stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[Found]:
+def _lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[LocatedRow]:
     for number, row in read_lines(stream, fail, tally):
-        yield Found(row, f"line {number}", line=f"line {number}")
+        yield LocatedRow(row, f"line {number}", line=f"line {number}")
 
 
-def _single(window: Window) -> Iterator[Found]:
-    yield Found(window.value("$"), "/")
+def _single(window: Window) -> Iterator[LocatedRow]:
+    yield LocatedRow(window.value("$"), "/")
 
 
-def _streamed(window: Window) -> Iterator[Found]:
+def _streamed(window: Window) -> Iterator[LocatedRow]:
     """The rows under ``results``, or under ``results`` within it."""
     for key in window.members():
         if key != "results":
@@ -155,17 +160,17 @@ def _streamed(window: Window) -> Iterator[Found]:
             window.skip("$.results")
 
 
-def _listed(window: Window, path: str, pointer: str) -> Iterator[Found]:
+def _listed(window: Window, path: str, pointer: str) -> Iterator[LocatedRow]:
     for index in window.elements():
         where = f"{path}[{index}]"
-        yield Found(window.value(where), f"{pointer}/{index}", path=where)
+        yield LocatedRow(window.value(where), f"{pointer}/{index}", path=where)
 
 
-def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], Tally]:
+def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
     # Inside, since most results are JSON and need no YAML parser.
-    from reviewdesk.reports.suiteyaml import Form, read_yaml
+    from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
-    counted = Tally(lenient=True)
+    counted = ImportTally(lenient=True)
     form = Form(
         "a promptfoo result in YAML",
         _LONGEST_YAML,
@@ -186,7 +191,9 @@ def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], Tally]:
     return document, counted
 
 
-def _loaded(document: dict[str, Any], tally: Tally, counted: Tally) -> Iterator[Found]:
+def _loaded(
+    document: dict[str, Any], tally: ImportTally, counted: ImportTally
+) -> Iterator[LocatedRow]:
     tally.nonfinite += counted.nonfinite
     tally.surrogates += counted.surrogates
     outer = document.get("results")
@@ -196,10 +203,10 @@ def _loaded(document: dict[str, Any], tally: Tally, counted: Tally) -> Iterator[
     if isinstance(rows, list):
         for index, row in enumerate(rows):
             pointer = path.replace(".", "/")
-            yield Found(row, f"/{pointer}/{index}", path=f"$.{path}[{index}]")
+            yield LocatedRow(row, f"/{pointer}/{index}", path=f"$.{path}[{index}]")
 
 
-def _header(envelope: dict[str, Any], look: Look) -> dict[str, Any]:
+def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
     """The run as its outermost object tells of it; rows alone tell nothing."""
     summary, told = record(envelope, "results"), record(envelope, "metadata")
     version = summary.get("version", envelope.get("version"))

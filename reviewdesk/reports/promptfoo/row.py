@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.wording import Path, Problem, must_be
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 _JUDGED = frozenset(
     {
@@ -39,11 +39,11 @@ class RowError(Exception):
     def __init__(self, path: Path, value: Any, expected: str) -> None:
         """Say where it is wrong, and what must be there."""
         super().__init__(expected)
-        self.problem = Problem(path, must_be(expected, value))
+        self.problem = FieldProblem(path, must_be(expected, value))
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedAssertion:
     """One assertion and what came of it."""
 
     assertion: dict[str, Any]
@@ -81,25 +81,25 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class AssertScope:
     """What has an outcome of its own: a whole row, or one assert-set of it."""
 
     outcome: dict[str, Any]
     bar: float | int | None
     """The weighted score it needs; without one, every assertion must pass."""
-    parts: list[Graded]
+    parts: list[GradedAssertion]
     assert_set: bool = False
     set_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class AssertionJury:
     """Judged assertions of one scope with the same type and value: one jury."""
 
     kind: str
     value: Any
-    scope: Scope
-    ballots: list[Graded] = field(default_factory=list)
+    scope: AssertScope
+    ballots: list[GradedAssertion] = field(default_factory=list)
 
     @property
     def alone(self) -> bool:
@@ -118,12 +118,12 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResultRow:
     """All that was graded of one output."""
 
-    panels: list[Panel]
-    checks: list[Graded]
-    human: Graded | None
+    panels: list[AssertionJury]
+    checks: list[GradedAssertion]
+    human: GradedAssertion | None
     parts_left_out: int
     errored: bool
     """Nothing was graded, because something broke before."""
@@ -146,7 +146,7 @@ def is_judged(kind: str) -> bool:
     return base in _JUDGED or base.startswith(_JUDGED_KINDS)
 
 
-def take_apart(row: dict[str, Any]) -> Row:
+def take_apart(row: dict[str, Any]) -> ResultRow:
     """The juries, checks and human rating of a row, each component counted once.
 
     Raises:
@@ -156,7 +156,7 @@ def take_apart(row: dict[str, Any]) -> Row:
     if grading is not None and not isinstance(grading, dict):
         raise RowError(("gradingResult",), grading, "an object")
     case = record(row, "testCase")
-    whole = Scope(grading or {}, values.number(case.get("threshold")), [])
+    whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
     scopes, human, left_out = [whole], None, 0
     declared = _declared(case.get("assert"))
     for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
@@ -164,7 +164,7 @@ def take_apart(row: dict[str, Any]) -> Row:
         if _is_set(component):
             scopes.append(_set(component, stated))
             continue
-        graded = Graded(record(component, "assertion") or stated, component)
+        graded = GradedAssertion(record(component, "assertion") or stated, component)
         parts = component.get("componentResults")
         left_out += len(parts) if isinstance(parts, list) else 0
         if graded.kind == "human":
@@ -177,7 +177,7 @@ def take_apart(row: dict[str, Any]) -> Row:
         # Each is a verdict with the whole input and output, which a small file could multiply.
         raise RowError(("gradingResult",), len(panels), f"at most {_MOST_PANELS} rubrics")
     failed = row.get("failureReason") == ERROR or bool(row.get("error"))
-    return Row(panels, checks, human, left_out, failed and not panels and not checks)
+    return ResultRow(panels, checks, human, left_out, failed and not panels and not checks)
 
 
 def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
@@ -219,18 +219,20 @@ def _is_set(component: dict[str, Any]) -> bool:
     return has_parts and (own is None or own == "assert-set")
 
 
-def _set(component: dict[str, Any], declared: dict[str, Any]) -> Scope:
+def _set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
     described = record(record(component, "metadata"), "assertionSet")
     if declared.get("type") != "assert-set":
         declared = {}
     stated = _declared(declared.get("assert"))
     children = [
-        Graded(record(child, "assertion") or (stated[at] if at < len(stated) else {}), child)
+        GradedAssertion(
+            record(child, "assertion") or (stated[at] if at < len(stated) else {}), child
+        )
         for at, child in enumerate(_components(component, ("gradingResult", "componentResults")))
     ]
     bar = values.number(values.first({**declared, **described}, ("threshold",)))
     name = values.first({**declared, **described}, ("metric",))
-    return Scope(component, bar, children, True, name if isinstance(name, str) else None)
+    return AssertScope(component, bar, children, True, name if isinstance(name, str) else None)
 
 
 def _declared(asserts: Any) -> list[dict[str, Any]]:
@@ -241,10 +243,10 @@ def _declared(asserts: Any) -> list[dict[str, Any]]:
     return [each for each in found if not str(each.get("type")).startswith(_DEFERRED)]
 
 
-def _panels(scope: Scope) -> list[Panel]:
-    found: dict[tuple[str, str], Panel] = {}
+def _panels(scope: AssertScope) -> list[AssertionJury]:
+    found: dict[tuple[str, str], AssertionJury] = {}
     for part in scope.parts:
         if is_judged(part.kind):
             key = (part.kind, json.dumps(part.value, sort_keys=True))
-            found.setdefault(key, Panel(part.kind, part.value, scope)).ballots.append(part)
+            found.setdefault(key, AssertionJury(part.kind, part.value, scope)).ballots.append(part)
     return list(found.values())

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from reviewdesk.reports import values
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.raw_scores import Scales
 from reviewdesk.reports.promptfoo.jurors import Provider, weigh
 from reviewdesk.reports.promptfoo.row import RowError, record, take_apart
-from reviewdesk.reports.rawscores import Scales
 
 _NAME_LENGTH = 200
 
 
 @dataclass
-class Survey:
+class ResultSurvey:
     """What must be known of all rows before the first verdict gets its id."""
 
     providers: set[str | None] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Survey:
         return {prompt: number for number, prompt in enumerate(ordered, 1)}
 
 
-class Tests:
+class TestNames:
     """Tells repetitions of one test apart from other tests."""
 
     def __init__(self) -> None:
@@ -65,9 +65,9 @@ def prompt_of(row: dict[str, Any]) -> str:
     return str(stated)[:_NAME_LENGTH]
 
 
-def survey(rows: Iterable[Any]) -> Survey:
+def survey(rows: Iterable[Any]) -> ResultSurvey:
     """A first look at all rows; one that cannot be read stands for one verdict."""
-    found, tests = Survey(), Tests()
+    found, tests = ResultSurvey(), TestNames()
     for row in rows:
         found.rows += 1
         found.total += _count(row, found.scales)

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import unused
-from reviewdesk.reports.foreign import Models
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
     Provider,
@@ -19,17 +22,19 @@ from reviewdesk.reports.promptfoo.jurors import (
 )
 from reviewdesk.reports.promptfoo.row import (
     ERROR,
-    Graded,
-    Panel,
-    Row,
+    AssertionJury,
+    GradedAssertion,
+    ResultRow,
     RowError,
     record,
     take_apart,
 )
-from reviewdesk.reports.promptfoo.survey import Survey, Tests, default_grader, prompt_of
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.rules import is_time
-from reviewdesk.reports.secrets import Scrubber, named_secrets, without_likely
+from reviewdesk.reports.promptfoo.survey import (
+    ResultSurvey,
+    TestNames,
+    default_grader,
+    prompt_of,
+)
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
 """Assertions whose value is the right answer, and no rubric."""
@@ -71,7 +76,7 @@ _ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "
 class RowMapper:
     """Maps the rows of one file; remembers the ids given and what could not be mapped."""
 
-    def __init__(self, seen: Survey, options: ReadOptions, secrets: set[str]) -> None:
+    def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
         """Take what a first look found, and the secrets of the file's configuration."""
         self.remarks = Remarks()
         for _ in secrets:
@@ -81,7 +86,7 @@ class RowMapper:
         self._secrets = frozenset(secrets)
         self._known = set(secrets)
         self._ids: dict[str, int] = {}
-        self._tests = Tests()
+        self._tests = TestNames()
 
     def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
         """The canonical verdicts of a row, one a jury."""
@@ -114,7 +119,7 @@ class RowMapper:
             body["meta"] = {**common["meta"], **_set_meta(panel)}
             yield self._finished(body, number, tag)
 
-    def _without_secrets(self, row: dict[str, Any]) -> Scrubber:
+    def _without_secrets(self, row: dict[str, Any]) -> SecretRemover:
         """What takes out of a row the keys that its own and the file's configuration show."""
         own = named_secrets(row, _CONTENT)
         for _ in own - self._known:
@@ -122,7 +127,7 @@ class RowMapper:
         self._known |= own
         if len(own) + len(self._secrets) > _MOST_SECRETS:
             raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
-        return Scrubber(self._secrets | own)
+        return SecretRemover(self._secrets | own)
 
     def _finished(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
         """The body with its id and without what is unknown."""
@@ -137,7 +142,7 @@ class RowMapper:
         kept = {key: value for key, value in body.items() if value not in (None, [], {})}
         return {"id": unused(name[:_ID_LENGTH], self._ids), **kept, "jurors": body["jurors"]}
 
-    def _remark(self, row: dict[str, Any], parts: Row) -> None:
+    def _remark(self, row: dict[str, Any], parts: ResultRow) -> None:
         self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
         graded = [*(part for panel in parts.panels for part in panel.ballots), *parts.checks]
         for part in graded:
@@ -186,7 +191,7 @@ def _output(row: dict[str, Any]) -> Any:
     return response.get("output") if isinstance(response, dict) else response
 
 
-def _check(check: Graded, at: int) -> dict[str, Any]:
+def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
     value = check.value
     name = check.assertion.get("metric") or check.kind or f"check {at}"
     is_code = check.kind.removeprefix("not-") in _CODE
@@ -203,7 +208,7 @@ def _check(check: Graded, at: int) -> dict[str, Any]:
     )
 
 
-def _human(rating: Graded | None) -> dict[str, Any] | None:
+def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
     """A person's rating, which promptfoo puts beside the assertions and above their outcome."""
     if rating is None:
         return None
@@ -224,7 +229,7 @@ def _human(rating: Graded | None) -> dict[str, Any] | None:
     )
 
 
-def _asserted(panel: Panel) -> dict[str, Any]:
+def _asserted(panel: AssertionJury) -> dict[str, Any]:
     """The rubric, or the reference that the output is held against."""
     base, value = panel.kind.removeprefix("not-"), panel.value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
@@ -237,7 +242,9 @@ def _asserted(panel: Panel) -> dict[str, Any]:
     }
 
 
-def _outcome(panel: Panel, jurors: list[dict[str, Any]], *, overruled: bool) -> dict[str, Any]:
+def _outcome(
+    panel: AssertionJury, jurors: list[dict[str, Any]], *, overruled: bool
+) -> dict[str, Any]:
     """What promptfoo decided of the jury, as far as its own rules tell.
 
     The outcome of a row or an assert-set is the jury's where nothing else is in it. Else all of the
@@ -257,7 +264,7 @@ def _outcome(panel: Panel, jurors: list[dict[str, Any]], *, overruled: bool) -> 
     return {"decision": values.decision(stated), "score": score}
 
 
-def _all_pass(ballots: list[Graded]) -> bool | None:
+def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
     """False with one fail; a grader that failed leaves it open, where the others all pass."""
     votes = [None if part.failed else part.result.get("pass") for part in ballots]
     if any(vote is False for vote in votes):
@@ -265,7 +272,7 @@ def _all_pass(ballots: list[Graded]) -> bool | None:
     return True if all(vote is True for vote in votes) else None
 
 
-def _set_meta(panel: Panel) -> dict[str, Any]:
+def _set_meta(panel: AssertionJury) -> dict[str, Any]:
     """An assert-set's own outcome and bar, which are no juror's pass line."""
     scope = panel.scope
     if not scope.assert_set:
@@ -280,7 +287,7 @@ def _set_meta(panel: Panel) -> dict[str, Any]:
     return {"assert_set": values.said(said)}
 
 
-def _tags(panels: list[Panel]) -> list[str]:
+def _tags(panels: list[AssertionJury]) -> list[str]:
     """What tells the juries of one row apart: their types, numbered where they repeat."""
     if len(panels) < 2:
         return [""] * len(panels)

@@ -19,7 +19,12 @@ from jsonschema.exceptions import ValidationError, best_match  # type: ignore[im
 from jsonschema.validators import extend  # type: ignore[import-untyped]
 from referencing import Registry
 
-from reviewdesk.domain.expect import Judged, Limits, Matcher, Value
+from reviewdesk.domain.gates.expect import (
+    Limits,
+    Matcher,
+    MatchResult,
+    Value,
+)
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.reports.wording import found as shown
 
@@ -74,13 +79,13 @@ class Exact:
         """Such as ``be false``."""
         return f"{'not ' * negated}be {shown(self.value)}"
 
-    def judge(self, value: Value) -> Judged:
+    def judge(self, value: Value) -> MatchResult:
         """Whether the value is the same."""
-        return Judged(same(self.value, value))
+        return MatchResult(same(self.value, value))
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class NotMatcher:
     """Whatever another matcher refuses."""
 
     inner: Matcher
@@ -99,9 +104,9 @@ class Not:
         """What the inner one says, turned round."""
         return self.inner.words(negated=not negated)
 
-    def judge(self, value: Value) -> Judged:
+    def judge(self, value: Value) -> MatchResult:
         """Whether the inner one refuses the value."""
-        return Judged(not self.inner.judge(value).fits)
+        return MatchResult(not self.inner.judge(value).fits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,7 @@ class Schema:
         limits = (f"{names[key]} {self.schema[key]:.10g}" for key in names if key in self.schema)
         return f"{start}be {' and '.join(limits)}"
 
-    def judge(self, value: Value) -> Judged:
+    def judge(self, value: Value) -> MatchResult:
         """Whether the value fits, and for a plain limit how much room is left."""
         wrong = best_match(self._validator.iter_errors(value))
         margin = None
@@ -162,7 +167,7 @@ class Schema:
             room += [high - value] if high is not None else []
             margin = min(room)
         why = "" if wrong is None or margin is not None else _said(wrong)
-        return Judged(wrong is None, margin, why)
+        return MatchResult(wrong is None, margin, why)
 
     @property
     def _simple(self) -> bool:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from reviewdesk.domain.expect import Expectation, Matcher, Span, is_number
+from reviewdesk.domain.gates.expect import (
+    Expectation,
+    Matcher,
+    Span,
+    is_number,
+)
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.matchers import Exact, Not, Schema, SchemaProblem
-from reviewdesk.reports.suiteyaml import Node
+from reviewdesk.reports.bytes.yaml_nodes import Node
+from reviewdesk.reports.suites.matchers import (
+    Exact,
+    NotMatcher,
+    Schema,
+    SchemaProblem,
+)
 from reviewdesk.reports.wording import found, must_be
 
 Table = Mapping[str, Node]
@@ -90,7 +100,7 @@ class Nodes:
             raise self.fail(node.line, problem)
         ((kind, inner),) = table.items()
         if kind == "not":
-            return Not(self._matcher(inner, target, span))
+            return NotMatcher(self._matcher(inner, target, span))
         made = self._exact if kind == "exact" else self._schema
         return made(inner, target, span)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reviewdesk.domain import judgegate, jurygate
-from reviewdesk.domain.correction import Corrected
-from reviewdesk.domain.expect import Expectation
-from reviewdesk.domain.gates import BRIER_LIMIT, ECE_LIMIT
-from reviewdesk.domain.judgegate import HONEST, RATES, Reliability
+from reviewdesk.domain.gates import calibration_targets, jury_targets
+from reviewdesk.domain.gates.calibration_targets import HONEST, RATES, Reliability
+from reviewdesk.domain.gates.expect import Expectation
+from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
+from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
-from reviewdesk.reports.matchers import Schema
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.suitenodes import Nodes, Table
-from reviewdesk.reports.suiteyaml import Node, read_yaml
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
+from reviewdesk.reports.suites.matchers import Schema
+from reviewdesk.reports.suites.nodes import Nodes, Table
 
 _SUITE = ("jury", "calibration")
 _JURY = ("name", "report", "run", "case", "expect")
@@ -43,7 +43,7 @@ class JuryGate:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeGate:
+class CalibrationGate:
     """One ``calibration:`` entry; ``by_default`` where it expects what the document gives.
 
     It names a file of labels or a run of the desk; of a run the observed rate is known only later,
@@ -76,7 +76,7 @@ class JudgeGate:
         return self.reliability.correct(self.observed)
 
 
-Gate: TypeAlias = JuryGate | JudgeGate
+Gate: TypeAlias = JuryGate | CalibrationGate
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _jury(nodes: Nodes, node: Node) -> JuryGate:
         source_line=table[sources[0]].line,
         case_line=table["case"].line if "case" in table else node.line,
         expect=tuple(
-            nodes.expectation(one, jurygate.SPANS) for one in nodes.items(table, "expect", node)
+            nodes.expectation(one, jury_targets.SPANS) for one in nodes.items(table, "expect", node)
         ),
     )
 
@@ -139,7 +139,7 @@ def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
     return found
 
 
-def _judge(nodes: Nodes, node: Node) -> JudgeGate:
+def _judge(nodes: Nodes, node: Node) -> CalibrationGate:
     table = nodes.table(node, "a calibration entry", _JUDGE)
     reliability = _reliability(nodes, table["reliability"]) if "reliability" in table else None
     observed, observed_n = _observed(nodes, table)
@@ -147,7 +147,7 @@ def _judge(nodes: Nodes, node: Node) -> JudgeGate:
     name = nodes.text(table, "name", node)
     (key,) = _sources(nodes, table, node, "labels")
     source = nodes.text(table, key, node)
-    return JudgeGate(
+    return CalibrationGate(
         line=node.line,
         name=name,
         labels=source if key == "labels" else None,
@@ -188,7 +188,7 @@ def _observed(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
 def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
     found = []
     for one in nodes.items(table, "expect", node):
-        found.append(nodes.expectation(one, judgegate.SPANS))
+        found.append(nodes.expectation(one, calibration_targets.SPANS))
         target = found[-1].target
         if "run" in table:
             continue
@@ -204,9 +204,12 @@ def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Ex
 
 def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
     """What the judge calibration document expects where nobody says."""
-    limits = {judgegate.Target.ECE: ECE_LIMIT, judgegate.Target.BRIER: BRIER_LIMIT}
+    limits = {
+        calibration_targets.CalibrationTarget.ECE: ECE_LIMIT,
+        calibration_targets.CalibrationTarget.BRIER: BRIER_LIMIT,
+    }
     if observed is not None:
-        limits[judgegate.Target.CORRECTED] = observed
+        limits[calibration_targets.CalibrationTarget.CORRECTED] = observed
     return tuple(
         Expectation(target.value, Schema.of({"maximum": limit})) for target, limit in limits.items()
     )

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports import values
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rules import is_time
 from reviewdesk.reports.tables.cells import (
     CellError,
-    Words,
+    DecidingWords,
     is_plain,
     is_word,
     likely_number,
@@ -20,7 +21,6 @@ from reviewdesk.reports.tables.cells import (
 from reviewdesk.reports.tables.entry import Vote
 from reviewdesk.reports.tables.notes import BallotNotes
 from reviewdesk.reports.tables.rows import blank
-from reviewdesk.reports.unread import understood
 from reviewdesk.reports.wording import found, must_be
 
 _SLACK = 1e-9
@@ -35,7 +35,7 @@ class BallotMaker:
 
     def __init__(
         self,
-        words: Words,
+        words: DecidingWords,
         options: ReadOptions,
         notes: BallotNotes,
         off_scale: Callable[[str], bool],

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.tables.cells import mapping, name
-from reviewdesk.reports.tables.entry import Entry, Shape, Vote
+from reviewdesk.reports.tables.entry import TableEntry, TableShape, Vote
 from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, Row, blank, cell
+from reviewdesk.reports.tables.rows import (
+    Layout,
+    TableRow,
+    blank,
+    cell,
+)
 
 _PREFIX = "scores."
 _MARKS = {"experiment_id", "root_span_id", "span_id", "is_root", "_xact_id", "span_attributes"}
@@ -31,7 +36,7 @@ def _fits(columns: tuple[str, ...]) -> bool:
     )
 
 
-def _inner(row: Row) -> bool:
+def _inner(row: TableRow) -> bool:
     """Whether a row is a span inside a case, whose scores its root repeats."""
     root = cell(row, "is_root")
     if root is not None:
@@ -40,7 +45,7 @@ def _inner(row: Row) -> bool:
     return span is not None and above is not None and span != above
 
 
-def _entry(row: Row, remarks: Remarks, columns: tuple[str, ...]) -> Entry | None:
+def _entry(row: TableRow, remarks: Remarks, columns: tuple[str, ...]) -> TableEntry | None:
     if _inner(row):
         remarks.count("a span inside a case is not read; the case has its scores")
         return None
@@ -63,19 +68,19 @@ def _entry(row: Row, remarks: Remarks, columns: tuple[str, ...]) -> Entry | None
     }
     found = cell(row, "id", "span_id")
     item = row.place if found is None else name(found, "id")
-    return Entry(item, facts=facts, votes=votes)
+    return TableEntry(item, facts=facts, votes=votes)
 
 
-def _held(row: Row) -> dict[str, Any]:
+def _held(row: TableRow) -> dict[str, Any]:
     held = mapping(row.cells.get("scores"), "scores")
     return {_PREFIX + scorer: found for scorer, found in held.items()}
 
 
-def _shape(layout: Layout) -> Shape:
+def _shape(layout: Layout) -> TableShape:
     columns = layout.columns
     scores = tuple(column for column in columns if column.startswith(_PREFIX))
     notes = (_CSV_NOTE,) if layout.outline is None else ()
-    return Shape(
+    return TableShape(
         lambda row, remarks: _entry(row, remarks, scores),
         (*notes, _NOTE, *unread_note(columns, {*_READ, *scores})),
         repeats=True,

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from reviewdesk.domain.labelrules import label_decision
+from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.verdict import Decision, folded
-from reviewdesk.reports.strictjson import Tally, UnfitError, decode_whole
+from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
 from reviewdesk.reports.tables.rows import blank
 from reviewdesk.reports.wording import must_be
 
@@ -84,8 +84,8 @@ def mapping(value: Any, column: str) -> dict[str, Any]:
     found = value
     if isinstance(value, str):
         try:
-            found = decode_whole(value, Tally())
-        except (json.JSONDecodeError, UnfitError) as error:
+            found = decode_whole(value, ImportTally())
+        except (json.JSONDecodeError, NonStandardJsonError) as error:
             raise CellError(column, must_be("an object in JSON", value)) from error
     if not isinstance(found, dict):
         raise CellError(column, must_be("an object", value))
@@ -97,8 +97,8 @@ def names(value: Any) -> list[str]:
     listed = value
     if isinstance(value, str):
         try:
-            listed = decode_whole(value, Tally())
-        except (json.JSONDecodeError, UnfitError):
+            listed = decode_whole(value, ImportTally())
+        except (json.JSONDecodeError, NonStandardJsonError):
             listed = None
         if not isinstance(listed, list):
             listed = re.split("[,;]", value)
@@ -107,7 +107,7 @@ def names(value: Any) -> list[str]:
     return [tag.strip() for tag in listed if isinstance(tag, str) and tag.strip()]
 
 
-class Words:
+class DecidingWords:
     """The words that decide: the usual ones, and those that a person gave."""
 
     def __init__(self, passing: Iterable[str], failing: Iterable[str]) -> None:

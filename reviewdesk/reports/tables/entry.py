@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.tables.rows import Row
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.tables.rows import TableRow
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -42,7 +42,7 @@ class Human:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TableEntry:
     """One row: what it says of an item, and the ballots, checks or label it holds."""
 
     item: str
@@ -59,7 +59,7 @@ class Entry:
         return self.item, self.rubric
 
 
-EntryOf: TypeAlias = Callable[[Row, Remarks], Entry | None]
+EntryOf: TypeAlias = Callable[[TableRow, Remarks], TableEntry | None]
 """Reads a row; nothing where the row says nothing of a jury.
 
 Raises:
@@ -68,7 +68,7 @@ Raises:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableShape:
     """How the rows of one kind of table are read."""
 
     entry: EntryOf

@@ -7,24 +7,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.mapping.raw_scores import Scales
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rawscores import Scales
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item
+from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.cells import CellError, likely_number
-from reviewdesk.reports.tables.entry import Entry, EntryOf, Shape
+from reviewdesk.reports.tables.entry import EntryOf, TableEntry, TableShape
 from reviewdesk.reports.tables.notes import BallotNotes
-from reviewdesk.reports.tables.rows import Row
+from reviewdesk.reports.tables.rows import TableRow
 from reviewdesk.reports.tables.verdict import Draft, VerdictMaker
-from reviewdesk.reports.wording import Problem
+from reviewdesk.reports.wording import FieldProblem
 
 _MOST_NAMED = 5
 
 Key: TypeAlias = tuple[str, str]
-Read: TypeAlias = tuple[Row, Key, Entry | CellError]
+Read: TypeAlias = tuple[TableRow, Key, TableEntry | CellError]
 
 
-class Survey:
+class TableSurvey:
     """What a first pass over the rows finds out: the verdicts, their rows, and the scales."""
 
     def __init__(self, *, scale_by_judge: bool) -> None:
@@ -37,7 +37,7 @@ class Survey:
         self._scales = Scales()
         self._judges: dict[str, None] = {}
 
-    def add(self, key: Key, entry: Entry | CellError) -> None:
+    def add(self, key: Key, entry: TableEntry | CellError) -> None:
         """Take one row into account."""
         if key != self._last and key in self.rows:
             self.apart += 1
@@ -74,7 +74,7 @@ class Survey:
         return judge if self._by_judge else ""
 
 
-def read_rows(rows: Iterable[Row], entry_of: EntryOf, remarks: Remarks) -> Iterator[Read]:
+def read_rows(rows: Iterable[TableRow], entry_of: EntryOf, remarks: Remarks) -> Iterator[Read]:
     """Rows with what they say, or why they cannot be read; rows without a jury are left out."""
     for row in rows:
         wrong = CellError("", row.problem) if row.problem else None
@@ -88,8 +88,12 @@ def read_rows(rows: Iterable[Row], entry_of: EntryOf, remarks: Remarks) -> Itera
 
 
 def verdicts(
-    rows: Iterable[Row], survey: Survey, shape: Shape, options: ReadOptions, notes: list[str]
-) -> Iterator[Item]:
+    rows: Iterable[TableRow],
+    survey: TableSurvey,
+    shape: TableShape,
+    options: ReadOptions,
+    notes: list[str],
+) -> Iterator[ReportVerdict]:
     """Verdicts in the order of their first rows, each as soon as its last row is read.
 
     At the end ``notes`` gets what there is to tell.
@@ -115,9 +119,9 @@ def verdicts(
         notes.append(f"rows of one item that stand apart were brought together ({survey.apart}x)")
 
 
-def _item(draft: Draft, maker: VerdictMaker) -> Item:
+def _item(draft: Draft, maker: VerdictMaker) -> ReportVerdict:
     if draft.problem is not None:
         place, text = draft.problem
-        return Item("", None, place, Problem((), text))
+        return ReportVerdict("", None, place, FieldProblem((), text))
     body: dict[str, Any] = maker.body(draft)
-    return Item("", body, draft.row.place)
+    return ReportVerdict("", body, draft.row.place)

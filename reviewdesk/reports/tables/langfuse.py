@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.entry import (
+    Human,
+    TableEntry,
+    TableShape,
+    Vote,
+)
 from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, Row, cell
+from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 _TRACE = ("traceId", "trace_id")
 _OBSERVATION = ("observationId", "observation_id")
@@ -33,7 +38,7 @@ def _fits(columns: tuple[str, ...]) -> bool:
     return bool(ids and named & set(_KIND)) and {"name", "value", "source"} <= named
 
 
-def _entry(row: Row, remarks: Remarks) -> Entry | None:
+def _entry(row: TableRow, remarks: Remarks) -> TableEntry | None:
     kind = str(cell(row, *_KIND) or "").upper()
     if kind in _NO_SCORES:
         remarks.count(f"a row of the type {kind}, which is no score, is not read")
@@ -44,11 +49,11 @@ def _entry(row: Row, remarks: Remarks) -> Entry | None:
     if str(cell(row, "source") or "").upper() == "ANNOTATION":
         by, at, note = cell(row, *_AUTHOR), cell(row, "timestamp"), cell(row, "comment")
         human = Human((word,) if kind == "CATEGORICAL" else (word, value), by, at, note)
-        return Entry(item, facts=facts, human=human)
-    return Entry(item, facts=facts, votes=(_vote(row, kind, value, word),))
+        return TableEntry(item, facts=facts, human=human)
+    return TableEntry(item, facts=facts, votes=(_vote(row, kind, value, word),))
 
 
-def _item(row: Row) -> str:
+def _item(row: TableRow) -> str:
     trace, observation = cell(row, *_TRACE), cell(row, *_OBSERVATION)
     if trace is None and observation is None:
         found = cell(row, *_ELSE)
@@ -59,7 +64,7 @@ def _item(row: Row) -> str:
     return "/".join(name(found, column) for column, found in ids if found is not None)
 
 
-def _vote(row: Row, kind: str, value: Any, word: Any) -> Vote:
+def _vote(row: TableRow, kind: str, value: Any, word: Any) -> Vote:
     cells = {"reason": cell(row, "comment"), "at": cell(row, "timestamp")}
     if kind == "CATEGORICAL":
         # Its value only numbers the categories.
@@ -70,8 +75,8 @@ def _vote(row: Row, kind: str, value: Any, word: Any) -> Vote:
     return Vote(name(cell(row, "name"), "name"), value, "value", cells, words=True)
 
 
-def _shape(layout: Layout) -> Shape:
-    return Shape(
+def _shape(layout: Layout) -> TableShape:
+    return TableShape(
         _entry,
         unread_note(layout.columns, _READ),
         repeats=True,

@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.entry import (
+    Human,
+    TableEntry,
+    TableShape,
+    Vote,
+)
 from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, Row, cell
+from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 Texts: TypeAlias = Mapping[str, tuple[str, ...]]
 """The columns of each text of an item."""
@@ -42,22 +47,22 @@ def _fits(columns: tuple[str, ...]) -> bool:
     return _feedback_fits(columns) or _experiment_fits(columns)
 
 
-def _feedback(row: Row, _remarks: Remarks) -> Entry:
+def _feedback(row: TableRow, _remarks: Remarks) -> TableEntry:
     """One feedback; a score of true or false is a vote, a value without a score a label."""
     item, key = name(cell(row, "run_id"), "run_id"), name(cell(row, "key"), "key")
     score, value = cell(row, "score"), cell(row, "value")
     comment, at = cell(row, "comment"), cell(row, "created_at")
     if str(cell(row, _SOURCE) or "").lower() == "app":
-        return Entry(item, human=Human((value, score), cell(row, *_USER), at, comment))
+        return TableEntry(item, human=Human((value, score), cell(row, *_USER), at, comment))
     cells = {"reason": comment, "at": at}
     if isinstance(value, str | bool):
         cells["label"] = value
     elif score is None:
         score = value
-    return Entry(item, votes=(Vote(key, score, "score", cells, words=True),))
+    return TableEntry(item, votes=(Vote(key, score, "score", cells, words=True),))
 
 
-def _experiment(row: Row, keys: tuple[str, ...], texts: Texts) -> Entry:
+def _experiment(row: TableRow, keys: tuple[str, ...], texts: Texts) -> TableEntry:
     run, example = cell(row, "id"), cell(row, "example_id")
     if run is None and example is None:
         raise CellError("", "names neither a run nor an example")
@@ -70,7 +75,7 @@ def _experiment(row: Row, keys: tuple[str, ...], texts: Texts) -> Entry:
         role: _text(row, _TEXTS[role], columns) for role, columns in texts.items()
     }
     facts["failed"] = cell(row, "error")
-    return Entry(
+    return TableEntry(
         name(example if run is None else run, "id"),
         name="" if example is None else name(example, "example_id"),
         facts=facts,
@@ -78,7 +83,7 @@ def _experiment(row: Row, keys: tuple[str, ...], texts: Texts) -> Entry:
     )
 
 
-def _text(row: Row, prefix: str, columns: tuple[str, ...]) -> Any:
+def _text(row: TableRow, prefix: str, columns: tuple[str, ...]) -> Any:
     """The one text under a prefix, or all of them by their names."""
     said = {
         column.removeprefix(prefix): found
@@ -88,15 +93,15 @@ def _text(row: Row, prefix: str, columns: tuple[str, ...]) -> Any:
     return next(iter(said.values())) if len(said) == 1 else said or None
 
 
-def _shape(layout: Layout) -> Shape:
+def _shape(layout: Layout) -> TableShape:
     columns = layout.columns
     if _feedback_fits(columns):
         notes = unread_note(columns, _READ)
-        return Shape(_feedback, notes, repeats=True, scale_by_judge=True, header=_HEADER)
+        return TableShape(_feedback, notes, repeats=True, scale_by_judge=True, header=_HEADER)
     keys = _under(_FEEDBACK, columns)
     texts = {role: _under(prefix, columns) for role, prefix in _TEXTS.items()}
     read = {"id", "example_id", "error", *keys}.union(*texts.values())
-    return Shape(
+    return TableShape(
         lambda row, _remarks: _experiment(row, keys, texts),
         (_WIDE_NOTE, *unread_note(columns, read)),
         repeats=True,

@@ -6,11 +6,16 @@ those by programs (``CODE``) are checks.
 
 from __future__ import annotations
 
-from reviewdesk.reports.remarks import Remarks
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.entry import (
+    Human,
+    TableEntry,
+    TableShape,
+    Vote,
+)
 from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, Row, cell
+from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 _SPAN = ("span_id", "context.span_id")
 _TRACE = ("trace_id", "context.trace_id")
@@ -35,7 +40,7 @@ def _fits(columns: tuple[str, ...]) -> bool:
     return bool(answers and named & set(_SPAN)) and "explanation" in named
 
 
-def _entry(row: Row, remarks: Remarks) -> Entry | None:
+def _entry(row: TableRow, remarks: Remarks) -> TableEntry | None:
     kind = str(cell(row, "annotator_kind") or "").upper()
     found = cell(row, *_NAME)
     if found == _NOTE and cell(row, *_SCORE, *_LABEL) is None:
@@ -45,15 +50,15 @@ def _entry(row: Row, remarks: Remarks) -> Entry | None:
     score, label, reason = cell(row, *_SCORE), cell(row, *_LABEL), cell(row, *_REASON)
     at = cell(row, "created_at")
     if kind == "HUMAN":
-        return Entry(item, human=Human((label, score), cell(row, "identifier"), at, reason))
+        return TableEntry(item, human=Human((label, score), cell(row, "identifier"), at, reason))
     judge = _UNNAMED if found is None else name(found, _NAME[0])
     column = next((column for column in _SCORE if column in row.cells), _SCORE[0])
     cells = {"reason": reason, "at": at, **({} if label is None else {"label": label})}
     vote = Vote(judge, score, column, cells, words=True, check=kind == "CODE")
-    return Entry(item, votes=(vote,))
+    return TableEntry(item, votes=(vote,))
 
 
-def _item(row: Row) -> str:
+def _item(row: TableRow) -> str:
     span = cell(row, *_SPAN)
     position = cell(row, *_POSITION)
     if span is None:
@@ -64,10 +69,10 @@ def _item(row: Row) -> str:
     return item if position is None else f"{item}/{position}"
 
 
-def _shape(layout: Layout) -> Shape:
+def _shape(layout: Layout) -> TableShape:
     columns = layout.columns
     notes = () if set(columns) & set(_NAME) else (_UNNAMED_NOTE,)
-    return Shape(
+    return TableShape(
         _entry,
         (*notes, *unread_note(columns, _READ)),
         repeats=True,

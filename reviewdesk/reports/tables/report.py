@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.models import FORMAT_NAME
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.canonical.models import FORMAT_NAME
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.remarks import Remarks
-from reviewdesk.reports.report import Item, Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Tally, failing
+from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.columns import doubled
-from reviewdesk.reports.tables.entry import Shape
-from reviewdesk.reports.tables.groups import Survey, read_rows, verdicts
+from reviewdesk.reports.tables.entry import TableShape
+from reviewdesk.reports.tables.groups import TableSurvey, read_rows, verdicts
 from reviewdesk.reports.tables.rows import Layout, all_columns, layout_of
 
-ShapeOf: TypeAlias = Callable[[Layout], Shape]
+ShapeOf: TypeAlias = Callable[[Layout], TableShape]
 
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
 """The reading options that mean something to every table."""
@@ -27,19 +27,19 @@ _MOST_LISTED = 20
 
 
 def open_table(
-    source: Source, layout: Layout, options: ReadOptions, format_name: str, shape: Shape
+    source: Source, layout: Layout, options: ReadOptions, format_name: str, shape: TableShape
 ) -> Report:
     """A report over the rows of a table; the first pass finds every error of syntax."""
     fail = failing(source)
-    survey = Survey(scale_by_judge=shape.scale_by_judge)
+    survey = TableSurvey(scale_by_judge=shape.scale_by_judge)
     with source.open() as stream:
-        rows = layout.rows(stream, fail, Tally())
+        rows = layout.rows(stream, fail, ImportTally())
         for _, key, entry in read_rows(rows, shape.entry, Remarks()):
             survey.add(key, entry)
     if not survey.rows:
         raise fail("", "is a table without rows that say anything of a jury", "Write it again.")
 
-    def items(stream: BinaryIO, tally: Tally) -> Iterator[Item]:
+    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally.notes)
 
     return Report(
@@ -58,11 +58,11 @@ def preset(
 ) -> Dialect:
     """The dialect of a tool whose exports are tables, recognised by their columns."""
 
-    def known(look: Look) -> bool:
+    def known(look: FirstLook) -> bool:
         layout = layout_of(look)
         return layout is not None and fits(layout.columns)
 
-    def opened(source: Source, look: Look, options: ReadOptions) -> Report:
+    def opened(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         fail = failing(source)
         layout = layout_of(look)
         if layout is None or not fits(layout.columns):

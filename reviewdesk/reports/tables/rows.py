@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.dialect import Look
-from reviewdesk.reports.outline import Outline
-from reviewdesk.reports.strictjson import Fail, Tally
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
+from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.dialect import FirstLook
 from reviewdesk.reports.tables import csvrows as tablecsv
-from reviewdesk.reports.window import Window, read_lines
 from reviewdesk.reports.wording import must_be, spell_path
 
 _LISTS = ("data", "events", "rows")
@@ -21,7 +21,7 @@ _MOST_COLUMNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row: its cells by column, and the place that errors name."""
 
     place: str
@@ -45,22 +45,22 @@ class Layout:
     outline: Outline | None = None
     key: str = ""
 
-    def rows(self, stream: BinaryIO, fail: Fail, tally: Tally) -> Iterator[Row]:
+    def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
         """Every row in the order of the file; an error of syntax ends the reading."""
         if self.outline is None:
             for line, cells, problem in tablecsv.records(
                 stream, self.columns, self.delimiter, fail
             ):
-                yield Row(f"line {line}", cells, problem)
+                yield TableRow(f"line {line}", cells, problem)
             return
         for place, value in self._values(stream, self.outline, fail, tally):
             if isinstance(value, dict):
-                yield Row(place, value)
+                yield TableRow(place, value)
             else:
-                yield Row(place, {}, must_be("an object", value))
+                yield TableRow(place, {}, must_be("an object", value))
 
     def _values(
-        self, stream: BinaryIO, outline: Outline, fail: Fail, tally: Tally
+        self, stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
     ) -> Iterator[tuple[str, Any]]:
         if outline.kind == "object" and outline.goes_on:
             for line, value in read_lines(stream, fail, tally):
@@ -88,7 +88,7 @@ def _elements(window: Window, path: str) -> Iterator[tuple[str, Any]]:
         yield place, window.value(place)
 
 
-def layout_of(look: Look) -> Layout | None:
+def layout_of(look: FirstLook) -> Layout | None:
     """How a file's table is written, as far as its start tells; JSON names its first row's keys."""
     if look.kind == "text":
         header = tablecsv.header_of(look.text)
@@ -109,7 +109,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
         return layout
     names: dict[str, None] = {}
     inner: dict[str, None] = {}
-    for row in layout.rows(stream, fail, Tally()):
+    for row in layout.rows(stream, fail, ImportTally()):
         names.update(dict.fromkeys(row.cells))
         if len(names) > _MOST_COLUMNS:
             raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")
@@ -130,7 +130,7 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def cell(row: Row, *columns: str) -> Any:
+def cell(row: TableRow, *columns: str) -> Any:
     """The first cell that says something; ``a.b`` is also ``b`` of an object in ``a``."""
     for column in columns:
         value = row.cells.get(column)

@@ -9,20 +9,31 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports import values
-from reviewdesk.reports.dialect import Dialect, Look
-from reviewdesk.reports.juries import ESCALATE
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.unread import unread_keys
+from reviewdesk.reports.mcptest.juries import ESCALATE
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.remarks import Remarks
 from reviewdesk.reports.report import Report
-from reviewdesk.reports.source import Source
-from reviewdesk.reports.strictjson import Fail, Tally, failing
 from reviewdesk.reports.tables.cells import likely_number, name
 from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, names_models, roles_of
-from reviewdesk.reports.tables.entry import Entry, Human, Shape, Vote
+from reviewdesk.reports.tables.entry import (
+    Human,
+    TableEntry,
+    TableShape,
+    Vote,
+)
 from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
-from reviewdesk.reports.tables.rows import Layout, Row, all_columns, blank, layout_of
-from reviewdesk.reports.unread import unread_keys
+from reviewdesk.reports.tables.rows import (
+    Layout,
+    TableRow,
+    all_columns,
+    blank,
+    layout_of,
+)
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
 """Names that make a table of JSON rows without a judge; ``id`` does beside a score or a vote."""
@@ -34,7 +45,7 @@ _LOOKED_AT = 20
 _REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
 
 
-def _open(source: Source, look: Look, options: ReadOptions) -> Report:
+def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     """A table with the usual column names, long or wide."""
     fail = failing(source)
     layout = layout_of(look)
@@ -66,7 +77,7 @@ def _open(source: Source, look: Look, options: ReadOptions) -> Report:
     return open_table(source, layout, options, "table", shape)
 
 
-def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
+def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> TableShape:
     score = roles.get("score", "score")
     used = {*roles.values(), score} - {roles.get("reason")}
     answers = [score, *(roles[role] for role in ("pass", "label") if role in roles)]
@@ -74,7 +85,7 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
     if names_models(roles["judge"]):
         of_ballot["model"] = roles["judge"]
 
-    def entry(row: Row, _remarks: Remarks) -> Entry:
+    def entry(row: TableRow, _remarks: Remarks) -> TableEntry:
         cells = row.cells
         human = _human(cells, roles)
         held = {role: cells[column] for role, column in of_ballot.items() if column in cells}
@@ -87,10 +98,12 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> Shape:
             votes = (Vote(judge, cells.get(score), score, held, unread=tuple(unread)),)
         return _entry(cells, roles, votes, human)
 
-    return Shape(entry, unread_note(columns, {*roles.values(), score}))
+    return TableShape(entry, unread_note(columns, {*roles.values(), score}))
 
 
-def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]) -> Shape:
+def _wide(
+    columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]
+) -> TableShape:
     reasons = {judge: _beside(judge, columns) for judge in judges}
     of_item = {role: column for role, column in roles.items() if role in ITEM}
     if "pass" in roles:
@@ -100,7 +113,7 @@ def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str,
         # With several judges in a row, the one model of the row wrote what they judge.
         of_item.setdefault("generator", roles["model"])
 
-    def entry(row: Row, _remarks: Remarks) -> Entry:
+    def entry(row: TableRow, _remarks: Remarks) -> TableEntry:
         cells = row.cells
         votes = tuple(
             Vote(
@@ -113,14 +126,14 @@ def _wide(columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str,
         )
         return _entry(cells, of_item, votes, _human(cells, roles))
 
-    return Shape(entry, unread_note(columns, {*of_item.values(), *judges, *reasons.values()}))
+    return TableShape(entry, unread_note(columns, {*of_item.values(), *judges, *reasons.values()}))
 
 
 def _entry(
     cells: Mapping[str, Any], roles: Mapping[str, str], votes: tuple[Vote, ...], human: Human | None
-) -> Entry:
+) -> TableEntry:
     rubric = _said(cells, roles, "rubric")
-    return Entry(
+    return TableEntry(
         name(cells.get(roles["item"]), roles["item"]),
         "" if blank(rubric) else (values.text(rubric) or "").strip(),
         facts={role: cells.get(column) for role, column in roles.items() if role in FACTS},
@@ -155,7 +168,7 @@ def _no_judge(
     known = {column for role, column in roles.items() if role != "score"}
     rest = [name for name in dict.fromkeys(layout.columns) if name and name not in known]
     with source.open() as stream:
-        looked_at = list(islice(layout.rows(stream, fail, Tally()), _LOOKED_AT))
+        looked_at = list(islice(layout.rows(stream, fail, ImportTally()), _LOOKED_AT))
     judges = [name for name in rest if "," not in name and _holds_numbers(looked_at, name)]
     problem = f"has no column that names the judge (its columns: {listed(layout.columns)})"
     hint = 'Add a column "judge", or name the columns that hold one judge\'s scores each'
@@ -163,12 +176,12 @@ def _no_judge(
     return fail("", problem, f"{hint}: --judge-columns {named}")
 
 
-def _holds_numbers(rows: list[Row], column: str) -> bool:
+def _holds_numbers(rows: list[TableRow], column: str) -> bool:
     said = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
     return bool(said) and all(likely_number(value) is not None for value in said)
 
 
-def _fits(look: Look) -> bool:
+def _fits(look: FirstLook) -> bool:
     layout = layout_of(look)
     if layout is None:
         return False

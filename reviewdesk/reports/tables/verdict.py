@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports import values
-from reviewdesk.reports.ballots import unused
+from reviewdesk.reports.canonical.rules import is_time
+from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import unused
 from reviewdesk.reports.options import ReadOptions
-from reviewdesk.reports.rules import is_time
 from reviewdesk.reports.tables.ballots import BallotMaker
-from reviewdesk.reports.tables.cells import CellError, Words, likely_number, names
-from reviewdesk.reports.tables.entry import Entry, Human, Vote
+from reviewdesk.reports.tables.cells import (
+    CellError,
+    DecidingWords,
+    likely_number,
+    names,
+)
+from reviewdesk.reports.tables.entry import Human, TableEntry, Vote
 from reviewdesk.reports.tables.notes import BallotNotes
-from reviewdesk.reports.tables.rows import Row, blank
+from reviewdesk.reports.tables.rows import TableRow, blank
 
 _ID_LENGTH = 480
 _JUDGE_LENGTH = 190
@@ -22,7 +27,7 @@ _JUDGE_LENGTH = 190
 _TEXTS = ("input", "output", "alternative", "test", "suite")
 
 
-class Seen(Protocol):
+class TableFacts(Protocol):
     """What is known of the whole table."""
 
     def several(self, item: str) -> bool:
@@ -35,7 +40,7 @@ class Seen(Protocol):
 class Draft:
     """A verdict that waits for the rest of its rows."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: TableRow) -> None:
         """Start at the first row of an item."""
         self.row = row
         self.item = self.rubric = self.name = ""
@@ -46,7 +51,7 @@ class Draft:
         self.problem: tuple[str, str] | None = None
         self.places: dict[tuple[str, str], str] = {}
 
-    def wrong(self, row: Row, error: CellError) -> None:
+    def wrong(self, row: TableRow, error: CellError) -> None:
         """Keep why this item makes no verdict; the first reason counts."""
         if self.problem is None:
             place = row.at(error.column) if error.column else row.place
@@ -56,14 +61,14 @@ class Draft:
 class VerdictMaker:
     """Makes the verdicts of one table; remembers the ids it gave."""
 
-    def __init__(self, seen: Seen, options: ReadOptions, notes: BallotNotes) -> None:
+    def __init__(self, seen: TableFacts, options: ReadOptions, notes: BallotNotes) -> None:
         """Start with no id taken."""
         self._seen, self._notes, self._scale = seen, notes, options.scale
-        self._words = Words(options.pass_labels, options.fail_labels)
+        self._words = DecidingWords(options.pass_labels, options.fail_labels)
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale)
         self._ids: dict[str, int] = {}
 
-    def add(self, draft: Draft, row: Row, entry: Entry, *, repeats: bool) -> None:
+    def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
         """Take in one row of an item."""
         draft.item, draft.rubric = entry.item, entry.rubric
         draft.name = draft.name or entry.name
@@ -109,7 +114,7 @@ class VerdictMaker:
         }
         return values.said(body)
 
-    def _add_ballot(self, draft: Draft, row: Row, vote: Vote, *, repeats: bool) -> None:
+    def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, *, repeats: bool) -> None:
         repeat = vote.cells.get("repeat")
         seat = (vote.judge, "" if blank(repeat) else str(repeat).strip())
         if not repeats and seat in draft.places:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.app.hands_queue import mode_notice
-from reviewdesk.app.notices import Notice
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.controllers.notices import Notice
+from reviewdesk.app.controllers.queue import mode_notice
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 

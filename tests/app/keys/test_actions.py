@@ -9,9 +9,14 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
-from reviewdesk.app.actions import ACTIONS, GIVES_LABEL, app_bindings, screen_bindings
-from reviewdesk.app.keynames import real_key
-from reviewdesk.app.palette import RegistryProvider, offered
+from reviewdesk.app.keys.actions import (
+    ACTIONS,
+    GIVES_LABEL,
+    app_bindings,
+    screen_bindings,
+)
+from reviewdesk.app.keys.names import real_key
+from reviewdesk.app.keys.palette import RegistryProvider, offered
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.help import HelpScreen

@@ -9,33 +9,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.commands import (
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.commands import (
     COMMANDS,
-    Typed,
+    TypedCommand,
     among,
     complete_command,
     files,
     last_of_list,
     parse_command,
 )
-from reviewdesk.domain.completion import Option
+from reviewdesk.domain.query.completion import Option
 from reviewdesk.errors import UsageError
 
 
 @pytest.mark.parametrize(
     ("text", "typed"),
     [
-        ("42", Typed("go", "42")),
-        (":42", Typed("go", "42")),
-        ("go item/001", Typed("go", "item/001")),
-        ("  filter  esc label:none ", Typed("filter", "esc label:none")),
-        ("filter", Typed("filter", "")),
-        ("undo", Typed("undo", "")),
-        ("theme.desk", Typed("theme.desk", "")),
+        ("42", TypedCommand("go", "42")),
+        (":42", TypedCommand("go", "42")),
+        ("go item/001", TypedCommand("go", "item/001")),
+        ("  filter  esc label:none ", TypedCommand("filter", "esc label:none")),
+        ("filter", TypedCommand("filter", "")),
+        ("undo", TypedCommand("undo", "")),
+        ("theme.desk", TypedCommand("theme.desk", "")),
     ],
 )
-def test_a_line_is_taken_apart(text: str, typed: Typed) -> None:
+def test_a_line_is_taken_apart(text: str, typed: TypedCommand) -> None:
     assert parse_command(text) == typed
 
 

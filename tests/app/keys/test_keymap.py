@@ -12,8 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.keymap import ALL, FIXED, NEEDED, NO_KEY, Keymap
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.keymap import (
+    ALL,
+    FIXED,
+    NEEDED,
+    NO_KEY,
+    Keymap,
+)
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, load_settings
 from tests.app.appkit import open_run, report, staged, verdict

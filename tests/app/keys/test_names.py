@@ -8,8 +8,8 @@ import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.keynames import (
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.names import (
     _PLAIN,
     _signs,
     key_of,

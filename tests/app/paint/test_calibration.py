@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint_calibration import calibration_lines, said
-from reviewdesk.app.paint_design import jurors_lines
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.domain.judgement import CalibrationPage
-from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.app.paint.calibration import calibration_lines, said
+from reviewdesk.app.paint.design import jurors_lines
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.records import Metrics, Pace, TagCount, Truth
-from tests.app.test_paint import HOSTILE, WIDTHS, check
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.app.canvas import Canvas
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.paint.canvas import Canvas
+from reviewdesk.app.theme.inks import Ink
 
 
 def drawn(canvas: Canvas) -> list[str]:

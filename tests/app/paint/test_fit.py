@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from reviewdesk.app.paint import Lines
-from reviewdesk.app.paint_fit import (
+from reviewdesk.app.paint.fit import (
     between,
     chance,
     fit_lines,
@@ -15,14 +14,21 @@ from reviewdesk.app.paint_fit import (
     null_words,
     suggestion_lines,
 )
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.figures import Interval, LogLoss, NullEce, Suggestion, ZTest
-from reviewdesk.domain.figures import Method as Map
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.gates import Op
-from reviewdesk.domain.honest import Honest, Method, More
-from tests.app.test_paint import WIDTHS, check
-from tests.app.test_paint_calibration import census, text
+from reviewdesk.app.paint.styled import Lines
+from reviewdesk.domain.gates.limits import Op
+from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.figures import (
+    Interval,
+    LogLoss,
+    NullEce,
+    Suggestion,
+    ZTest,
+)
+from reviewdesk.domain.stats.figures import RecalibrationMethod as Map
+from reviewdesk.domain.stats.fit import fit
+from tests.app.paint.test_calibration import census, text
+from tests.app.paint.test_styled import WIDTHS, check
 
 FOUND = fit(Rows.of([0.9, 0.7, 0.7, 0.86], [True, False, True, True]))
 
@@ -80,15 +86,15 @@ def test_a_suggestion_is_never_more_than_that() -> None:
 
 
 def test_a_rate_by_strata_or_what_is_certain() -> None:
-    rate = Honest(Method.STRATIFIED, 0.5, 0.4, 0.625)
+    rate = RunRate(RateMethod.STRATIFIED, 0.5, 0.4, 0.625)
     assert honest_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
-    bounded = Honest(Method.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
+    bounded = RunRate(RateMethod.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
     assert honest_text(bounded, "is right") == (
         "- is right: bounds [0.000, 0.900], the labelled strata at their ends; "
         "no label in rest/pass"
     )
-    assert honest_text(Honest(Method.NONE, None, None, None, "no label"), "x") == "- no label"
-    assert between(None) == between(Honest(Method.NONE, None, None, None)) == "-"
+    assert honest_text(RunRate(RateMethod.NONE, None, None, None, "no label"), "x") == "- no label"
+    assert between(None) == between(RunRate(RateMethod.NONE, None, None, None)) == "-"
     assert between(Interval(-0.1, 0.25), "+") == "[-0.100, +0.250]"
 
 
@@ -96,10 +102,10 @@ def test_how_many_more_audits() -> None:
     drawn = words(
         more_lines(
             [
-                More("ece", Op.AT_MOST, 0.1, None, "no number"),
-                More("brier", Op.AT_MOST, 0.25, None, "no number"),
-                More("pass_rate", Op.AT_MOST, 0.725, 37),
-                More("accuracy", Op.AT_LEAST, 0.5, 0),
+                LabelsNeeded("ece", Op.AT_MOST, 0.1, None, "no number"),
+                LabelsNeeded("brier", Op.AT_MOST, 0.25, None, "no number"),
+                LabelsNeeded("pass_rate", Op.AT_MOST, 0.725, 37),
+                LabelsNeeded("accuracy", Op.AT_LEAST, 0.5, 0),
             ],
             78,
         )
@@ -135,6 +141,6 @@ def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
     for width in WIDTHS:
         check(fit_lines(extreme, "weighted, n 12345", width), width)
         check(suggestion_lines(extreme, width), width)
-        check(more_lines([More("x", Op.AT_MOST, 0.1, 10**9)], width), width)
+        check(more_lines([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)], width), width)
     for width in (78, 158):
         assert "…" not in text(page, width)

@@ -8,20 +8,21 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint_jurors import jurors_page_lines
-from reviewdesk.desk.jurors import jurors_page
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.jurorfacts import (
+from reviewdesk.app.paint.jurors import jurors_page_lines
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.facts import (
     Basis,
     Drift,
     JurorFacts,
     JurorsPage,
     Offset,
     Seats,
-    Volatile,
+    VolatileCase,
     Windows,
 )
-from reviewdesk.domain.jurorrates import (
+from reviewdesk.domain.jurors.leniency import Leniency, Side
+from reviewdesk.domain.jurors.rates import (
     Cells,
     Contest,
     Difference,
@@ -32,11 +33,10 @@ from reviewdesk.domain.jurorrates import (
     quoted_kappa,
     rates,
 )
-from reviewdesk.domain.jurors import JurorCounts
-from reviewdesk.domain.leniency import Leniency, Side
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.standards import rate_difference
-from tests.app.test_paint import HOSTILE, WIDTHS, check
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.rates import rate_difference
+from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
 CLEAN = HOSTILE.replace("\ud800", "")
@@ -80,7 +80,9 @@ def filled(*names: str) -> JurorsPage:
         basis=Basis(2089, 30, 0.61),
         leniency=Leniency(own, others, 5, rate_difference(30, 40, 20, 60)),
         contest=Contest(names[-1], Difference(names[-1], 0.02, -0.01, 0.05, 2345, 99, 90)),
-        volatile=(Volatile(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),),
+        volatile=(
+            VolatileCase(7, names[0], ((names[-1], 0.2), ("two", 0.9)), 0.49, 0.7, turned=True),
+        ),
         repeated=1,
         ids={7: names[0]},
     )

@@ -14,22 +14,27 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.paint import block
-from reviewdesk.app.paint_item import item_lines, pages
-from reviewdesk.app.paint_text import LONGEST_LINE, beside, column, section
+from reviewdesk.app.paint.item import item_lines, pages
+from reviewdesk.app.paint.long_text import (
+    LONGEST_LINE,
+    beside,
+    column,
+    section,
+)
+from reviewdesk.app.paint.styled import block
 from reviewdesk.app.texts.pages import PAGE
-from reviewdesk.app.texts.reading import Reading
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Event, Item, Truth
 from tests.app.appkit import open_run, report, verdict
-from tests.app.test_paint import HOSTILE, WIDTHS, check
+from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 
 MD = "- one two three four five six\n\n    indented code that is long\nplain prose that is folded"
 READINGS = [
-    Reading(),
-    Reading(plain=True),
-    Reading(beside=False),
-    Reading(page=1, find=("red", "日")),
+    ReadingOptions(),
+    ReadingOptions(plain=True),
+    ReadingOptions(beside=False),
+    ReadingOptions(page=1, find=("red", "日")),
 ]
 
 
@@ -45,7 +50,7 @@ def plain(lines: Sequence[Content]) -> list[str]:
 
 
 def shown(item: Item, width: int = 80, **more: Any) -> list[str]:
-    return plain(item_lines(item, width, hidden=False, reading=Reading(**more)))
+    return plain(item_lines(item, width, hidden=False, reading=ReadingOptions(**more)))
 
 
 def texts(lines: list[str], title: str, until: str | None = None) -> list[str]:
@@ -66,7 +71,7 @@ HARD = [
 
 
 @pytest.mark.parametrize("reading", READINGS, ids=["usual", "plain", "below", "second"])
-def test_every_text_fits_every_width(tmp_path: Path, reading: Reading) -> None:
+def test_every_text_fits_every_width(tmp_path: Path, reading: ReadingOptions) -> None:
     for number, text in enumerate(HARD):
         clean = text.replace("\ud800", "")
         path = tmp_path / str(number)
@@ -101,7 +106,7 @@ def test_plain_is_the_text_as_it_stands(tmp_path: Path) -> None:
     item = item_of(tmp_path, output=output)
     assert len(texts(shown(item), "RESPONSE", until="end")) > 3
     assert texts(shown(item, plain=True), "RESPONSE", until="end") == [output]
-    lines = item_lines(item, 80, hidden=False, reading=Reading(plain=True))
+    lines = item_lines(item, 80, hidden=False, reading=ReadingOptions(plain=True))
     assert lines[-1].spans == []
     # What was indented here says so, and what was not says nothing.
     assert "RESPONSE  JSON, indented here" in "\n".join(shown(item))
@@ -167,7 +172,7 @@ def test_an_item_without_long_texts_has_one_page(tmp_path: Path) -> None:
 
 def test_a_hidden_character_is_shown_on_every_page() -> None:
     text = "a" * PAGE + "\x1b[31m\u202e" + "b" * 100
-    lines = plain(section("T", text, 200, Reading(page=1)))
+    lines = plain(section("T", text, 200, ReadingOptions(page=1)))
     assert "".join(lines[1:]) == "␛[31m<U+202E>" + "b" * 100
 
 
@@ -199,15 +204,15 @@ def test_the_columns_of_wide_characters_stand(tmp_path: Path) -> None:
 
 
 def test_equal_texts_stay_on_equal_rows() -> None:
-    left = section("A", MD, column(61), Reading())
-    for content in beside(left, section("A", MD, column(61), Reading()), 61):
+    left = section("A", MD, column(61), ReadingOptions())
+    for content in beside(left, section("A", MD, column(61), ReadingOptions()), 61):
         one, _, two = content.plain.partition(" │ ")
         assert one.rstrip() == two.rstrip()
 
 
 @given(st.text(max_size=300), st.integers(1, 60), st.booleans(), st.booleans())
 def test_any_text_is_drawn(text: str, width: int, whole: bool, bare: bool) -> None:
-    lines = section("T", text, width, Reading(wrap=not whole, plain=bare))
+    lines = section("T", text, width, ReadingOptions(wrap=not whole, plain=bare))
     if not whole:
         assert all(line.cell_length <= width for line in lines)
     if whole and bare and text:
@@ -216,7 +221,7 @@ def test_any_text_is_drawn(text: str, width: int, whole: bool, bare: bool) -> No
 
 def test_found_words_are_marked(tmp_path: Path) -> None:
     item = item_of(tmp_path, output="a refund", rubric="Refunds are right")
-    lines = item_lines(item, 80, hidden=False, reading=Reading(find=("refund",)))
+    lines = item_lines(item, 80, hidden=False, reading=ReadingOptions(find=("refund",)))
     found = [
         line.plain[span.start : span.end]
         for line in lines

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint_jury import jury_lines
-from reviewdesk.app.paint_numbers import provenance_lines
-from reviewdesk.app.paint_queue import queue_line
-from reviewdesk.cli import plain
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.panelhash import verdict_panel_hash
+from reviewdesk.app.paint.jury import jury_lines
+from reviewdesk.app.paint.numbers import provenance_lines
+from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.cli.plain import text as plain_text
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.history import trail
+from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.trail import trail
 from tests.app.appkit import juror, open_run, report, verdict
 
 
@@ -148,7 +148,7 @@ def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
     text = told(found)
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
     assert "mismatch" not in text
-    assert plain.verdict(found).splitlines()[3:5] == [
+    assert plain_text.verdict(found).splitlines()[3:5] == [
         "agreement 0.700  band medium  (reported, krippendorff_alpha, not derivable)",
         "ours r_WG -0.240  band low",
     ]

@@ -7,20 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.paint import Lines
-from reviewdesk.app.paint_reliability import (
+from reviewdesk.app.paint.reliability import (
     diagram_lines,
     points_lines,
     reliability_lines,
     reliability_table,
     short,
 )
-from reviewdesk.app.themes import Ink
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.figures import Fit
-from reviewdesk.domain.fit import fit
-from tests.app.test_paint import WIDTHS, check
-from tests.app.test_paint_calibration import FOUR, census, page, twins
+from reviewdesk.app.paint.styled import Lines
+from reviewdesk.app.theme.inks import Ink
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.figures import Fit
+from reviewdesk.domain.stats.fit import fit
+from tests.app.paint.test_calibration import (
+    FOUR,
+    census,
+    page,
+    twins,
+)
+from tests.app.paint.test_styled import WIDTHS, check
 
 TOP, LEFT = 1, 6
 """The heading above the plot, and the axis left of it."""

@@ -10,25 +10,25 @@ import pytest
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app import paint
-from reviewdesk.app.actions import ACTIONS, hints
-from reviewdesk.app.keymap import Keymap
-from reviewdesk.app.paint_diff import diff_lines
-from reviewdesk.app.paint_frame import (
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.keys.actions import ACTIONS, hints
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint import styled
+from reviewdesk.app.paint.diff import diff_lines
+from reviewdesk.app.paint.frame import (
     footer_line,
     header_line,
     page_header,
     status_line,
     strip_lines,
 )
-from reviewdesk.app.paint_item import item_lines
-from reviewdesk.app.paint_jury import hidden_lines, jury_lines
-from reviewdesk.app.paint_numbers import strip_plot
-from reviewdesk.app.paint_pages import done_lines, nothing_lines, tiny_lines
-from reviewdesk.app.paint_queue import flag_names, label_mark, queue_line
-from reviewdesk.app.session import Session
-from reviewdesk.app.sitting import Sitting
-from reviewdesk.domain.flags import Flag
+from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import hidden_lines, jury_lines
+from reviewdesk.app.paint.numbers import strip_plot
+from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
+from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from tests.app.appkit import juror, open_run, report, verdict
@@ -65,7 +65,7 @@ def hostile_item(tmp_path: Path) -> tuple[Item, Session]:
         **texts,
     )
     desk, run = open_run(tmp_path / "desk.db", report([body]))
-    sitting = Sitting(desk, run, View(filter=""))
+    sitting = ReviewSession(desk, run, View(filter=""))
     item = sitting.session.item
     assert item is not None
     desk.note(item.row.key, clean)
@@ -103,9 +103,9 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(done_lines(rude_session, None, pace, keymap, width), width)
         check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
-        check([header_line(rude_session, paint.inline(HOSTILE), "indexing 3%", width)], width)
+        check([header_line(rude_session, styled.inline(HOSTILE), "indexing 3%", width)], width)
         check([page_header("Runs", rude_session, "indexing 3%", width)], width)
-        check([status_line(paint.inline(HOSTILE), "", width)], width)
+        check([status_line(styled.inline(HOSTILE), "", width)], width)
         check([footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):
             check(strip_lines(mode, None, None, width), width)
@@ -115,16 +115,16 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_wrapping_keeps_every_word(width: int) -> None:
     text = "one two three four five six seven eight nine ten " * 5
-    joined = "".join(paint.wrap(text, width)).replace(" ", "")
+    joined = "".join(styled.wrap(text, width)).replace(" ", "")
     assert joined == text.replace(" ", "")
 
 
 def test_a_wide_character_in_one_column_becomes_an_ellipsis() -> None:
-    assert paint.wrap("日本", 1) == ["…", "…"]
+    assert styled.wrap("日本", 1) == ["…", "…"]
 
 
 def test_markup_stays_text() -> None:
-    assert paint.line((paint.inline("[bold]x[/]"), "")).plain == "[bold]x[/]"
+    assert styled.line((styled.inline("[bold]x[/]"), "")).plain == "[bold]x[/]"
 
 
 ROW = QueueRow(

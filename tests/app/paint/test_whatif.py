@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint_jury import jury_lines
-from reviewdesk.app.paint_whatif import item_whatif_lines, what_if_lines
+from reviewdesk.app.paint.jury import jury_lines
+from reviewdesk.app.paint.whatif import item_whatif_lines, what_if_lines
 from reviewdesk.desk import Desk
-from reviewdesk.desk.whatif import what_if
+from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
 from tests.helpers import controls, load, open_desk, report, verdict
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.judgepages import PAGES
-from reviewdesk.app.messages import Judged, PageRead
+from reviewdesk.app.messages import CalibrationReady, PageRead
 from reviewdesk.app.screens.calibration import CalibrationScreen
-from reviewdesk.app.screens.choice import Choice
+from reviewdesk.app.screens.choice import ChoiceDialog
+from reviewdesk.app.workers.calibration_pages import PAGES
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import DeskError
@@ -92,7 +92,7 @@ async def test_an_answer_to_an_older_question_is_dropped(opened: Opened) -> None
         await stage.press("f4", "tab", "tab", "tab")
         before = shown(stage)
         for token in (-1, 2):
-            screen(stage).post_message(PageRead(Judged(token, None, DeskError("late"))))
+            screen(stage).post_message(PageRead(CalibrationReady(token, None, DeskError("late"))))
             await stage.settle()
             assert shown(stage) == before
         # Token 2 is the newest of the jurors page, which is not in view: the error is said.
@@ -122,7 +122,7 @@ async def test_only_the_figures_lead_to_verdicts(opened: Opened) -> None:
         assert "enter verdicts" not in stage.cells()[-1]
         assert stage.app.screen is stage.app.top
         await stage.press("tab", "tab", "enter")
-        assert isinstance(stage.app.screen, Choice)
+        assert isinstance(stage.app.screen, ChoiceDialog)
 
 
 async def test_the_palette_brings_a_page_from_anywhere(opened: Opened) -> None:
@@ -224,7 +224,7 @@ async def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
     async with staged(desk, run, size=SMALL) as stage:
         await stage.press("f4", "v", "enter")
         asked = stage.app.screen
-        assert isinstance(asked, Choice)
+        assert isinstance(asked, ChoiceDialog)
         drawn = stage.drawn()
         assert "    2  right 0.50   label:pass|label:fail confidence>=.6 confidence<.7" in drawn
         assert "    1  right 1.00   label:pass|label:fail confidence>=.8 confidence<.9" in drawn

@@ -9,9 +9,10 @@ import pytest
 import yaml
 from textual.widgets import Input
 
-from reviewdesk.app.screens.prompt import Prompt
-from reviewdesk.desk import Desk, filters
-from reviewdesk.domain.filtertext import EXAMPLE, RULE
+from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import filters
+from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from reviewdesk.domain.records import Run, View
 from tests.app.appkit import SMALL, WIDE, Stage, juror, open_run, report, staged, verdict
 
@@ -135,7 +136,7 @@ async def test_commands_do_what_keys_do(opened: Opened) -> None:
 async def test_a_command_that_cannot_be_read_stays_and_completes(opened: Opened) -> None:
     async with staged(*opened) as stage:
         await typed(stage, "colon", "fliter")
-        assert isinstance(stage.app.screen, Prompt)
+        assert isinstance(stage.app.screen, PromptField)
         assert "Did you mean filter" in stage.drawn()
         await stage.press(*["backspace"] * 6, *"ord", "tab")
         assert stage.app.screen.query_one(Input).value == "order"
@@ -173,7 +174,7 @@ async def test_a_filter_is_completed_saved_recalled_and_forgotten(opened: Opened
         await typed(stage, "colon", "forget @todo")
         assert filters.saved(desk) == {}
         await stage.press("backslash", "@", "x", "enter")
-        assert isinstance(stage.app.screen, Prompt)
+        assert isinstance(stage.app.screen, PromptField)
         await stage.press("escape")
 
 
@@ -250,10 +251,10 @@ async def test_a_path_that_cannot_be_is_one_line(opened: Opened, target: str, sa
 
 async def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> None:
     desk, run = opened
-    from reviewdesk.desk import searching
+    from reviewdesk.desk.review import search
 
-    assert searching.indexed(desk, run) < 1
+    assert search.indexed(desk, run) < 1
     async with staged(desk, run) as stage:
         await stage.settle()
-        assert searching.indexed(desk, run) == 1
+        assert search.indexed(desk, run) == 1
         assert stage.app.jobs.text == ""

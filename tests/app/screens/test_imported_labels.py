@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, report, staged, verdict
 
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}

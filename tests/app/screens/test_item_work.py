@@ -14,7 +14,7 @@ from reviewdesk.app.screens.history import HistoryScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, Truth, View
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 
 Opened = tuple[Desk, Run]

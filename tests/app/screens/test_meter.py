@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.judge import calibration_page
+from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import View
 from tests.app.appkit import open_run, report, staged, verdict
-from tests.domain.test_livefigures import close, same
+from tests.domain.labels.test_strip import close, same
 
 
 @pytest.mark.parametrize("blind", [False, True])

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 from textual.style import Style
 
-from reviewdesk.app.messages import Failed
-from reviewdesk.app.themes import Ink, variable_defaults
+from reviewdesk.app.messages import PaintFailed
+from reviewdesk.app.theme.inks import Ink, variable_defaults
 from reviewdesk.app.widgets.queue_list import PAGE, QueueList
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import DeskError
 
@@ -42,7 +42,7 @@ class ListApp(App[None]):
     def compose(self) -> ComposeResult:
         yield QueueList(self.fetch)
 
-    def on_failed(self, message: Failed) -> None:
+    def on_failed(self, message: PaintFailed) -> None:
         assert message.error.message == "the desk is gone"
         self.failures += 1
 

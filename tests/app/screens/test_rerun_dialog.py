@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from textual.widgets import Input, OptionList
 
-from reviewdesk.app.hands_rerun import parse
-from reviewdesk.app.screens.prompt import Prompt
+from reviewdesk.app.controllers.rerun import parse
+from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import View
-from reviewdesk.domain.rerun import Scope, Wish
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
@@ -164,7 +164,7 @@ async def test_a_report_that_names_no_panel_says_why_and_takes_a_file(tmp_path: 
             assert "the report does not say where 'judge-0'" in stage.drawn()
             await stage.press("p")
             prompt = stage.app.screen
-            assert isinstance(prompt, Prompt)
+            assert isinstance(prompt, PromptField)
             prompt.query_one(Input).value = str(tmp_path / "none.yaml")
             await stage.press("enter")
             assert stage.app.screen is prompt
@@ -202,7 +202,7 @@ def offered(stage: Stage) -> list[str]:
 async def name_panel(stage: Stage, path: str) -> None:
     await stage.press("p")
     prompt = stage.app.screen
-    assert isinstance(prompt, Prompt)
+    assert isinstance(prompt, PromptField)
     prompt.query_one(Input).value = path
     await stage.press("enter")
 
@@ -266,9 +266,9 @@ async def test_the_command_leads_to_consent_or_says_what_is_wrong(tmp_path: Path
 
 def test_the_command_is_read() -> None:
     assert parse("") == (None, "")
-    assert parse("missing") == (Wish(Scope.MISSING), "")
-    assert parse("panel 'a b.yaml'") == (Wish(Scope.PANEL), "a b.yaml")
-    assert parse("juror 'judge a' p.yaml") == (Wish(Scope.JUROR, "judge a"), "p.yaml")
+    assert parse("missing") == (RerunRequest(RerunScope.MISSING), "")
+    assert parse("panel 'a b.yaml'") == (RerunRequest(RerunScope.PANEL), "a b.yaml")
+    assert parse("juror 'judge a' p.yaml") == (RerunRequest(RerunScope.JUROR, "judge a"), "p.yaml")
     assert parse("p.yaml") == (None, "p.yaml")
     for wrong in ("juror", "panel a b", "juror 'a"):
         with pytest.raises(UsageError):

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.again import NOTHING, Again, Shelf
+from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory, RerunReader
 from reviewdesk.app.messages import Arrival
-from reviewdesk.app.paint_jury import jury_lines
-from reviewdesk.app.paint_rerun import rerun_lines, running_lines
-from reviewdesk.app.rerun_job import Running
+from reviewdesk.app.paint.jury import jury_lines
+from reviewdesk.app.paint.rerun import rerun_lines, running_lines
+from reviewdesk.app.workers.rerun import OpenRerun
 from reviewdesk.desk import Desk
-from reviewdesk.desk.rerunning import ask, panel_from, prepare
+from reviewdesk.desk.live.rerun import ask, panel_from, prepare
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Item, Run, Truth, View
-from reviewdesk.domain.rerun import Scope, Wish
 from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, NAMES, panel_file
 from tests.helpers import controls
@@ -35,13 +35,13 @@ def failing(seen: Seen) -> str:
 
 
 async def asked(
-    desk: Desk, run: Run, tmp_path: Path, reply: Reply = failing, wish: Wish | None = None
+    desk: Desk, run: Run, tmp_path: Path, reply: Reply = failing, wish: RerunRequest | None = None
 ) -> None:
     """Ask about the first item again."""
     key = desk.find(run, "item/001")
     async with Server(reply=reply) as server:
         panel = panel_from(panel_file(tmp_path / "p.yaml", server.url))
-        await ask(desk, [prepare(desk, key, panel, wish or Wish())], lambda _ballot: True)
+        await ask(desk, [prepare(desk, key, panel, wish or RerunRequest())], lambda _ballot: True)
 
 
 def item_of(desk: Desk, run: Run) -> Item:
@@ -50,7 +50,7 @@ def item_of(desk: Desk, run: Run) -> Item:
 
 def text_of(desk: Desk, run: Run, width: int = 79) -> str:
     item = item_of(desk, run)
-    again = Shelf().read(desk, item, None)
+    again = RerunReader().read(desk, item, None)
     return "\n".join(line.plain for line in rerun_lines(item, again, width))
 
 
@@ -82,7 +82,7 @@ async def test_the_section_tells_both_verdicts_and_every_juror(tmp_path: Path) -
 
 async def test_one_juror_leaves_the_others_marked(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    await asked(desk, run, tmp_path, wish=Wish(Scope.JUROR, "judge-1"))
+    await asked(desk, run, tmp_path, wish=RerunRequest(RerunScope.JUROR, "judge-1"))
     text = squeezed(text_of(desk, run))
     assert "one juror of local" in text
     assert text.count("stays") == 2
@@ -100,7 +100,7 @@ async def test_a_juror_that_fails_leaves_the_median(tmp_path: Path) -> None:
     async with Server(reply=some) as server:
         rule = "strategy: weighted_average\nfailed_jurors: median\n"
         path = panel_file(tmp_path / "p.yaml", server.url, NAMES, rule)
-        made = [prepare(desk, key, panel_from(path), Wish())]
+        made = [prepare(desk, key, panel_from(path), RerunRequest())]
         await ask(desk, made, lambda _ballot: True)
     text = squeezed(text_of(desk, run))
     assert "degraded 2 of 3 jurors answered" in text
@@ -127,8 +127,8 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     await asked(desk, run, tmp_path)
     item = item_of(desk, run)
     hostile = Arrival("jud\x1b[2Jge", None, None, "error", "it \u202e broke\x07 " * 20)
-    running = Running(item.row.key, "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
-    again = Shelf().read(desk, item, running)
+    running = OpenRerun(item.row.key, "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
+    again = RerunReader().read(desk, item, running)
     lines = [*rerun_lines(item, again, width), *running_lines(running, width)]
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()
@@ -138,16 +138,16 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
 async def test_a_rerun_of_another_item_is_not_shown_here(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     item = item_of(desk, run)
-    other = Running(desk.find(run, "item/002"), "item/002", ("judge-0",))
-    assert Shelf().read(desk, item, other) == NOTHING
-    mine = Running(item.row.key, "item/001", ("judge-0",))
-    assert Shelf().read(desk, item, mine) == Again(running=mine)
+    other = OpenRerun(desk.find(run, "item/002"), "item/002", ("judge-0",))
+    assert RerunReader().read(desk, item, other) == NOTHING
+    mine = OpenRerun(item.row.key, "item/001", ("judge-0",))
+    assert RerunReader().read(desk, item, mine) == RerunHistory(running=mine)
     desk.close()
 
 
 async def test_the_rates_of_a_run_follow_the_next_rerun(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    shelf = Shelf()
+    shelf = RerunReader()
     await asked(desk, run, tmp_path)
     assert [rate.asked for rate in shelf.read(desk, item_of(desk, run), None).in_run] == [1, 1, 1]
     await asked(desk, run, tmp_path)

@@ -10,7 +10,7 @@ from textual import events
 from textual.widgets import Input, TextArea
 
 from reviewdesk.app.screens.dialogs import NoteDialog, OrderDialog, Question
-from reviewdesk.app.screens.prompt import Prompt
+from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
@@ -163,7 +163,7 @@ async def test_undo_and_redo_go_to_the_item_and_name_it(opened: tuple[Desk, Run]
 async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         await stage.press("backslash", *"esc zz", "enter")
-        assert isinstance(stage.app.screen, Prompt)
+        assert isinstance(stage.app.screen, PromptField)
         field = stage.app.screen.query_one(Input)
         assert field.value == "esc zz"
         pointer = stage.app.screen.query_one("#help", Bar).text.splitlines()[0]
@@ -243,11 +243,11 @@ async def test_another_process_is_noticed(tmp_path: Path) -> None:
 
 
 async def test_a_stale_figure_is_dropped(opened: tuple[Desk, Run]) -> None:
-    from reviewdesk.app.messages import Calibrated, Figures
+    from reviewdesk.app.messages import CalibrationFinished, Figures
 
     async with staged(*opened) as stage:
         before = stage.review.gauge.figures
-        stage.review.post_message(Calibrated(Figures(-1, None)))
+        stage.review.post_message(CalibrationFinished(Figures(-1, None)))
         await stage.settle()
         assert stage.review.gauge.figures is before
         assert before is not None

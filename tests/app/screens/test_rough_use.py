@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from textual.widgets._tooltip import Tooltip
 
-from reviewdesk.app.actions import ACTIONS
-from reviewdesk.app.paint import block, inline
-from reviewdesk.cli.plain import number
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.paint.styled import block, inline
+from reviewdesk.cli.plain.text import number
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
 from tests.app.appkit import SMALL, open_run, report, seeds, staged, verdict

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from reviewdesk.app.paint_numbers import _rules
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.panel import Decisions
-from reviewdesk.domain.strategies import STRATEGIES
+from reviewdesk.app.paint.numbers import _rules
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jury.rule import Decisions
+from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import Policy
 from tests.domain.bodies import panel, read
 

@@ -10,8 +10,8 @@ import pytest
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.desk.measuring import measured
-from reviewdesk.domain.facts import ORDERS
+from reviewdesk.desk.figures.measures import measured
+from reviewdesk.domain.query.words import ORDERS
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.helpers import unmeasure

@@ -8,11 +8,11 @@ import pytest
 from rich.cells import cell_len
 
 from reviewdesk.app.app import ReviewApp
-from reviewdesk.app.themes import THEMES
+from reviewdesk.app.theme.inks import THEMES
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import View
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.helpers import ROOT
 

@@ -11,16 +11,16 @@ import pytest
 from textual.widgets import OptionList
 from textual.worker import WorkerCancelled
 
-from reviewdesk.app.messages import Judged, PageRead
+from reviewdesk.app.messages import CalibrationReady, PageRead
 from reviewdesk.app.screens.calibration import CalibrationScreen
-from reviewdesk.app.screens.choice import Choice
+from reviewdesk.app.screens.choice import ChoiceDialog
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.errors import DeskError
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.helpers import SAMPLES, START
 
@@ -64,7 +64,7 @@ async def test_calibration_tells_figures_with_their_design(
 async def test_a_confusion_cell_leads_to_its_verdicts(opened: Opened) -> None:
     async with staged(*opened) as stage:
         await stage.press("p", "f", "f", "f4", "enter")
-        assert isinstance(stage.app.screen, Choice)
+        assert isinstance(stage.app.screen, ChoiceDialog)
         options = stage.app.screen.query_one(OptionList)
         place = next(
             i
@@ -89,7 +89,7 @@ async def test_a_stale_page_is_dropped(opened: Opened) -> None:
     async with staged(*opened) as stage:
         await stage.press("f4")
         before = judged(stage)
-        stage.app.top.post_message(PageRead(Judged(-1, None)))
+        stage.app.top.post_message(PageRead(CalibrationReady(-1, None)))
         await stage.settle()
         assert judged(stage) == before
 
@@ -286,7 +286,7 @@ async def test_screens_survive_every_size(opened: Opened) -> None:
 async def test_blind_twins_look_alike_on_every_screen(
     tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.app.test_blind import twin
+    from tests.app.screens.test_blind import twin
 
     keys = ["f4"], ["escape", "f5"], ["escape", "at"], ["escape", "slash", *"answer", "enter"]
     seen = []

@@ -11,7 +11,7 @@ from textual import events
 
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import NoteDialog
-from reviewdesk.app.screens.prompt import Prompt
+from reviewdesk.app.screens.prompt import PromptField
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
 
 LABELS = {
@@ -84,7 +84,7 @@ async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
         assert isinstance(stage.app.screen, NoteDialog)
         assert stage.app.screen.text == "".join(LABELS)
         await stage.press("escape", "t", *LABELS)
-        assert isinstance(stage.app.screen, Prompt)
+        assert isinstance(stage.app.screen, PromptField)
         assert stage.app.screen.field.value == "".join(LABELS)
         await stage.press("escape")
         assert given(path) == []

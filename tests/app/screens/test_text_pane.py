@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual.content import Content
 
-from reviewdesk.app.paint import Lines, heading
+from reviewdesk.app.paint.styled import Lines, heading
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
 

@@ -10,8 +10,8 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.widget import Widget
 
-from reviewdesk.app.contrast import contrast
 from reviewdesk.app.screens.dialogs import Question
+from reviewdesk.app.theme.contrast import contrast
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import WIDE, Stage, open_run, report, staged, verdict
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from reviewdesk.app.paint import heading, line
+from reviewdesk.app.paint.styled import heading, line
 from reviewdesk.app.texts.find import found_line, highlight
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 
 
 def marked(text: str, *words: str) -> list[str]:

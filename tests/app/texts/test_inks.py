@@ -11,25 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.app.texts.code import code
-from reviewdesk.app.texts.inked import Inked, rows
+from reviewdesk.app.texts.inked import InkedText, rows
 from reviewdesk.app.texts.jsons import json_inked
-from reviewdesk.app.texts.kinds import Kind
+from reviewdesk.app.texts.kinds import TextKind
 from reviewdesk.app.texts.marks import diff_inked, text_inked
-from reviewdesk.app.themes import Ink
+from reviewdesk.app.theme.inks import Ink
 
 ATOMS = [
     *'"\'`{}[],:#*_-+<>&;=()\\\n ', "abc", "12", "def ", "```", "```python\n", "~~~\n", "/*", "*/",
     "--", "@@ -1 +1 @@\n", "--- a\n", "<!--", "1. ", "日本",
 ]  # fmt: skip
 MESS = st.lists(st.sampled_from(ATOMS), max_size=40).map("".join)
-CODES = [kind for kind in Kind if kind not in (Kind.TEXT, Kind.JSON, Kind.DIFF)]
+CODES = [kind for kind in TextKind if kind not in (TextKind.TEXT, TextKind.JSON, TextKind.DIFF)]
 
 
-def inked(found: Inked, ink: Ink) -> list[str]:
+def inked(found: InkedText, ink: Ink) -> list[str]:
     return [found.text[start:end] for start, end, name in found.spans if name == ink]
 
 
-def hold(found: Inked) -> None:
+def hold(found: InkedText) -> None:
     """The inks lie in order and within the text, and the rows are the text."""
     assert all(0 <= start < end <= len(found.text) for start, end, _ in found.spans)
     assert all(one[1] <= two[0] for one, two in pairwise(found.spans))
@@ -183,31 +183,31 @@ def test_a_diff_keeps_its_signs() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "ink", "expected"),
     [
-        (Kind.PYTHON, "class A:  # a 'note'\n", Ink.COMMENT, ["# a 'note'"]),
-        (Kind.PYTHON, "class A:\n", Ink.NAME, ["A"]),
-        (Kind.PYTHON, "x = '# no' + 1_0.5e3", Ink.STRING, ["'# no'"]),
-        (Kind.PYTHON, "x = '# no' + 1_0.5e3", Ink.NUMBER, ["1_0.5e3"]),
-        (Kind.PYTHON, "x2 = None", Ink.NUMBER, ["None"]),
-        (Kind.PYTHON, 'a = """x\n\'y"""', Ink.STRING, ['"""x\n\'y"""']),
-        (Kind.PYTHON, "it = 'open\nif it", Ink.KEYWORD, ["if"]),
-        (Kind.SCRIPT, "`a ${b}\n` // c", Ink.STRING, ["`a ${b}\n`"]),
-        (Kind.SCRIPT, "`a` // c", Ink.COMMENT, ["// c"]),
-        (Kind.BRACES, "fn f<'a>(x: &'a str)", Ink.STRING, []),
-        (Kind.BRACES, "char c = '\\n';", Ink.STRING, ["'\\n'"]),
-        (Kind.BRACES, "/* a\n b */ int x", Ink.COMMENT, ["/* a\n b */"]),
-        (Kind.SQL, "select a From b -- c", Ink.KEYWORD, ["select", "From"]),
-        (Kind.SQL, "select a From b -- c", Ink.COMMENT, ["-- c"]),
-        (Kind.SHELL, "echo $#a # b", Ink.COMMENT, ["# b"]),
-        (Kind.CONFIG, "- a: 1\nb.c = 'x'\n[d]\n", Ink.NAME, ["- a", "b.c", "[d]"]),
-        (Kind.MARKUP, '<a href="x">b &amp; c</a>', Ink.NAME, ["<a", ">", "</a", ">"]),
-        (Kind.MARKUP, '<a href="x">b &amp; c</a>', Ink.STRING, ['"x"']),
-        (Kind.MARKUP, "<!-- <b> --><i/>", Ink.COMMENT, ["<!-- <b> -->"]),
+        (TextKind.PYTHON, "class A:  # a 'note'\n", Ink.COMMENT, ["# a 'note'"]),
+        (TextKind.PYTHON, "class A:\n", Ink.NAME, ["A"]),
+        (TextKind.PYTHON, "x = '# no' + 1_0.5e3", Ink.STRING, ["'# no'"]),
+        (TextKind.PYTHON, "x = '# no' + 1_0.5e3", Ink.NUMBER, ["1_0.5e3"]),
+        (TextKind.PYTHON, "x2 = None", Ink.NUMBER, ["None"]),
+        (TextKind.PYTHON, 'a = """x\n\'y"""', Ink.STRING, ['"""x\n\'y"""']),
+        (TextKind.PYTHON, "it = 'open\nif it", Ink.KEYWORD, ["if"]),
+        (TextKind.SCRIPT, "`a ${b}\n` // c", Ink.STRING, ["`a ${b}\n`"]),
+        (TextKind.SCRIPT, "`a` // c", Ink.COMMENT, ["// c"]),
+        (TextKind.BRACES, "fn f<'a>(x: &'a str)", Ink.STRING, []),
+        (TextKind.BRACES, "char c = '\\n';", Ink.STRING, ["'\\n'"]),
+        (TextKind.BRACES, "/* a\n b */ int x", Ink.COMMENT, ["/* a\n b */"]),
+        (TextKind.SQL, "select a From b -- c", Ink.KEYWORD, ["select", "From"]),
+        (TextKind.SQL, "select a From b -- c", Ink.COMMENT, ["-- c"]),
+        (TextKind.SHELL, "echo $#a # b", Ink.COMMENT, ["# b"]),
+        (TextKind.CONFIG, "- a: 1\nb.c = 'x'\n[d]\n", Ink.NAME, ["- a", "b.c", "[d]"]),
+        (TextKind.MARKUP, '<a href="x">b &amp; c</a>', Ink.NAME, ["<a", ">", "</a", ">"]),
+        (TextKind.MARKUP, '<a href="x">b &amp; c</a>', Ink.STRING, ['"x"']),
+        (TextKind.MARKUP, "<!-- <b> --><i/>", Ink.COMMENT, ["<!-- <b> -->"]),
     ],
 )
-def test_code(kind: Kind, text: str, ink: Ink, expected: list[str]) -> None:
+def test_code(kind: TextKind, text: str, ink: Ink, expected: list[str]) -> None:
     assert inked(code(text, kind), ink) == expected
 
 
 def test_code_hangs_under_its_indentation() -> None:
-    assert [row.hang for row in rows(code("a\n    b", Kind.PYTHON))] == [2, 6]
+    assert [row.hang for row in rows(code("a\n    b", TextKind.PYTHON))] == [2, 6]
     assert [row.hang for row in rows(diff_inked("+    b", started=True))] == [6]

@@ -9,52 +9,57 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.texts.kinds import Kind, fence_kind, is_json, kind_of
+from reviewdesk.app.texts.kinds import (
+    TextKind,
+    fence_kind,
+    is_json,
+    kind_of,
+)
 from tests.helpers import ROOT
 
 CODE = {
-    Kind.JSON: ['{"a": 1}', '[1, 2,\n {"b": null}]', " [] \n", '{"a":1,"a":2,"n":1e400}'],
-    Kind.DIFF: [
+    TextKind.JSON: ['{"a": 1}', '[1, 2,\n {"b": null}]', " [] \n", '{"a":1,"a":2,"n":1e400}'],
+    TextKind.DIFF: [
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
         "Fix it.\n\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ def f():\n a\n-b\n+c",
     ],
-    Kind.MARKUP: [
+    TextKind.MARKUP: [
         '<?xml version="1.0"?>\n<a><b/></a>',
         "<!DOCTYPE html>\n<html><body>Hello there, my old friend</body></html>",
         "<p>One.</p>\n<p>Two.</p>",
     ],
-    Kind.PYTHON: [
+    TextKind.PYTHON: [
         "def list_sum(list): \n  # Iterate over the list \n  total = 0\n  return total\n",
         "import datetime\ndate = datetime.date(2021, 1, 5)\nprint(date)  # a Tuesday, of course",
         'class A:\n    """A long sentence that reads like prose. It is one."""\n    x: int | None',
         "#!/usr/bin/env python3\nprint(1)",
         ">>> 1 + 1\n2",
     ],
-    Kind.SCRIPT: [
+    TextKind.SCRIPT: [
         "const a = require('x');\nmodule.exports = function (b) {\n  return b;\n};",
         "import React from 'react';\n\nexport default function App() {\n  return null;\n}",
         "export interface Ride {\n  id: number;\n  price?: number;\n}",
         "list.map((x) => {\n  console.log(x);\n});",
     ],
-    Kind.BRACES: [
+    TextKind.BRACES: [
         '#include <stdio.h>\n\nint main(void) {\n  puts("hello there");\n  return 0;\n}',
         "package main\n\nfunc main() {\n\tprintln(1)\n}",
         "public class A {\n    private int x = 1;\n}",
         "fn main() {\n    let mut x = 1;\n}",
     ],
-    Kind.SQL: [
+    TextKind.SQL: [
         "SELECT word FROM words WHERE word = 'd';",
         "CREATE TABLE a (\n  id INTEGER PRIMARY KEY\n);",
         "WITH x AS (SELECT 1) SELECT * FROM x",
     ],
-    Kind.SHELL: ["#!/bin/sh\nset -eu\necho done", "$ git status\n$ git push origin main"],
+    TextKind.SHELL: ["#!/bin/sh\nset -eu\necho done", "$ git status\n$ git push origin main"],
 }
 
 
 @pytest.mark.parametrize(
     ("kind", "text"), [(kind, text) for kind, texts in CODE.items() for text in texts]
 )
-def test_code_is_told_by_its_signs(kind: Kind, text: str) -> None:
+def test_code_is_told_by_its_signs(kind: TextKind, text: str) -> None:
     assert kind_of(text) is kind
     assert kind_of(text.replace("\n", "\r\n")) is kind
 
@@ -89,7 +94,7 @@ PROSE = [
 
 @pytest.mark.parametrize("text", PROSE)
 def test_prose_is_never_code(text: str) -> None:
-    assert kind_of(text) is Kind.TEXT
+    assert kind_of(text) is TextKind.TEXT
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -115,7 +120,7 @@ def sample_texts() -> Iterator[str]:
 def test_the_samples_are_prose() -> None:
     found = {text: kind_of(text) for text in sample_texts()}
     assert len(found) > 500
-    assert [text for text, kind in found.items() if kind is not Kind.TEXT] == []
+    assert [text for text, kind in found.items() if kind is not TextKind.TEXT] == []
 
 
 def test_a_huge_or_deep_text_is_not_parsed() -> None:
@@ -127,17 +132,17 @@ def test_a_huge_or_deep_text_is_not_parsed() -> None:
 @pytest.mark.parametrize(
     ("word", "body", "kind"),
     [
-        ("py", "", Kind.PYTHON),
-        ("JSON", "", Kind.JSON),
-        ("tsx", "", Kind.SCRIPT),
-        ("rust", "", Kind.BRACES),
-        ("yaml", "", Kind.CONFIG),
-        ("mermaid", "def f():\n  return 1", Kind.TEXT),
-        ("", "def f():\n  return 1", Kind.PYTHON),
-        ("", "just a tree", Kind.TEXT),
+        ("py", "", TextKind.PYTHON),
+        ("JSON", "", TextKind.JSON),
+        ("tsx", "", TextKind.SCRIPT),
+        ("rust", "", TextKind.BRACES),
+        ("yaml", "", TextKind.CONFIG),
+        ("mermaid", "def f():\n  return 1", TextKind.TEXT),
+        ("", "def f():\n  return 1", TextKind.PYTHON),
+        ("", "just a tree", TextKind.TEXT),
     ],
 )
-def test_a_fence_names_its_kind(word: str, body: str, kind: Kind) -> None:
+def test_a_fence_names_its_kind(word: str, body: str, kind: TextKind) -> None:
     assert fence_kind(word, body) is kind
 
 
@@ -146,4 +151,4 @@ def test_this_package_is_python() -> None:
     sources = [path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py"))]
     kinds = [kind_of(text) for text in sources if text.count("\n") > 5]
     assert len(kinds) > 20
-    assert set(kinds) == {Kind.PYTHON}
+    assert set(kinds) == {TextKind.PYTHON}

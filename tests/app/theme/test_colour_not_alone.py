@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 
-from reviewdesk.app.paint_frame import header_line, title_line
-from reviewdesk.app.paint_item import item_lines
-from reviewdesk.app.paint_jury import jury_lines, jury_table
-from reviewdesk.app.paint_numbers import numbers_lines, strip_plot
-from reviewdesk.app.paint_queue import queue_line
-from reviewdesk.app.session import Session
-from reviewdesk.app.sitting import Sitting
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.paint.frame import header_line, title_line
+from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import jury_lines, jury_table
+from reviewdesk.app.paint.numbers import numbers_lines, strip_plot
+from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.desk import Desk
-from reviewdesk.domain.assess import Seat, State
-from reviewdesk.domain.breaches import Breach, Mismatch
-from reviewdesk.domain.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.assess import Seat, State
+from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.audit.breaches import Breach, Mismatch
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import open_run, report, verdict
 from tests.helpers import ROOT
 
@@ -41,7 +41,7 @@ def session(tmp_path: Path) -> Session:
     scores, rule = (0.9, 0.8, 0.85, 0.95, 0.1), "trimmed_mean"
     body = verdict(1, scores, decision="pass", strategy=rule, checks=checks)
     desk, run = open_run(tmp_path / "desk.db", report([body]))
-    found = Sitting(desk, run, View()).session
+    found = ReviewSession(desk, run, View()).session
     desk.close()
     return found
 

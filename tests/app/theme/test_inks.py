@@ -10,9 +10,15 @@ from rich.color import ColorSystem
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from reviewdesk.app.colours import ANSI_DARK, ANSI_LIGHT, DESK, DESK_LIGHT, HIGH_CONTRAST
-from reviewdesk.app.contrast import contrast, legible
-from reviewdesk.app.themes import (
+from reviewdesk.app.theme.colours import (
+    ANSI_DARK,
+    ANSI_LIGHT,
+    DESK,
+    DESK_LIGHT,
+    HIGH_CONTRAST,
+)
+from reviewdesk.app.theme.contrast import contrast, legible
+from reviewdesk.app.theme.inks import (
     OWN,
     THEMES,
     Ink,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, reruns
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.records import Run, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import Stage, open_run, report, staged, verdict
@@ -51,8 +52,8 @@ async def until(stage: Stage, text: str) -> None:
             await stage.pilot.pause()
 
 
-def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[reruns.Told, ...]:
-    return reruns.of_item(desk, desk.item(desk.find(run, name)))
+def stored(desk: Desk, run: Run, name: str = "item/001") -> tuple[rerun_history.RerunRecord, ...]:
+    return rerun_history.of_item(desk, desk.item(desk.find(run, name)))
 
 
 async def start(stage: Stage) -> None:
@@ -220,12 +221,12 @@ async def test_closing_stops_it_and_what_came_back_is_kept(tmp_path: Path) -> No
 async def test_a_fault_of_the_job_is_one_line_and_the_sitting_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reviewdesk.desk import rerunning
+    from reviewdesk.desk.live import rerun
 
     async def failing(*_: Any) -> Any:
         raise RuntimeError(f"headers {KEY}")
 
-    monkeypatch.setattr(rerunning, "ask", failing)
+    monkeypatch.setattr(rerun, "ask", failing)
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     settings = Settings(panel=panel_file(tmp_path / "p.yaml", "http://127.0.0.1:9/v1"))
     async with staged(desk, run, settings=settings) as stage:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.gate import run_suite
-from reviewdesk.domain.judgegate import Target
+from reviewdesk.desk.gates.suite import run_suite
+from reviewdesk.domain.gates.calibration_targets import CalibrationTarget
 from reviewdesk.errors import NotFoundError, SuiteError
 from tests.cli.conftest import Cli, Done
 from tests.cli.gatekit import Write, facts, rows
@@ -249,7 +249,7 @@ def refuse() -> Any:
 
 
 SIZES = ("0", "1e-320", "0.4", "1", "7", "33", "40", "1000000", "1e15")
-EVERY = [one.value for one in Target]
+EVERY = [one.value for one in CalibrationTarget]
 
 
 def test_any_counts_give_numbers_or_reasons(write: Write) -> None:

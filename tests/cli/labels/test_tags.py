@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.marking import mark, tag
+from reviewdesk.desk.review.marks import mark, tag
 from tests.cli.conftest import Cli
 from tests.helpers import numbered
 

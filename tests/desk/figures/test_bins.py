@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.domain.diagram import bin_drills
-from reviewdesk.domain.queue import parse_filter
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.diagram import bin_drills
 from tests.helpers import load, open_desk, report, verdict
 
 STATED = (

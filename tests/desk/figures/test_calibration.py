@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.desk.transfer import import_labels
-from reviewdesk.domain.gates import Outcome
-from reviewdesk.domain.judgement import CalibrationPage, drill
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.labels.strata import upper_bound
 from reviewdesk.domain.records import Design, Event, Run, Truth
-from reviewdesk.domain.strata import upper_bound
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, drill
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import read_labels
+from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SHARED, label_row, load, numbered, open_desk, report, verdict
 
 DATA = SHARED / "data"
@@ -194,7 +194,7 @@ def test_an_empty_page(tmp_path: Path) -> None:
     page = calibration_page(desk, run)
     assert page.calibration.design is Design.NONE
     assert page.jurors == ()
-    assert {gate.status for gate in page.gates} == {Outcome.SKIP}
+    assert {gate.status for gate in page.gates} == {GateStatus.SKIP}
     assert [text.split()[0] for text in page.missing] == ["flagged/pass", "rest/pass", "rest/fail"]
     desk.close()
 

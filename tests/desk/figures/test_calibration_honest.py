@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.judge import Fits, calibration_page
-from reviewdesk.desk.jurors import jurors_page, jurors_shape
-from reviewdesk.desk.transfer import import_labels
-from reviewdesk.domain.correction import rogan_gladen
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.honest import Method
+from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.domain.labels.coverage import RateMethod
+from reviewdesk.domain.labels.summary import make_rows
 from reviewdesk.domain.records import Design, Run, Truth
-from reviewdesk.domain.summary import make_rows
+from reviewdesk.domain.stats.correction import rogan_gladen
+from reviewdesk.domain.stats.fit import fit
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import read_labels
+from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import figures
 from tests.helpers import SHARED, load, numbered, open_desk, report, verdict
 
@@ -70,7 +70,7 @@ def test_the_audit_makes_it_an_estimate(tmp_path: Path) -> None:
     page = calibration_page(desk, run)
     assert page.calibration.design is Design.WEIGHTED
     # The audit is 20 of 40 passes and 10 of 20 fails, all judged rightly: 3 + 40 of 80 pass.
-    assert page.honest.method is Method.STRATIFIED
+    assert page.honest.method is RateMethod.STRATIFIED
     assert page.honest.estimate == pytest.approx(43 / 80)
     assert page.accuracy.estimate == pytest.approx(70 / 80)
     assert page.calibration.headline.accuracy == pytest.approx(70 / 80)
@@ -103,10 +103,10 @@ def test_the_fit_is_that_of_the_rows_behind_the_headline(tmp_path: Path) -> None
         assert page.fit.ece == page.calibration.headline.ece
         assert page.fit.null is not None
         assert f"{page.fit.null.expected:.3f}" in page.gates[0].note
-    bare = calibration_page(desk, run, fits=Fits.NONE)
+    bare = calibration_page(desk, run, fits=FitScope.NONE)
     assert (bare.fit, bare.alone.fit) == (None, None)
     assert bare.honest == page.honest
-    blind = calibration_page(desk, run, fits=Fits.ALONE)
+    blind = calibration_page(desk, run, fits=FitScope.ALONE)
     assert (blind.fit, blind.alone.fit) == (None, page.alone.fit)
     desk.close()
 
@@ -136,7 +136,7 @@ def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> Non
     desk = open_desk(tmp_path / "desk.db")
     run = load(desk, (DATA / f"{TRIVIA}.report.json").read_bytes(), f"{TRIVIA}.report.json")
     import_labels(desk, run, read_labels(Source.from_path(DATA / f"{TRIVIA}.truth.jsonl")))
-    page = calibration_page(desk, run, jurors=False, fits=Fits.NONE)
+    page = calibration_page(desk, run, jurors=False, fits=FitScope.NONE)
     assert page.calibration.design is Design.CENSUS
     line = page.calibration.headline
     assert None not in (line.tp, line.fn, line.youden_j)

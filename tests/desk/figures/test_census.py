@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Calibration, Design
 from reviewdesk.reports import Source
-from reviewdesk.reports.labelsfile import read_labels
+from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SHARED, open_desk
 
 DATA = SHARED / "data"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.jurors import jurors_page, jurors_shape
-from reviewdesk.domain.jurorfacts import JurorFacts, JurorsPage, Windows
+from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage, Windows
 from reviewdesk.domain.records import Run, Truth
 from tests.helpers import Clock, load, open_desk, report, verdict
 

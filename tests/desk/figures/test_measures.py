@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.measuring import measure, measured
-from reviewdesk.desk.overview import overview, run_details
-from reviewdesk.desk.panels import panels
-from reviewdesk.domain.columns import Columns, columns
-from reviewdesk.domain.measures import UNMEASURED
+from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.desk.figures.measures import measure, measured
+from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.run.columns import Columns, columns
+from reviewdesk.domain.run.measures import UNMEASURED
 from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source
 from reviewdesk.store import measures

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk import Desk, live
-from reviewdesk.desk.judge import calibration_page
-from reviewdesk.desk.live import LiveStrip
-from reviewdesk.desk.transfer import import_labels
-from reviewdesk.domain.livefigures import LiveFigures
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures import strip as strip_module
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.domain.labels.strip import LiveFigures
 from reviewdesk.domain.records import Run, Truth
-from tests.domain.test_livefigures import close, same
+from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row, load, numbered, open_desk, report, spawn, verdict
 
 # Two of the verdicts share one content.
@@ -103,7 +104,7 @@ def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> No
 def test_where_much_was_written_all_is_read(
     opened: tuple[Desk, Run], monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr(live, "MANY", many)
+    monkeypatch.setattr(strip_module, "MANY", many)
     desk, run = opened
     strip = LiveStrip()
     agree(strip, desk, run)

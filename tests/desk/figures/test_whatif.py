@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.transfer import import_labels
-from reviewdesk.desk.whatif import what_if, what_if_item
-from reviewdesk.domain.policies import MOST_LEFT_OUT, Result, Table, Variant
+from reviewdesk.desk.figures.whatif import what_if, what_if_item
+from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.verdict import Decision, Strategy
+from reviewdesk.domain.whatif.policies import (
+    MOST_LEFT_OUT,
+    Result,
+    Table,
+    Variant,
+)
 from reviewdesk.errors import UsageError
 from tests.helpers import label_row, load, numbered, open_desk, report, verdict
 

@@ -12,8 +12,13 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.judging import Ears, Now, judge_cases, preview
-from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
+from reviewdesk.desk.live.batch import (
+    BatchListener,
+    BatchState,
+    judge_cases,
+    preview,
+)
+from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import (
     Cancelled,
@@ -147,7 +152,7 @@ def test_a_check_that_comes_to_no_end_says_nothing_and_the_jury_is_asked(room: R
 
 def test_where_every_case_fails_a_check_nobody_is_asked_for_anything(room: Room) -> None:
     room.put(checks={"exact": "yes"})
-    never = Ears(agreed=lambda _: pytest.fail("there is nothing to agree to"))
+    never = BatchListener(agreed=lambda _: pytest.fail("there is nothing to agree to"))
     found = judge_cases(room.order(), never, world(silent()))
     assert (found.failed_checks, found.calls, found.problem) == (3, 0, None)
 
@@ -168,10 +173,10 @@ def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
 
 
 def test_a_reply_is_on_disk_before_it_counts(room: Room) -> None:
-    def told(now: Now) -> None:
+    def told(now: BatchState) -> None:
         assert len(room.stored()) >= now.counts.calls
 
-    found = judge_cases(room.put().order(), Ears(lambda _: True, told), world(Jurors()))
+    found = judge_cases(room.put().order(), BatchListener(lambda _: True, told), world(Jurors()))
     assert found.calls == len(room.stored()) == 15
 
 
@@ -235,7 +240,7 @@ def test_whatever_holds_no_answer_is_asked_again_on_resume(
     first = judge_cases(room.put(juror=PRICE).order(), YES, world(before))
     assert before.asked["c1", "m2"] == calls
     assert (first.failed_ballots, dict(first.turnouts.why)) == (1, {kind: 1})
-    found = judge_cases(room.order(resume=True), Ears(person), world(jurors))
+    found = judge_cases(room.order(resume=True), BatchListener(person), world(jurors))
     assert jurors.asked == Counter({("c1", "m2"): 1})
     assert (found.failed_ballots, found.problem) == (0, None)
     (plan,) = person.plans
@@ -270,7 +275,7 @@ def test_no_is_no(room: Room) -> None:
     no = Consent(agrees=False)
     before = set(room.put().folder.iterdir())
     with pytest.raises(Cancelled, match="nothing was sent"):
-        judge_cases(room.order(), Ears(no), world(silent()))
+        judge_cases(room.order(), BatchListener(no), world(silent()))
     assert set(room.folder.iterdir()) == before
     (plan,) = no.plans
     assert (plan.found.cases, plan.found.calls, plan.found.worst_usd) == (3, 15, None)
@@ -345,7 +350,7 @@ def test_no_file_holds_the_key_that_a_juror_repeats(room: Room) -> None:
 def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(room: Room) -> None:
     consent = Consent()
     room.put(juror=", api_key_env: PANEL_KEY")
-    found = judge_cases(room.order(), Ears(consent), world(silent()))
+    found = judge_cases(room.order(), BatchListener(consent), world(silent()))
     assert {seat.problem for seat in consent.plans[0].seats} == {"PANEL_KEY is not set"}
     assert found.problem is not None
     assert "PANEL_KEY is not set" in found.problem

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.judging import judge_cases
-from reviewdesk.domain.cases import case_of
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.turnout import NONE_LOST, Allowance
+from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.panel.case import case_of
+from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.live.records import Response
 from tests.helpers import load, open_desk
 from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, world

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.desk.judging import Ears, judge_cases
+from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.errors import Cancelled, CeilingError, JournalError
 from tests.judgekit import PRICE, YES, Consent, Jurors, Room, world
-from tests.live.test_journal import room_for
+from tests.live.journal.test_journal import room_for
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_no_room_for_a_report_that_is_not_written_changes_nothing(room: Room) ->
     room.put(["c1", "c2"], output="a" * 4000, juror=PRICE)
     asked = Consent(agrees=False)
     with pytest.raises(Cancelled):
-        judge_cases(room.order(), Ears(asked), world(Jurors()))
+        judge_cases(room.order(), BatchListener(asked), world(Jurors()))
     # A reply of 110 tokens costs 11 cents: after five of them the next worst case is too much.
     ceiling = (asked.plans[0].found.worst_usd or 0) / 10 + 0.5
     # A verdict of more than 5,000 bytes does not fit; the five replies do.

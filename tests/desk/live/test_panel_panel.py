@@ -25,12 +25,12 @@ from reviewdesk import (
     aggregate,
     ballot,
 )
-from reviewdesk.domain.library import Panel as Rule
-from reviewdesk.domain.panelhash import HashStatus, panel_hash_status
-from reviewdesk.domain.vendors import LOCAL, Vendor, key_variable
+from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
+from reviewdesk.domain.panel.panel import PanelRule as Rule
+from reviewdesk.domain.panel.vendors import LOCAL, Vendor, key_variable
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.records import Call, Exchange, Request, Response
-from reviewdesk.live.vendors import VENDORS
+from reviewdesk.live.wires.vendors import VENDORS
 from tests.helpers import SAMPLES
 
 KEY = "sk-live-4f9aT7Qe2LmZ8xWb"

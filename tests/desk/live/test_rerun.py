@@ -12,16 +12,28 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, reruns
-from reviewdesk.desk.rerunning import Prepared, carry_out, own_panel, payloads, prepare
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.live.rerun import (
+    PreparedRerun,
+    carry_out,
+    own_panel,
+    payloads,
+    prepare,
+)
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.rerun import (
+    RerunRequest,
+    RerunScope,
+    flipped,
+    missing,
+)
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.rerun import Scope, Wish, flipped, missing
 from reviewdesk.domain.verdict import Decision, Status, Strategy
 from reviewdesk.errors import UsageError
 from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.transport import HttpTransport
+from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.store import reruns as stored
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEY, KEYS
@@ -49,7 +61,7 @@ def panel(url: str, count: int = 3, **rule: Any) -> PanelSpec:
         Juror(f"j{seat}", f"model-{seat}", "custom", base_url=url, api_key_env="TEST_KEY")
         for seat in range(1, count + 1)
     )
-    return PanelSpec("local", jurors, Panel(**{"threshold": 0.6, **rule}))
+    return PanelSpec("local", jurors, PanelRule(**{"threshold": 0.6, **rule}))
 
 
 def one(desk: Desk, body: dict[str, Any] | None = None) -> tuple[Run, int]:
@@ -57,11 +69,13 @@ def one(desk: Desk, body: dict[str, Any] | None = None) -> tuple[Run, int]:
     return run, desk.find(run, "a")
 
 
-def ready(desk: Desk, key: int, spec: PanelSpec, wish: Wish | None = None) -> Prepared:
-    return prepare(desk, key, spec, wish or Wish(), environment=KEYS)
+def ready(desk: Desk, key: int, spec: PanelSpec, wish: RerunRequest | None = None) -> PreparedRerun:
+    return prepare(desk, key, spec, wish or RerunRequest(), environment=KEYS)
 
 
-async def carried(desk: Desk, prepared: Prepared, told: Any = lambda _ballot: True) -> reruns.Told:
+async def carried(
+    desk: Desk, prepared: PreparedRerun, told: Any = lambda _ballot: True
+) -> rerun_history.RerunRecord:
     transport = HttpTransport()
     try:
         return await carry_out(desk, prepared, transport, SystemClock(), told, environment=KEYS)
@@ -96,12 +110,12 @@ async def test_a_whole_panel_answers_beside_the_first_verdict(desk: Desk, server
     assert [cast.score for cast in again.verdict.ballots] == [0.1, 0.1, 0.1]
     assert again.kept_its_panel is True
     assert not again.stopped
-    assert reruns.of_item(desk, item) == (made,)
+    assert rerun_history.of_item(desk, item) == (made,)
     # Each of the three passed at first (0.9, 0.8, 0.7 against 0.6).
-    assert [(r.juror, r.flipped, r.asked) for r in reruns.flips_of_item(desk, item)] == [
+    assert [(r.juror, r.flipped, r.asked) for r in rerun_history.flips_of_item(desk, item)] == [
         ("j1", 1, 1), ("j2", 1, 1), ("j3", 1, 1),
     ]  # fmt: skip
-    assert reruns.flips_of_run(desk, item.run) == reruns.flips_of_item(desk, item)
+    assert rerun_history.flips_of_run(desk, item.run) == rerun_history.flips_of_item(desk, item)
 
 
 async def test_the_plan_is_on_disk_before_the_first_request(
@@ -151,7 +165,9 @@ async def test_the_payload_that_was_shown_is_the_one_that_is_sent(
 async def test_only_the_missing_are_asked_and_the_others_stay(desk: Desk, server: Server) -> None:
     _, key = one(desk, verdict("a", 0.9, None, 0.2))
     assert missing(desk.item(key).verdict) == ("j2",)
-    made = await carried(desk, ready(desk, key, panel(server.url), Wish(Scope.MISSING)))
+    made = await carried(
+        desk, ready(desk, key, panel(server.url), RerunRequest(RerunScope.MISSING))
+    )
     assert list(map(model, server.calls)) == ["model-2"]
     # 0.8 is what the server's juror gives.
     assert [cast.score for cast in made.rerun.verdict.ballots] == [0.9, 0.8, 0.2]
@@ -163,14 +179,16 @@ async def test_only_the_missing_are_asked_and_the_others_stay(desk: Desk, server
 
 async def test_one_juror_is_asked(desk: Desk, server: Server) -> None:
     _, key = one(desk)
-    made = await carried(desk, ready(desk, key, panel(server.url), Wish(Scope.JUROR, "j3")))
+    made = await carried(
+        desk, ready(desk, key, panel(server.url), RerunRequest(RerunScope.JUROR, "j3"))
+    )
     assert list(map(model, server.calls)) == ["model-3"]
     assert [cast.score for cast in made.rerun.verdict.ballots] == [0.9, 0.8, 0.8]
 
 
 async def test_passages_that_speak_to_the_judge_can_be_masked(desk: Desk, server: Server) -> None:
     _, key = one(desk, verdict("a", output=HOSTILE))
-    made = await carried(desk, ready(desk, key, panel(server.url), Wish(masked=True)))
+    made = await carried(desk, ready(desk, key, panel(server.url), RerunRequest(masked=True)))
     assert all("Ignore all previous" not in seen.user for seen in server.calls)
     assert made.rerun.masked
     # The verdict is still about the response as it was.
@@ -182,7 +200,7 @@ async def test_passages_that_speak_to_the_judge_can_be_masked(desk: Desk, server
 def test_a_masked_rerun_of_a_response_with_nothing_to_mask_is_refused(desk: Desk) -> None:
     _, key = one(desk)
     with pytest.raises(UsageError, match="nothing is masked"):
-        prepare(desk, key, panel("http://127.0.0.1:1/v1"), Wish(masked=True))
+        prepare(desk, key, panel("http://127.0.0.1:1/v1"), RerunRequest(masked=True))
 
 
 async def test_a_juror_that_fails_leaves_the_median_and_a_degraded_panel(
@@ -277,7 +295,7 @@ async def test_cancelled_from_outside_it_keeps_what_came(desk: Desk, server: Ser
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    [made] = reruns.of_item(desk, desk.item(key))
+    [made] = rerun_history.of_item(desk, desk.item(key))
     assert made.rerun.stopped
     assert [cast.status for cast in made.rerun.verdict.ballots] == ["error", "ok", "error"]
     assert made.rerun.kept_its_panel is True
@@ -305,11 +323,11 @@ async def test_labels_and_the_first_verdict_stay_byte_for_byte(desk: Desk, serve
     desk.undo()
     desk.undo()
     assert desk.item(key).row.label is None
-    [told] = reruns.of_item(desk, desk.item(key))
+    [told] = rerun_history.of_item(desk, desk.item(key))
     assert told.rerun.correct is None
     assert told.body == made.body
     desk.redo()
-    [told] = reruns.of_item(desk, desk.item(key))
+    [told] = rerun_history.of_item(desk, desk.item(key))
     assert told.rerun.correct is True
     assert desk.verify().ok
 
@@ -361,14 +379,14 @@ def _holds(folder: Path, text: bytes) -> bool:
 def test_a_panel_without_a_single_key_is_refused(desk: Desk, server: Server) -> None:
     _, key = one(desk)
     with pytest.raises(UsageError, match="no juror can be asked: TEST_KEY is not set"):
-        prepare(desk, key, panel(server.url), Wish(), environment={})
+        prepare(desk, key, panel(server.url), RerunRequest(), environment={})
 
 
 async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server: Server) -> None:
     _, key = one(desk)
     first, *rest = panel(server.url).jurors
     spec = replace(panel(server.url), jurors=(replace(first, api_key_env=None), *rest))
-    prepared = prepare(desk, key, spec, Wish(), environment={})
+    prepared = prepare(desk, key, spec, RerunRequest(), environment={})
     transport = HttpTransport()
     clock = SystemClock()
     made = await carry_out(desk, prepared, transport, clock, lambda _: True, environment={})
@@ -381,11 +399,11 @@ async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server
 def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
     again = {**verdict("a", 0.1, 0.2, 0.1)}
     run, key = one(desk, {**verdict("a"), "reruns": [again]})
-    [told] = reruns.of_item(desk, desk.item(key))
+    [told] = rerun_history.of_item(desk, desk.item(key))
     assert (told.plan, told.rerun.filed) == (0, True)
     assert told.rerun.assessment.decision is Decision.FAIL
-    assert reruns.newest(desk, run) == 0
-    beside = reruns.beside(desk.item(key), told)
+    assert rerun_history.newest(desk, run) == 0
+    beside = rerun_history.beside(desk.item(key), told)
     assert beside.row.decision is Decision.FAIL
     assert beside.run.name == "the re-run of the report"
 
@@ -393,7 +411,7 @@ def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
 def test_what_cannot_be_asked_is_said(desk: Desk) -> None:
     _, key = one(desk)
     spec = panel("http://127.0.0.1:9/v1")
-    for wish in (Wish(Scope.MISSING), Wish(Scope.JUROR, "nobody")):
+    for wish in (RerunRequest(RerunScope.MISSING), RerunRequest(RerunScope.JUROR, "nobody")):
         with pytest.raises(UsageError):
             ready(desk, key, spec, wish)
     with pytest.raises(UsageError, match="model"):

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.cli import plain_rerun
-from reviewdesk.desk import Desk, reruns, rerunshapes
-from reviewdesk.desk.rerunning import Prepared, carry_out, prepare
-from reviewdesk.domain.contract import VERSION
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec
-from reviewdesk.domain.prompts import prompt_sha256
-from reviewdesk.domain.rerun import Wish
+from reviewdesk.cli.plain import rerun
+from reviewdesk.desk import Desk
+from reviewdesk.desk.live import rerun_history, rerun_json
+from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, prepare
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.prompt import prompt_sha256
+from reviewdesk.domain.panel.reply_contract import VERSION
+from reviewdesk.domain.panel.rerun import RerunRequest
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.live.clock import SystemClock
-from reviewdesk.live.transport import HttpTransport
+from reviewdesk.live.wires.transport import HttpTransport
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEYS
 from tests.live.server import Server
@@ -39,21 +40,23 @@ def panel(url: str) -> PanelSpec:
         Juror(f"j{seat}", f"model-{seat}", "custom", base_url=url, api_key_env="TEST_KEY")
         for seat in (1, 2, 3)
     )
-    return PanelSpec("local", jurors, Panel(threshold=0.6))
+    return PanelSpec("local", jurors, PanelRule(threshold=0.6))
 
 
-def ready(desk: Desk, url: str, wish: Wish | None = None, sha: str | None = None) -> Prepared:
+def ready(
+    desk: Desk, url: str, wish: RerunRequest | None = None, sha: str | None = None
+) -> PreparedRerun:
     """A re-run of a verdict whose jurors state this prompt hash."""
     body = verdict("a") | {"input": HOSTILE}
     stated = {"prompt_sha256": sha} if sha else {}
     body["jurors"] = [juror | stated for juror in body["jurors"]]
     key = desk.find(load(desk, report(body)), "a")
     return prepare(
-        desk, key, replace(panel(url), rubric="Right?"), wish or Wish(), environment=KEYS
+        desk, key, replace(panel(url), rubric="Right?"), wish or RerunRequest(), environment=KEYS
     )
 
 
-async def carried(desk: Desk, prepared: Prepared) -> reruns.Told:
+async def carried(desk: Desk, prepared: PreparedRerun) -> rerun_history.RerunRecord:
     transport = HttpTransport()
     try:
         clock = SystemClock()
@@ -77,10 +80,10 @@ async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
         assert prepared.contract_before == 1
         made = await carried(desk, prepared)
     assert made.rerun.contract_before == 1
-    shape = rerunshapes.rerun(prepared.item, made)
+    shape = rerun_json.rerun(prepared.item, made)
     assert shape["contract_before"] == 1
     assert f"version 1 of the reply contract; a re-run asks under version {VERSION}" in (
-        plain_rerun.rerun(shape)
+        rerun.rerun(shape)
     )
 
 
@@ -91,7 +94,7 @@ async def test_a_panel_of_this_contract_or_an_unknown_one_says_nothing(desk: Des
 
 async def test_an_input_that_speaks_to_the_judge_is_fenced_flagged_and_masked(desk: Desk) -> None:
     async with Server() as server:
-        prepared = ready(desk, server.url, Wish(masked=True))
+        prepared = ready(desk, server.url, RerunRequest(masked=True))
         notes = {note.flag.label: note.reason for note in prepared.item.assessment.notes}
         assert notes["suspicious_text"].startswith(
             'the input asks to disregard the instructions: "'

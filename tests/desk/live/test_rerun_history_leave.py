@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, files, items
-from reviewdesk.desk.reportexport import report as report_of
-from reviewdesk.desk.runpage import html, summary
+from reviewdesk.desk import Desk, files
+from reviewdesk.desk.export.page import html, summary
+from reviewdesk.desk.export.report import report as report_of
+from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled
 from reviewdesk.reports import read
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import Entry
+from reviewdesk.store.events import NewEvent
 from tests.helpers import load, numbered, open_desk, report, source, verdict
 
 FILED = verdict("a", 0.1, 0.2, 0.3)
@@ -34,7 +35,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 def ask_again(desk: Desk, key: int, body: dict[str, Any]) -> None:
     """Put down a re-run as a live panel leaves it."""
     with writing(desk.conn, desk.path):
-        planned = Entry("rerun_planned", desk.at(), detail={"scope": "panel", "panel": "p"})
+        planned = NewEvent("rerun_planned", desk.at(), detail={"scope": "panel", "panel": "p"})
         plan = events.append(desk.conn, desk.reviewer, [items.about(desk, key, planned)[1]])[0].key
         reruns.enter(desk.conn, plan, key, desk.at(), json.dumps(body), stopped=False)
 

@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.filters import expand, forget, save, saved, vocabulary
-from reviewdesk.desk.marking import tag
-from reviewdesk.domain.queue import FilterError
+from reviewdesk.desk.review.filters import (
+    expand,
+    forget,
+    save,
+    saved,
+    vocabulary,
+)
+from reviewdesk.desk.review.marks import tag
+from reviewdesk.domain.query.filter import FilterError
 from reviewdesk.errors import NotFoundError, UsageError
 from tests.helpers import load, numbered, open_desk, report, verdict
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.chronicle import pace, session_history
-from reviewdesk.desk.marking import mark, tag
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review.history import pace, session_history
+from reviewdesk.desk.review.marks import mark, tag
 from reviewdesk.domain.records import Event, Pace, Truth
 from tests.helpers import Clock, label_row, load, numbered, open_desk, report, verdict
 

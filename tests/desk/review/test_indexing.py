@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, searching
-from reviewdesk.desk.searching import find, index, indexed
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import search
+from reviewdesk.desk.review.search import find, index, indexed
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.store import search
+from reviewdesk.store import search as stored_search
 from tests.helpers import load, numbered, open_desk, report, spawn, verdict
 
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "sleep", lambda _: None)
+    monkeypatch.setattr(search, "sleep", lambda _: None)
 
 
 @pytest.fixture
@@ -95,7 +96,8 @@ def test_a_batch_that_breaks_leaves_whole_batches(desk: Desk) -> None:
 
 KILLED = """
 import sys
-from reviewdesk.desk import Desk, searching
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import search as desk_search
 from reviewdesk.store import search
 desk = Desk.open()
 put = search.put
@@ -105,7 +107,7 @@ def hanging(conn, run, start, batch):
         print("ready", flush=True)
         sys.stdin.readline()
 search.put = hanging
-searching.index(desk, desk.run())
+desk_search.index(desk, desk.run())
 """
 
 
@@ -132,7 +134,7 @@ def test_a_label_is_taken_between_batches(desk: Desk) -> None:
 
 def test_two_windows_index_a_run_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run = load(desk, numbered(450))
-    prepare = search.prepare
+    prepare = stored_search.prepare
     with closing(open_desk(desk.path, "ben")) as other:
 
         def overtaken(conn: Any, run_key: int, start: int) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.twins import Flips, flips
+from reviewdesk.desk.review.other_runs import Flips, flips
 from reviewdesk.domain.records import Run
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 from tests.app.appkit import open_run, report, verdict
 
 

@@ -14,8 +14,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.searching import find, index
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review.search import find, index
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.errors import UsageError
 from tests.helpers import label_row, load, open_desk, report, verdict

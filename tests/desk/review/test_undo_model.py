@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.marking import mark, tag
-from reviewdesk.desk.transfer import import_labels
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.review.marks import mark, tag
 from reviewdesk.domain.records import Truth
 from tests.helpers import Clock, label_row, load, open_desk, report, verdict
 

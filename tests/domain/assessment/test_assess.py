@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import Assessment, State, assess
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.assess import Assessment, State, assess
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.verdict import Band, Decision, Status, Strategy
-from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.domain.bodies import MODELS, bodies, body, juror, maybe, panel, read
 
 ANY = {"value": bodies(), "generator": maybe(st.sampled_from(MODELS)), "stated": st.booleans()}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.trail import Trail, trail
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.history import Trail, trail
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 

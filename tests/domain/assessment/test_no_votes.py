@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.policies import whole
-from reviewdesk.domain.turning import outcomes
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.store.tally import Tally
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import whole
+from reviewdesk.store.tally import RunTally
 from tests.domain.bodies import GRID, body, juror, read
-from tests.domain.test_bulk import together
+from tests.domain.whatif.test_bulk import together
 
 WITHHELD: dict[str, Any] = {"pass": None}
 RULES = st.fixed_dictionaries(
@@ -96,7 +96,7 @@ def test_it_is_flagged_and_says_why(seats: list[dict[str, Any]], reason: str) ->
     found = assess(verdict)
     [note] = [note for note in found.notes if note.flag is Flag.NO_VERDICT]
     assert note.reason == reason
-    tally = Tally()
+    tally = RunTally()
     tally.add(verdict, found)
     # Stratum 2 is flagged/none; the report says that it asks for no review.
     assert tally.strata(tally.final_flags()) == [2]
@@ -107,7 +107,7 @@ def test_a_score_that_waits_for_a_threshold_may_still_vote() -> None:
     verdict = read(body(juror("a", 0.9), juror("b", status="abstained")))
     found = assess(verdict)
     assert (found.decision, found.no_votes) == (None, False)
-    tally = Tally()
+    tally = RunTally()
     tally.add(verdict, found)
     assert (tally.voteless, tally.undecidable) == (0, 1)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
+from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.verdict import Decision, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.flags import SHORT, Flag, names
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flags import SHORT, Flag, names
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.assess import State, assess
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.assess import State, assess
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.verdict import Strategy
 from tests.domain.bodies import bodies, panel, read
 
@@ -82,7 +82,7 @@ def test_every_ballot_has_one_state_by_the_rule_that_decided(value: dict[str, An
 
 
 def test_the_trail_keeps_the_trimmed_mean_of_any_rule() -> None:
-    from reviewdesk.domain.trail import trail
+    from reviewdesk.domain.assessment.history import trail
 
     verdict = read(panel(*SCORES, threshold=0.7, quorum=0.6))
     # .78, .81 and .84 are left.

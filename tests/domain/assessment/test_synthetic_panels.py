@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.trim import trim, trim_count
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.jury.trim import trim, trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.agreement import band, closeness, unit_alpha
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.panel import quorum_met, values, weighted_average
-from reviewdesk.domain.remarks import remarks
-from reviewdesk.domain.trim import trim_count
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.jury.agreement import band, closeness, unit_alpha
+from reviewdesk.domain.jury.rule import quorum_met, values, weighted_average
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Band, Decision, Rounding
 from tests.domain.bodies import body, juror, panel, read
 from tests.domain.contradictions import FAIL, PASS, RESOLUTIONS, Resolution, judged, trimmed

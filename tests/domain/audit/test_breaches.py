@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.breaches import Breach, kinds
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.audit.breaches import Breach, kinds
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 

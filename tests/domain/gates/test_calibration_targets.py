@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.expect import Reading
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.judgegate import SPANS, Judge, Reliability, Target
-from reviewdesk.domain.nullece import null_ece
-from reviewdesk.domain.suchitems import such_items
+from reviewdesk.domain.gates.calibration_targets import (
+    SPANS,
+    CalibrationReadings,
+    CalibrationTarget,
+    Reliability,
+)
+from reviewdesk.domain.gates.expect import TargetValue
+from reviewdesk.domain.gates.such_items import such_items
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.chance_ece import null_ece
+from reviewdesk.domain.stats.fit import fit
 
 DOCUMENT = (0.95, 0.90, 0.82, 0.55, 0.52, 0.15, 0.10, 0.05)
 """The confidences of the calibration document's example; the first four are right."""
@@ -19,81 +24,94 @@ def rows_of(*confidences: float) -> Rows:
     return Rows.of(list(confidences), [one >= 0.55 for one in confidences], None)
 
 
-def judge(rows: Rows, matrix: Reliability | None = None, *, default: bool = False) -> Judge:
+def judge(
+    rows: Rows, matrix: Reliability | None = None, *, default: bool = False
+) -> CalibrationReadings:
     rate = matrix.correct(0.5) if matrix else None
     line, found = measure(rows, None), fit(rows)
-    return Judge(line, found, rate, such_items(rows, line, found, None), by_default=default)
+    return CalibrationReadings(
+        line, found, rate, such_items(rows, line, found, None), by_default=default
+    )
 
 
 def test_the_figures_of_the_document() -> None:
     found = judge(rows_of(*DOCUMENT))
     # The specification gives ECE 0.0875 and Brier 0.0691 for these eight rows.
-    assert found.read(Target.ECE).value == pytest.approx(0.0875)
-    assert found.read(Target.BRIER).value == pytest.approx(0.0691, abs=5e-5)
+    assert found.read(CalibrationTarget.ECE).value == pytest.approx(0.0875)
+    assert found.read(CalibrationTarget.BRIER).value == pytest.approx(0.0691, abs=5e-5)
     # Mean confidence 4.04 / 8 = 0.505, accuracy 4/8.
-    assert found.read(Target.GAP).value == pytest.approx(0.005)
-    assert found.read(Target.ACCURACY).value == 0.5
-    assert found.read(Target.N) == Reading(8)
-    assert "often misses" in found.read(Target.ECE).note
-    assert found.read(Target.BRIER).note == ""
+    assert found.read(CalibrationTarget.GAP).value == pytest.approx(0.005)
+    assert found.read(CalibrationTarget.ACCURACY).value == 0.5
+    assert found.read(CalibrationTarget.N) == TargetValue(8)
+    assert "often misses" in found.read(CalibrationTarget.ECE).note
+    assert found.read(CalibrationTarget.BRIER).note == ""
 
 
 def test_more_labels_need_no_word() -> None:
     # 56 rows: only what chance would show is said, not that they are few.
-    note = judge(rows_of(*DOCUMENT * 7)).read(Target.ECE).note
+    note = judge(rows_of(*DOCUMENT * 7)).read(CalibrationTarget.ECE).note
     assert note.startswith("a calibrated judge would show 0.")
 
 
 def test_no_labels_are_no_merit() -> None:
     found = judge(rows_of())
-    assert found.read(Target.ECE) == Reading(0.0, skip="there are no labels")
-    assert found.read(Target.BRIER).skip
-    assert found.read(Target.N) == Reading(0)
+    assert found.read(CalibrationTarget.ECE) == TargetValue(0.0, skip="there are no labels")
+    assert found.read(CalibrationTarget.BRIER).skip
+    assert found.read(CalibrationTarget.N) == TargetValue(0)
 
 
 def test_the_corrected_rate_of_the_document() -> None:
     found = judge(rows_of(*DOCUMENT), Reliability(90, 10, 80, 20))
     # (0.5 + 0.8 - 1) / 0.7, and the ends that the specification gives.
-    assert found.read(Target.CORRECTED).value == pytest.approx(0.428571, abs=1e-6)
-    assert (found.read(Target.CORRECTED).note, found.read(Target.CORRECTED).skip) == ("", "")
-    assert found.read(Target.CORRECTED_LOW).value == pytest.approx(0.329578, abs=1e-6)
-    assert found.read(Target.CORRECTED_HIGH).value == pytest.approx(0.527565, abs=1e-6)
-    without = judge(rows_of(*DOCUMENT)).read(Target.CORRECTED)
+    assert found.read(CalibrationTarget.CORRECTED).value == pytest.approx(0.428571, abs=1e-6)
+    assert (
+        found.read(CalibrationTarget.CORRECTED).note,
+        found.read(CalibrationTarget.CORRECTED).skip,
+    ) == ("", "")
+    assert found.read(CalibrationTarget.CORRECTED_LOW).value == pytest.approx(0.329578, abs=1e-6)
+    assert found.read(CalibrationTarget.CORRECTED_HIGH).value == pytest.approx(0.527565, abs=1e-6)
+    without = judge(rows_of(*DOCUMENT)).read(CalibrationTarget.CORRECTED)
     assert (without.value, bool(without.skip)) == (None, True)
 
 
 def test_a_judge_without_a_signal() -> None:
     coin = Reliability(50, 50, 50, 50)
     said, default = (judge(rows_of(*DOCUMENT), coin, default=one) for one in (False, True))
-    assert said.read(Target.CORRECTED) == Reading(0.5, note="the judge carries no signal")
-    assert default.read(Target.CORRECTED).skip == "the judge carries no signal"
+    assert said.read(CalibrationTarget.CORRECTED) == TargetValue(
+        0.5, note="the judge carries no signal"
+    )
+    assert default.read(CalibrationTarget.CORRECTED).skip == "the judge carries no signal"
     # sensitivity 0.7, specificity 0.7: J = 0.4.
     weak = judge(rows_of(*DOCUMENT), Reliability(70, 30, 70, 30))
-    assert weak.read(Target.CORRECTED).note == "a weak judge"
+    assert weak.read(CalibrationTarget.CORRECTED).note == "a weak judge"
 
 
 def test_ranking_and_chance() -> None:
     found = judge(rows_of(*DOCUMENT))
     # Every right row has more confidence than every wrong one.
-    assert found.read(Target.AUROC).value == 1.0
+    assert found.read(CalibrationTarget.AUROC).value == 1.0
     rows = rows_of(*DOCUMENT)
     null = null_ece(rows)
     assert null is not None
-    assert found.read(Target.ECE_P).value == null.p
+    assert found.read(CalibrationTarget.ECE_P).value == null.p
     # Two rows of 0.5, both right: ECE is 0.5, and half of all calibrated judges show as much
     # (two right or two wrong); the others show 0. The expected ECE is 0.25.
     even = judge(Rows.of([0.5, 0.5], [True, True]))
-    assert even.read(Target.ECE_P).value == pytest.approx(0.5, abs=0.02)
-    assert even.read(Target.ECE).note.endswith("a calibrated judge would show 0.250")
-    assert even.read(Target.AUROC) == Reading(
+    assert even.read(CalibrationTarget.ECE_P).value == pytest.approx(0.5, abs=0.02)
+    assert even.read(CalibrationTarget.ECE).note.endswith("a calibrated judge would show 0.250")
+    assert even.read(CalibrationTarget.AUROC) == TargetValue(
         None, skip="every verdict was right, or every one wrong, so there is nothing to rank"
     )
     empty = judge(rows_of())
-    assert empty.read(Target.ECE_P).skip == empty.read(Target.AUROC).skip == "there are no labels"
+    assert (
+        empty.read(CalibrationTarget.ECE_P).skip
+        == empty.read(CalibrationTarget.AUROC).skip
+        == "there are no labels"
+    )
 
 
 def test_every_target_is_a_number() -> None:
-    assert set(SPANS) == set(Target)
+    assert set(SPANS) == set(CalibrationTarget)
     can: list[object] = [0, 0.5, -1]
     cannot: list[object] = [None, True, "low", []]
     for span in SPANS.values():

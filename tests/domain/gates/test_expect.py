@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.expect import (
+from reviewdesk.domain.gates.expect import (
     Expectation,
     Finding,
-    Judged,
+    FindingTally,
     Limits,
+    MatchResult,
     Origin,
-    Reading,
-    Tally,
+    TargetValue,
     Value,
     hold,
     overall,
 )
-from reviewdesk.domain.gates import Outcome
+from reviewdesk.domain.gates.limits import GateStatus
 
-P, F, S = Outcome.PASS, Outcome.FAIL, Outcome.SKIP
+P, F, S = GateStatus.PASS, GateStatus.FAIL, GateStatus.SKIP
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Is:
     def words(self, *, negated: bool = False) -> str:
         return f"{'not ' * negated}be {self.value}"
 
-    def judge(self, value: Value) -> Judged:
-        return Judged(value == self.value, margin=0.5, why="it is another")
+    def judge(self, value: Value) -> MatchResult:
+        return MatchResult(value == self.value, margin=0.5, why="it is another")
 
 
-def finding(status: Outcome) -> Finding:
-    return Finding(Expectation("t", Is(1)), Reading(1, Origin.STATED), status)
+def finding(status: GateStatus) -> Finding:
+    return Finding(Expectation("t", Is(1)), TargetValue(1, Origin.STATED), status)
 
 
 @pytest.mark.parametrize(
@@ -66,23 +66,23 @@ def finding(status: Outcome) -> Finding:
         ([S, P, F], F),
     ],
 )
-def test_the_table_of_three(statuses: list[Outcome], expected: Outcome) -> None:
+def test_the_table_of_three(statuses: list[GateStatus], expected: GateStatus) -> None:
     assert overall(statuses) is expected
     assert overall(reversed(statuses)) is expected
 
 
 def test_a_reading_is_held_to_its_matcher() -> None:
     expected = Expectation("t", Is(1), "mine")
-    fits = hold(expected, Reading(1, note="so"), "v", "test")
+    fits = hold(expected, TargetValue(1, note="so"), "v", "test")
     assert (fits.status, fits.note, fits.margin) == (P, "so", 0.5)
     assert (fits.verdict, fits.test) == ("v", "test")
-    assert hold(expected, Reading(2, note="so")).note == "it is another; so"
-    assert hold(expected, Reading(2)).status is F
+    assert hold(expected, TargetValue(2, note="so")).note == "it is another; so"
+    assert hold(expected, TargetValue(2)).status is F
 
 
 def test_a_skip_is_never_judged() -> None:
     # The value would fit; the skip comes first, and its reason is the note.
-    found = hold(Expectation("t", Is(1)), Reading(1, skip="no second juror"))
+    found = hold(Expectation("t", Is(1)), TargetValue(1, skip="no second juror"))
     assert (found.status, found.note, found.margin) == (S, "no second juror", None)
 
 
@@ -90,15 +90,15 @@ UNITS = st.lists(st.lists(st.sampled_from([P, F, S]), max_size=4), max_size=12)
 
 
 @given(UNITS, st.none() | st.integers(0, 3))
-def test_a_tally_counts_all_and_keeps_some(units: list[list[Outcome]], keep: int | None) -> None:
-    tally = Tally(keep)
+def test_a_tally_counts_all_and_keeps_some(units: list[list[GateStatus]], keep: int | None) -> None:
+    tally = FindingTally(keep)
     for unit in units:
         tally.add(map(finding, unit))
     flat = [status for unit in units for status in unit]
-    assert tally.counts == {status: flat.count(status) for status in Outcome}
+    assert tally.counts == {status: flat.count(status) for status in GateStatus}
     assert sum(tally.units.values()) == len(units)
     assert tally.status is overall(flat)
     assert sum(tally.origins.values()) == len(flat)
-    for status in Outcome:
+    for status in GateStatus:
         kept = sum(one.status is status for one in tally.findings)
         assert kept == min(flat.count(status), len(flat) if keep is None else keep)

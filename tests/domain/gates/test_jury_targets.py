@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.expect import Origin, Reading
-from reviewdesk.domain.jurygate import SPANS, Jury, Target
+from reviewdesk.domain.gates.expect import Origin, TargetValue
+from reviewdesk.domain.gates.jury_targets import SPANS, JuryReadings, JuryTarget
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 STATED, OURS = Origin.STATED, Origin.RECOMPUTED
 
 
-def reading(value: dict[str, Any], target: Target, generator: str | None = None) -> Reading:
-    return Jury(read(value, generator, threshold=0.7, quorum=0.5)).read(target)
+def reading(value: dict[str, Any], target: JuryTarget, generator: str | None = None) -> TargetValue:
+    return JuryReadings(read(value, generator, threshold=0.7, quorum=0.5)).read(target)
 
 
-def told(value: dict[str, Any], target: Target, generator: str | None = None) -> tuple[Any, Any]:
+def told(
+    value: dict[str, Any], target: JuryTarget, generator: str | None = None
+) -> tuple[Any, Any]:
     found = reading(value, target, generator)
     return found.value, found.origin
 
@@ -33,34 +35,34 @@ def test_what_the_report_states_stands() -> None:
         same_family=True,
         bias_warning="the producer's own words",
     )
-    assert reading(said, Target.AGREEMENT) == Reading(0.91, STATED, "krippendorff_alpha")
-    assert told(said, Target.CONFIDENCE) == ("high", STATED)
-    assert told(said, Target.ESCALATE) == (False, STATED)
-    assert told(said, Target.SAME_FAMILY) == (True, STATED)
-    assert told(said, Target.BIAS_WARNING) == ("the producer's own words", STATED)
+    assert reading(said, JuryTarget.AGREEMENT) == TargetValue(0.91, STATED, "krippendorff_alpha")
+    assert told(said, JuryTarget.CONFIDENCE) == ("high", STATED)
+    assert told(said, JuryTarget.ESCALATE) == (False, STATED)
+    assert told(said, JuryTarget.SAME_FAMILY) == (True, STATED)
+    assert told(said, JuryTarget.BIAS_WARNING) == ("the producer's own words", STATED)
 
 
 def test_what_it_leaves_unsaid_comes_from_the_ballots() -> None:
     # Mean 0.5, s² = 0.4² + 0.4² = 0.32, r_WG = 1 - 0.32 * 12 = -2.84: low, so it escalates, and
     # a gate reads it on 0..1.
     split = panel(0.9, 0.1)
-    found = reading(split, Target.AGREEMENT)
+    found = reading(split, JuryTarget.AGREEMENT)
     assert (found.origin, found.metric) == (OURS, "r_wg")
     assert (found.value, found.note) == (0.0, "-2.84 before it is clamped to 0..1")
-    assert told(split, Target.CONFIDENCE) == ("low", OURS)
-    assert told(split, Target.ESCALATE) == (True, OURS)
+    assert told(split, JuryTarget.CONFIDENCE) == ("low", OURS)
+    assert told(split, JuryTarget.ESCALATE) == (True, OURS)
     # All alike: s² = 0, r_WG = 1.
     alike = panel(0.9, 0.9, 0.9)
-    assert reading(alike, Target.AGREEMENT).value == 1
-    assert told(alike, Target.CONFIDENCE) == ("high", OURS)
-    assert told(alike, Target.ESCALATE) == (False, OURS)
-    assert told(alike, Target.BIAS_WARNING) == (None, OURS)
+    assert reading(alike, JuryTarget.AGREEMENT).value == 1
+    assert told(alike, JuryTarget.CONFIDENCE) == ("high", OURS)
+    assert told(alike, JuryTarget.ESCALATE) == (False, OURS)
+    assert told(alike, JuryTarget.BIAS_WARNING) == (None, OURS)
 
 
 def test_votes_speak_where_there_are_no_scores() -> None:
     # One of three pairs votes alike: 2/3 - 1, which is no share of pairs.
     votes = body(*(juror(f"j{n}", **{"pass": n > 0}) for n in range(3)))
-    found = reading(votes, Target.AGREEMENT)
+    found = reading(votes, JuryTarget.AGREEMENT)
     assert found.metric == "r_wg"
     assert (found.value, found.note) == (0.0, "-0.333333 before it is clamped to 0..1")
 
@@ -76,32 +78,32 @@ def test_votes_speak_where_there_are_no_scores() -> None:
     ],
 )
 def test_a_jury_of_one_reads_low_and_true(alone: dict[str, Any]) -> None:
-    found = reading(alone, Target.AGREEMENT)
+    found = reading(alone, JuryTarget.AGREEMENT)
     assert found.value is None
     assert "fewer than two jurors" in found.skip
-    band, escalate = reading(alone, Target.CONFIDENCE), reading(alone, Target.ESCALATE)
+    band, escalate = reading(alone, JuryTarget.CONFIDENCE), reading(alone, JuryTarget.ESCALATE)
     assert (band.value, band.origin) == ("low", OURS)
     assert (escalate.value, escalate.origin) == (True, OURS)
     assert band.note.endswith("reads low")
     assert escalate.note.endswith("reads true")
-    assert reading(alone, Target.BIAS_WARNING) == Reading(None, OURS)
+    assert reading(alone, JuryTarget.BIAS_WARNING) == TargetValue(None, OURS)
 
 
 def test_a_lone_jurys_own_band_stands() -> None:
     alone = panel(0.9, band="medium", escalate_for_review=True)
-    assert told(alone, Target.CONFIDENCE) == ("medium", STATED)
-    assert told(alone, Target.ESCALATE) == (True, STATED)
+    assert told(alone, JuryTarget.CONFIDENCE) == ("medium", STATED)
+    assert told(alone, JuryTarget.ESCALATE) == (True, STATED)
 
 
 def test_an_agreement_that_the_report_calls_undefined_is_skipped() -> None:
     said = panel(0.9, 0.9, agreement={"value": None, "metric": "krippendorff_alpha"})
-    found = reading(said, Target.AGREEMENT)
+    found = reading(said, JuryTarget.AGREEMENT)
     assert (found.value, found.origin, found.metric) == (None, STATED, "krippendorff_alpha")
     assert found.skip == "the report states it as undefined"
     # Two ballots are there, so that band and escalation are what they give.
     note = "the report states no agreement, ours is r_WG 1"
-    assert reading(said, Target.CONFIDENCE) == Reading("high", OURS, note=note)
-    assert reading(said, Target.ESCALATE) == Reading(False, OURS, note=note)
+    assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("high", OURS, note=note)
+    assert reading(said, JuryTarget.ESCALATE) == TargetValue(False, OURS, note=note)
 
 
 @pytest.mark.parametrize("metric", ["r_wg", "krippendorff_alpha", "unknown"])
@@ -111,11 +113,11 @@ def test_a_stated_agreement_gives_the_band_whatever_the_ballots_give(
 ) -> None:
     for value, band in ((0.5, "low"), (0.7, "medium"), (0.8, "high")):
         said = panel(*scores, agreement={"value": value, "metric": metric})
-        assert reading(said, Target.AGREEMENT) == Reading(value, STATED, metric)
-        confidence = Reading(band, STATED, note=f"of the stated {metric} {value}")
-        assert reading(said, Target.CONFIDENCE) == confidence
-        escalate = Reading(band == "low", STATED, note=f"the stated {metric} {value} is {band}")
-        assert reading(said, Target.ESCALATE) == escalate
+        assert reading(said, JuryTarget.AGREEMENT) == TargetValue(value, STATED, metric)
+        confidence = TargetValue(band, STATED, note=f"of the stated {metric} {value}")
+        assert reading(said, JuryTarget.CONFIDENCE) == confidence
+        escalate = TargetValue(band == "low", STATED, note=f"the stated {metric} {value} is {band}")
+        assert reading(said, JuryTarget.ESCALATE) == escalate
 
 
 @pytest.mark.parametrize("metric", ["pairwise", "consensus_share", "variance"])
@@ -123,37 +125,37 @@ def test_beside_a_measure_without_bands_the_band_is_ours_and_says_so(metric: str
     # .9 .1: r_WG -2.84, low; a share of 1 is no high agreement of r_WG.
     said = panel(0.9, 0.1, agreement={"value": 1.0, "metric": metric})
     note = f"the stated {metric} 1 has no band, ours is r_WG -2.84"
-    assert reading(said, Target.AGREEMENT) == Reading(1.0, STATED, metric)
-    assert reading(said, Target.CONFIDENCE) == Reading("low", OURS, note=note)
-    assert reading(said, Target.ESCALATE) == Reading(True, OURS, note=note)
+    assert reading(said, JuryTarget.AGREEMENT) == TargetValue(1.0, STATED, metric)
+    assert reading(said, JuryTarget.CONFIDENCE) == TargetValue("low", OURS, note=note)
+    assert reading(said, JuryTarget.ESCALATE) == TargetValue(True, OURS, note=note)
     # Its own flag and band come first, and a band alone is none of a value.
     said |= {"escalate_for_review": False, "band": "high"}
-    assert told(said, Target.CONFIDENCE) == ("high", STATED)
-    assert told(said, Target.ESCALATE) == (False, STATED)
+    assert told(said, JuryTarget.CONFIDENCE) == ("high", STATED)
+    assert told(said, JuryTarget.ESCALATE) == (False, STATED)
     nobody = body(agreement={"value": 0.4, "metric": metric})
-    assert told(nobody, Target.CONFIDENCE) == ("low", OURS)
-    assert told(nobody, Target.ESCALATE) == (True, OURS)
+    assert told(nobody, JuryTarget.CONFIDENCE) == ("low", OURS)
+    assert told(nobody, JuryTarget.ESCALATE) == (True, OURS)
 
 
 def test_a_band_without_a_value_is_skipped_as_an_agreement() -> None:
     said = panel(0.9, 0.9, band="low")
-    found = reading(said, Target.AGREEMENT)
+    found = reading(said, JuryTarget.AGREEMENT)
     assert (found.value, found.origin) == (None, STATED)
     assert found.skip == "the report states a band and no agreement"
-    assert told(said, Target.CONFIDENCE) == ("low", STATED)
+    assert told(said, JuryTarget.CONFIDENCE) == ("low", STATED)
     # Escalation reads the band of a value; there is none, so it is ours.
-    assert told(said, Target.ESCALATE) == (False, OURS)
+    assert told(said, JuryTarget.ESCALATE) == (False, OURS)
 
 
 def test_families() -> None:
     kin = body(juror("a", 0.9, model="claude-opus-4-7"), juror("b", 0.1, model="gpt-4o"))
-    assert told(kin, Target.SAME_FAMILY, "claude-sonnet-4-5") == (True, OURS)
-    assert told(kin, Target.SAME_FAMILY, "mistral-large") == (False, OURS)
-    unknown = reading(kin, Target.SAME_FAMILY, None)
+    assert told(kin, JuryTarget.SAME_FAMILY, "claude-sonnet-4-5") == (True, OURS)
+    assert told(kin, JuryTarget.SAME_FAMILY, "mistral-large") == (False, OURS)
+    unknown = reading(kin, JuryTarget.SAME_FAMILY, None)
     assert (unknown.value, unknown.origin) == (False, OURS)
     assert unknown.note
     # Low agreement and kin: the folded warning names the juror.
-    warning = reading(kin, Target.BIAS_WARNING, "claude-sonnet-4-5")
+    warning = reading(kin, JuryTarget.BIAS_WARNING, "claude-sonnet-4-5")
     assert warning.origin is OURS
     assert isinstance(warning.value, str)
     assert "a" in warning.value.split(", and ")[1].split()
@@ -161,24 +163,24 @@ def test_families() -> None:
 
 @given(bodies())
 def test_every_reading_is_one_that_the_target_can_have(value: dict[str, Any]) -> None:
-    jury = Jury(read(value))
-    for target in Target:
+    jury = JuryReadings(read(value))
+    for target in JuryTarget:
         found = jury.read(target)
         assert SPANS[target].holds(found.value)
         assert found.origin is not None
-        assert bool(found.skip) == (target is Target.AGREEMENT and found.value is None)
+        assert bool(found.skip) == (target is JuryTarget.AGREEMENT and found.value is None)
 
 
 @pytest.mark.parametrize(
     ("target", "can", "cannot"),
     [
-        (Target.AGREEMENT, [0, 1, 0.7, None], [True, "0.7", [], -0.1, 1.1]),
-        (Target.CONFIDENCE, ["high", "medium", "low"], ["Low", "", None, 1, True]),
-        (Target.ESCALATE, [True, False], [0, 1, "no", None]),
-        (Target.SAME_FAMILY, [True, False], [None, "false", 1.0]),
-        (Target.BIAS_WARNING, [None, "", "any"], [False, 0, {}]),
+        (JuryTarget.AGREEMENT, [0, 1, 0.7, None], [True, "0.7", [], -0.1, 1.1]),
+        (JuryTarget.CONFIDENCE, ["high", "medium", "low"], ["Low", "", None, 1, True]),
+        (JuryTarget.ESCALATE, [True, False], [0, 1, "no", None]),
+        (JuryTarget.SAME_FAMILY, [True, False], [None, "false", 1.0]),
+        (JuryTarget.BIAS_WARNING, [None, "", "any"], [False, 0, {}]),
     ],
 )
-def test_what_a_target_can_be(target: Target, can: list[Any], cannot: list[Any]) -> None:
+def test_what_a_target_can_be(target: JuryTarget, can: list[Any], cannot: list[Any]) -> None:
     assert [value for value in can if not SPANS[target].holds(value)] == []
     assert [value for value in cannot if SPANS[target].holds(value)] == []

@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.gates import Check, Op, Outcome, check, default_checks
+from reviewdesk.domain.gates.limits import (
+    GateStatus,
+    LimitCheck,
+    Op,
+    check,
+    default_checks,
+)
 from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.stats.calibration import Rows, measure
 
-PASS, FAIL, SKIP = Outcome.PASS, Outcome.FAIL, Outcome.SKIP
+PASS, FAIL, SKIP = GateStatus.PASS, GateStatus.FAIL, GateStatus.SKIP
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ PASS, FAIL, SKIP = Outcome.PASS, Outcome.FAIL, Outcome.SKIP
     ],
 )
 def test_a_figure_and_its_limit(
-    value: float, op: Op, limit: float, status: Outcome, margin: float
+    value: float, op: Op, limit: float, status: GateStatus, margin: float
 ) -> None:
     found = check("x", value, op, limit)
     assert found.status is status
@@ -49,7 +55,7 @@ def metrics(count: int = 1, observed: float | None = 0.5, **figures: Any) -> Met
     return Metrics(**{name: getattr(found, name) for name in Metrics.__slots__} | figures)
 
 
-def by_target(found: Metrics) -> dict[str, Check]:
+def by_target(found: Metrics) -> dict[str, LimitCheck]:
     return {made.target: made for made in default_checks(found)}
 
 

@@ -7,12 +7,22 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.figures import Pair, Part, Ranged, Target
-from reviewdesk.domain.fit import fit
-from reviewdesk.domain.standards import wilson
-from reviewdesk.domain.stratified import stratified_rate, stratified_ratio
-from reviewdesk.domain.suchitems import as_run, of_counts, share, such_items
+from reviewdesk.domain.gates.such_items import (
+    as_run,
+    of_counts,
+    share,
+    such_items,
+)
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.figures import (
+    Pair,
+    Part,
+    Ranged,
+    Target,
+)
+from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
 
 Z2 = 1.959963984540054**2
 FOUR = 4 / (4 + Z2)

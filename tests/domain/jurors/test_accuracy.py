@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.jurors import JurorCounts, Panel, count
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jurors.accuracy import JurorCounts, LabelledPanel, count
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Status, verdict_from_body
 from tests.domain.bodies import bodies, body, juror
 
@@ -16,7 +16,7 @@ RULE = Policy(threshold=0.6)
 
 def counts(*panels: tuple[dict[str, Any], Decision | None, bool]) -> dict[str, JurorCounts]:
     """Counts by name; a panel is a body, what it decided, and whether it should pass."""
-    found = count(Panel(said, RULE, made, deserved) for said, made, deserved in panels)
+    found = count(LabelledPanel(said, RULE, made, deserved) for said, made, deserved in panels)
     return {one.name: one for one in found}
 
 
@@ -128,7 +128,7 @@ def test_nothing_labelled_has_no_jurors() -> None:
 def test_the_counts_are_what_the_item_shows(said: dict[str, Any], deserved: bool) -> None:
     policy = Policy.from_body({"threshold": 0.55, "trim_fraction": 0.3})
     shown = assess(verdict_from_body(said, policy, Generator()))
-    found = count([Panel(said, policy, shown.decision, deserved)])
+    found = count([LabelledPanel(said, policy, shown.decision, deserved)])
     assert len(found) == len(shown.seats)
     for one, seat in zip(found, shown.seats, strict=True):
         ballot = seat.ballot

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.cusum import (
+from reviewdesk.domain.jurors.cusum import (
     Floats,
     alarms,
     cusum,

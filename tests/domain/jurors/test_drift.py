@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.columns import Columns, columns
-from reviewdesk.domain.drift import (
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jurors.drift import (
     Moments,
     Offsets,
     drifts,
@@ -18,7 +17,8 @@ from reviewdesk.domain.drift import (
     seats,
     welch,
 )
-from reviewdesk.domain.jurorfacts import Windows
+from reviewdesk.domain.jurors.facts import Windows
+from reviewdesk.domain.run.columns import Columns, columns
 from tests.domain.bodies import body, juror, panel, read
 
 VALUES = st.lists(st.integers(-50, 50).map(lambda step: step / 50), max_size=30)

@@ -4,10 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.figures import Target
-from reviewdesk.domain.jurorfacts import JurorFacts, Seats, suggested_weights, volatile
-from reviewdesk.domain.jurorrates import Cells, Drawn, Voted, accuracy, design, quoted_kappa, rates
-from reviewdesk.domain.jurors import JurorCounts
+from reviewdesk.domain.jurors.accuracy import JurorCounts
+from reviewdesk.domain.jurors.facts import (
+    JurorFacts,
+    Seats,
+    suggested_weights,
+    volatile,
+)
+from reviewdesk.domain.jurors.rates import (
+    Cells,
+    Drawn,
+    Voted,
+    accuracy,
+    design,
+    quoted_kappa,
+    rates,
+)
+from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Decision
 
 

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reviewdesk.domain.jurors import Panel, votes
-from reviewdesk.domain.leniency import LeniencyCounter, paired_rates
+from reviewdesk.domain.jurors.accuracy import LabelledPanel, votes
+from reviewdesk.domain.jurors.leniency import LeniencyCounter, paired_rates
 from reviewdesk.domain.verdict import Decision, Generator, Policy
 from tests.domain.bodies import body, juror
 
 CLAUDE, GPT, HOUSE = "claude-opus-4-7", "gpt-4o", "house-model"
 
 
-def panel(deserved: bool, *said: tuple[str, bool | None]) -> Panel:
+def panel(deserved: bool, *said: tuple[str, bool | None]) -> LabelledPanel:
     seats: list[dict[str, Any]] = [
         juror(f"j{i}", model=model, **{"pass": vote}) for i, (model, vote) in enumerate(said)
     ]
-    return Panel(body(*seats), Policy(), Decision.PASS, deserved)
+    return LabelledPanel(body(*seats), Policy(), Decision.PASS, deserved)
 
 
-def leniency(times: int, panel_: Panel, model: str | None = CLAUDE) -> LeniencyCounter:
+def leniency(times: int, panel_: LabelledPanel, model: str | None = CLAUDE) -> LeniencyCounter:
     counter = LeniencyCounter()
     for _ in range(times):
         counter.add(panel_, Generator(model), votes(panel_), 0, counts=True)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.columns import columns
-from reviewdesk.domain.pairs import Alike, Pair, pairs
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jurors.pairs import Alike, Pair, pairs
+from reviewdesk.domain.run.columns import columns
 from tests.domain.bodies import GRID, body, juror, maybe, read
 
 

@@ -11,9 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.columns import Columns, Small, columns
-from reviewdesk.domain.jurordraw import (
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
+from reviewdesk.domain.jurors.rates import (
+    Apart,
+    Cells,
+    design,
+    labelled,
+    paired,
+    rates,
+    weighted,
+)
+from reviewdesk.domain.jurors.strata import (
     Labels,
     compare,
     drawn,
@@ -22,11 +31,10 @@ from reviewdesk.domain.jurordraw import (
     voted,
     votes_of,
 )
-from reviewdesk.domain.jurorrates import Apart, Cells, design, labelled, paired, rates, weighted
-from reviewdesk.domain.jurors import Panel, count
+from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.standards import wilson
+from reviewdesk.domain.run.columns import Columns, Small, columns
+from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import Decision, Policy
 from tests.domain.bodies import body, juror, panel, read
 from tests.helpers import ROOT
@@ -198,7 +206,7 @@ def test_the_counts_are_those_of_one_verdict_at_a_time(
     run = columns((i, one, assess(one)) for i, one in enumerate(read_))
     said = labels([0] * len(made), [PASS if truth else FAIL for _, truth in made])
     expected = count(
-        Panel(body_, Policy(threshold=0.5), word, truth)
+        LabelledPanel(body_, Policy(threshold=0.5), word, truth)
         for (body_, truth), (_, word, _) in zip(made, found, strict=True)
     )
     lone = lone_dissents(run, {})

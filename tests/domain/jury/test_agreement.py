@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.agreement import (
+from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
     band,
     closeness,

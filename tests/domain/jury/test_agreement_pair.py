@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.agreement import AgreementPair, AgreementSource, band
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.jury.agreement import AgreementPair, AgreementSource, band
 from reviewdesk.domain.verdict import Band
 from tests.domain.bodies import bodies, panel, read
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.ballots import as_juror, ballot
+from reviewdesk.domain.jury.ballot import as_juror, ballot
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import bodies, body, read

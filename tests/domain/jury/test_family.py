@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.bias import Family, bias_warning, family, relatives, same_family
-from reviewdesk.domain.flags import Flag
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.family import (
+    Family,
+    bias_warning,
+    family,
+    relatives,
+    same_family,
+)
 from reviewdesk.domain.verdict import Ballot, Band, Generator
 from tests.domain.bodies import body, juror, read
 

@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import Assessment, State, assess
-from reviewdesk.domain.ballots import ballot
-from reviewdesk.domain.labelrules import BY_ORDER, BY_PRIORITY, LabelRules, label_decision
-from reviewdesk.domain.labelvotes import label_mismatch, label_vote
+from reviewdesk.domain.assessment.assess import Assessment, State, assess
+from reviewdesk.domain.jury.ballot import ballot
+from reviewdesk.domain.jury.label_rules import (
+    BY_ORDER,
+    BY_PRIORITY,
+    LabelRules,
+    label_decision,
+)
+from reviewdesk.domain.jury.label_votes import label_mismatch, label_vote
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.panel import (
+from reviewdesk.domain.jury.rule import (
     Decisions,
     Values,
     Votes,

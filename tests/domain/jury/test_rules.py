@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.panel import Rule, rule_for
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.rule import Rule, rule_for
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from tests.domain.bodies import body, juror, panel, read
 

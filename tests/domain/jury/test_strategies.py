@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.flags import Flag
-from reviewdesk.domain.labelrules import LABEL_RULES
-from reviewdesk.domain.panel import Decisions, Values, decide, decision_by, score_by, values
-from reviewdesk.domain.strategies import STRATEGIES, Reads, strategy_named
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.jury.label_rules import LABEL_RULES
+from reviewdesk.domain.jury.rule import (
+    Decisions,
+    Values,
+    decide,
+    decision_by,
+    score_by,
+    values,
+)
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
+from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
-from reviewdesk.domain.votes import Votes
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, body, juror, maybe, panel, read
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.ballots import ballot
-from reviewdesk.domain.breakdowns import strategy_breakdown
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.judged import judged
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelhash import panel_hash
-from reviewdesk.domain.panelspec import Juror, PanelSpec
-from reviewdesk.domain.reported import panel_of
-from reviewdesk.domain.supermajority import own_share, supermajority, vote_decision
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.jury.ballot import ballot
+from reviewdesk.domain.jury.supermajority import own_share, supermajority, vote_decision
+from reviewdesk.domain.panel.breakdown import strategy_breakdown
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.from_report import panel_of
+from reviewdesk.domain.panel.hash import panel_hash
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.verdict_body import judged
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read
@@ -145,12 +145,12 @@ def test_labels_as_a_strategy(words: tuple[str, ...], label: str, decision: str 
 
 def test_a_library_panel_decides_by_it() -> None:
     cast = [ballot(name, score) for name, score in zip("abc", (0.9, 0.8, 0.1), strict=True)]
-    assert Panel("supermajority").decide(cast).decision is Decision.PASS
-    assert Panel("supermajority", supermajority="3/4").decide(cast).decision is (
+    assert PanelRule("supermajority").decide(cast).decision is Decision.PASS
+    assert PanelRule("supermajority", supermajority="3/4").decide(cast).decision is (
         Decision.INCONCLUSIVE
     )
     with pytest.raises(UsageError, match=r"supermajority is 0\.5"):
-        Panel("supermajority", supermajority=0.5)
+        PanelRule("supermajority", supermajority=0.5)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_live_verdict_reads_back_as_the_rule_that_decided(
     share: float | str, kept: str | None
 ) -> None:
     jurors = tuple(Juror(f"j{n}", "m", "openai") for n in range(3))
-    spec = PanelSpec("p", jurors, Panel("supermajority", supermajority=share))
+    spec = PanelSpec("p", jurors, PanelRule("supermajority", supermajority=share))
     cast = [juror(f"j{n}", score, model="m") for n, score in enumerate((0.9, 0.8, 0.1))]
     made = judged(Case("c", "text"), spec, cast)
     assert (made.get("meta") or {}) == ({"reviewdesk": {"supermajority": kept}} if kept else {})
@@ -185,7 +185,7 @@ def test_the_hash_holds_a_share_that_is_not_the_default() -> None:
 
 def test_what_it_bears() -> None:
     def borne(seats: int, share: float | str = "2/3") -> str:
-        rule = Panel("supermajority", supermajority=share)
+        rule = PanelRule("supermajority", supermajority=share)
         return str(strategy_breakdown(Strategy.SUPERMAJORITY, rule, seats))
 
     # Nine agree: three may turn and 6/9 is still two thirds. Of five one may: 4/5, and 3/5 is less.

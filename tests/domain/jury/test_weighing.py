@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.calibration import Rows, accuracy
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledVerdict,
+    draw,
+    stratum,
+    weigh,
+)
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, draw, stratum, weigh
+from reviewdesk.domain.stats.calibration import Rows, accuracy
 from reviewdesk.domain.verdict import Decision
 
 P, F, U, D = Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.DISPUTED

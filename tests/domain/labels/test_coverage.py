@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.correction import lang_reiczigel
-from reviewdesk.domain.figures import Part
-from reviewdesk.domain.gates import Op
-from reviewdesk.domain.honest import (
+from reviewdesk.domain.gates.limits import Op
+from reviewdesk.domain.labels.coverage import (
     NO_LABEL,
     NO_SIGNAL,
-    Method,
-    More,
+    LabelsNeeded,
+    RateMethod,
     more_for,
     of_strata,
     of_trusted,
     parts,
 )
+from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.stratified import stratified_rate
+from reviewdesk.domain.stats.correction import lang_reiczigel
+from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.stratified import stratified_rate
 
 FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
 
@@ -46,7 +46,7 @@ def test_only_decided_labels_inside_a_prefix_count() -> None:
 def test_the_estimate_by_hand() -> None:
     # Every one of 10 is known, 4 of them hits; of 30 half were seen, all hits.
     found = of_strata([Part(10, 10, 4), Part(30, 15, 15)])
-    assert found.method is Method.STRATIFIED
+    assert found.method is RateMethod.STRATIFIED
     assert found.estimate == pytest.approx(0.25 * 0.4 + 0.75 * 1.0)
     # The census adds no width. Of the other: Wilson of n of n at n = 15 * 29 / 15 = 29 ends at
     # n / (n + z²) = 29 / 32.841459, so the lower end lies 0.75 * (1 - 0.883030) below.
@@ -69,19 +69,28 @@ def test_an_unlabelled_stratum_leaves_bounds_and_says_so() -> None:
 
 def test_without_labels_nothing_is_known() -> None:
     found = of_strata([Part(10, 0, 0)])
-    assert (found.method, found.estimate, found.low, found.high) == (Method.NONE, None, None, None)
+    assert (found.method, found.estimate, found.low, found.high) == (
+        RateMethod.NONE,
+        None,
+        None,
+        None,
+    )
     assert found.reason == NO_LABEL
 
 
 def test_a_trusted_set_from_elsewhere() -> None:
     found = of_trusted(500, 1000, 90, 10, 80, 20)
-    assert found.method is Method.LANG_REICZIGEL
+    assert found.method is RateMethod.LANG_REICZIGEL
     # (0.5 + 0.8 - 1) / 0.7, and the interval of the function that is held to its own vectors.
     assert found.estimate == pytest.approx(3 / 7)
     assert (found.low, found.high) == lang_reiczigel(500, 1000, 90, 10, 80, 20)
     for cells in ((0, 0, 80, 20), (50, 50, 50, 50)):
         nothing = of_trusted(500, 1000, *cells)
-        assert (nothing.method, nothing.estimate, nothing.reason) == (Method.NONE, None, NO_SIGNAL)
+        assert (nothing.method, nothing.estimate, nothing.reason) == (
+            RateMethod.NONE,
+            None,
+            NO_SIGNAL,
+        )
 
 
 def test_how_many_more_audits() -> None:
@@ -98,7 +107,7 @@ def test_how_many_more_audits() -> None:
     # All the unlabelled lie in the second stratum, so every further label falls there.
     assert high(asked.labels) <= 0.15 + 1e-9 < high(asked.labels - 1)
     beyond = more_for("pass_rate", seen, Op.AT_MOST, 0.05)
-    assert beyond == More(
+    assert beyond == LabelsNeeded(
         "pass_rate", Op.AT_MOST, 0.05, None, "the estimate itself is beyond the limit"
     )
     assert more_for("x", [Part(5, 0, 0)], Op.AT_LEAST, 0.5).labels is None

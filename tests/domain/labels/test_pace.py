@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.pace import Pacing, Step, pace
+from reviewdesk.domain.labels.pace import PaceEvent, Pacing, pace
 from reviewdesk.domain.records import Pace
 from tests.helpers import START
 
 NOTHING = Pace(None, None, 0)
 
 
-def steps(text: str) -> list[Step]:
+def steps(text: str) -> list[PaceEvent]:
     """``label@0 note@4``: kinds and their seconds; a ``-`` in front was undone."""
     found = []
     for word in text.split():
         kind, seconds = word.split("@")
         at = START + timedelta(seconds=float(seconds))
-        found.append(Step(at, kind.removeprefix("-"), not kind.startswith("-")))
+        found.append(PaceEvent(at, kind.removeprefix("-"), not kind.startswith("-")))
     return found
 
 
@@ -91,12 +91,12 @@ KINDS = st.sampled_from(["label", "defer", "note", "tags", "mark", "reveal", "un
 WALKS = st.lists(st.tuples(KINDS, st.booleans(), st.integers(0, 400_000)), max_size=30)
 
 
-def walk(drawn: list[tuple[str, bool, int]]) -> list[Step]:
+def walk(drawn: list[tuple[str, bool, int]]) -> list[PaceEvent]:
     """Steps in the order of time, the gaps given in milliseconds."""
     at, found = START, []
     for kind, stands, gap in drawn:
         at += timedelta(milliseconds=gap)
-        found.append(Step(at, kind, stands))
+        found.append(PaceEvent(at, kind, stands))
     return found
 
 
@@ -146,14 +146,14 @@ WORK = st.lists(
 
 @given(WORK)
 def test_steps_and_turns_one_by_one_as_all_at_once(work: list[tuple[str, int, int]]) -> None:
-    pacing, at, held = Pacing(), START, list[Step]()
+    pacing, at, held = Pacing(), START, list[PaceEvent]()
     for number, (kind, gap, which) in enumerate(work):
         at += timedelta(seconds=gap)
         if kind in {"undo", "redo"} and held:
             place = which % len(held)
             held[place] = replace(held[place], stands=kind == "redo")
             pacing.turn(place, stands=kind == "redo")
-        held.append(Step(at, kind))
+        held.append(PaceEvent(at, kind))
         pacing.add(held[-1], number)
         assert pacing.pace() == pace(held)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.sampling import (
+from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     STRATA,
     audit_shares,

@@ -6,10 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from reviewdesk.domain.honest import parts
+from reviewdesk.domain.labels.coverage import parts
+from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
+from reviewdesk.domain.labels.strata import (
+    Stratum,
+    audit,
+    strata,
+    upper_bound,
+)
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.sampling import LabelledVerdict, weigh
-from reviewdesk.domain.strata import Stratum, audit, strata, upper_bound
 
 FLAGGED_PASS, FLAGGED_FAIL, REST_PASS, REST_FAIL, REST_NONE = 0, 1, 3, 4, 5
 

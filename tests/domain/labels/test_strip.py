@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.livefigures import LiveFigures, Prefix
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.strip import LiveFigures, Prefix
+from reviewdesk.domain.labels.summary import (
+    SOURCES,
+    LabelledRow,
+    RunFigures,
+    alone,
+    summarise,
+)
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.running import Row
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.summary import SOURCES, Labelled, RunFigures, alone, summarise
+from reviewdesk.domain.stats.incremental import CalibrationRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -31,7 +37,7 @@ STEPS = st.lists(st.lists(CHANGE, min_size=1, max_size=5), max_size=25)
 
 
 @st.composite
-def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[Labelled]]:
+def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[LabelledRow]]:
     """A run of few verdicts, any of its strata empty, and all of them as if labelled ``pass``.
 
     Unless they are ``standing``, some are decided otherwise than they were drawn.
@@ -43,7 +49,7 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
         votes = draw(st.integers(0, 3))
         made = DECISIONS[place.stratum % 3] or draw(UNDECIDED)
         verdicts.append(
-            Labelled(
+            LabelledRow(
                 key=key,
                 id=f"v{key}",
                 item=b"%d" % key,
@@ -67,11 +73,11 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
     return figures, verdicts
 
 
-def labelled(verdict: Labelled, truth: Truth) -> Labelled:
+def labelled(verdict: LabelledRow, truth: Truth) -> LabelledRow:
     decided = verdict.decision in {Decision.PASS, Decision.FAIL}
     place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth, decided)
     fields = {name: getattr(verdict, name) for name in verdict.__slots__ if name != "place"}
-    return Labelled(**fields, place=place)
+    return LabelledRow(**fields, place=place)
 
 
 def close(found: Metrics | None, expected: Metrics | None) -> None:
@@ -96,12 +102,12 @@ def same(found: Calibration, expected: Calibration) -> None:
 
 @given(runs(), STEPS, st.sampled_from([None, *SOURCES]))
 def test_any_labels_in_any_order(
-    run: tuple[RunFigures, list[Labelled]],
+    run: tuple[RunFigures, list[LabelledRow]],
     steps: list[list[tuple[int, Truth | None]]],
     source: str | None,
 ) -> None:
     figures, verdicts = run
-    live, held = LiveFigures(figures, source), dict[int, Labelled]()
+    live, held = LiveFigures(figures, source), dict[int, LabelledRow]()
     same(live.calibration(), summarise([], figures, source))
     for step in steps if verdicts else []:
         picked = [(verdicts[which % len(verdicts)], truth) for which, truth in step]
@@ -118,7 +124,7 @@ def test_any_labels_in_any_order(
 
 @given(runs(standing=True), st.randoms(use_true_random=False))
 def test_a_run_that_is_labelled_to_its_end_and_back(
-    run: tuple[RunFigures, list[Labelled]], chance: random.Random
+    run: tuple[RunFigures, list[LabelledRow]], chance: random.Random
 ) -> None:
     figures, verdicts = run
     order = chance.sample(verdicts, len(verdicts))
@@ -140,7 +146,7 @@ def test_every_design_on_the_way_through_a_draw() -> None:
     # Flagged pass: ranks 0 and 1; rest pass: ranks 0 to 2; every verdict .8 sure.
     places = [(0, 0), (0, 1), (3, 0), (3, 1), (3, 2)]
     verdicts = [
-        Labelled(key, f"v{key}", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
+        LabelledRow(key, f"v{key}", b"", Decision.PASS, 0.8, None, None, 1, 1, place)
         for key, place in enumerate(LabelledVerdict(h, rank, Truth.PASS) for h, rank in places)
     ]
     figures = RunFigures(5, 0, "support", scores_stated=False, sizes={0: 2, 3: 3})
@@ -171,7 +177,7 @@ def test_a_label_that_waits_is_counted() -> None:
     front = LabelledVerdict(3, 0, Truth.FAIL)
     live = LiveFigures(RunFigures(9, 0, "support", scores_stated=False, sizes={3: 9}))
     for key, spot in enumerate((place, front)):
-        live.apply({key: Labelled(key, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, spot)})
+        live.apply({key: LabelledRow(key, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, spot)})
     found = live.calibration()
     assert (found.design, found.waiting, found.labelled.n) == (Design.WEIGHTED, 1, 2)
     assert found.population is not None
@@ -195,7 +201,7 @@ class Counted(Prefix):
 
 
 def test_what_a_label_costs() -> None:
-    prefix, row = Counted(), Row(0.8, correct=True, passed=True)
+    prefix, row = Counted(), CalibrationRow(0.8, correct=True, passed=True)
     for rank in range(1, 100):
         prefix.give(rank, counts=True, row=row)
     # All of them wait for the first.

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.records import Calibration, Design, Truth
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.summary import (
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.summary import (
     ESCALATED_ONLY,
-    Labelled,
+    LabelledRow,
     RunFigures,
     alone,
     audited,
@@ -17,6 +16,7 @@ from reviewdesk.domain.summary import (
     split,
     summarise,
 )
+from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -26,7 +26,7 @@ FLAGGED_PASS, REST_PASS, REST_FAIL, REST_NONE = 0, 3, 4, 5
 
 def _labelled(
     decision: Decision | None, truth: str, score: float | None = 0.8, **more: Any
-) -> Labelled:
+) -> LabelledRow:
     side = {PASS: REST_PASS, FAIL: REST_FAIL}.get(decision, REST_NONE) if decision else REST_NONE
     fields: dict[str, Any] = {
         "key": 1,
@@ -40,7 +40,7 @@ def _labelled(
         "answered": 3,
     }
     place = LabelledVerdict(more.pop("stratum", side), more.pop("rank", 0), Truth(truth))
-    return Labelled(**(fields | more), place=place)
+    return LabelledRow(**(fields | more), place=place)
 
 
 def _figures(passed: int = 8, failed: int = 2, **more: Any) -> RunFigures:
@@ -122,7 +122,7 @@ def test_rows_carry_the_draws_weights() -> None:
     assert made.rows.weight.tolist() == [1.0] * 4
 
 
-def _strip(*labels: Labelled, **figures: Any) -> Calibration:
+def _strip(*labels: LabelledRow, **figures: Any) -> Calibration:
     return summarise(labels, _figures(**figures))
 
 
@@ -177,7 +177,7 @@ def test_a_census_reads_the_same_on_both_lines() -> None:
     ],
 )
 def test_without_every_stratum_there_is_no_population_line(
-    labels: list[Labelled], sizes: dict[int, int], design: Design, warning: str
+    labels: list[LabelledRow], sizes: dict[int, int], design: Design, warning: str
 ) -> None:
     found = _strip(*labels, sizes=sizes)
     assert (found.design, found.population) == (design, None)
@@ -185,7 +185,7 @@ def test_without_every_stratum_there_is_no_population_line(
     assert any(warning in text for text in found.warnings)
 
 
-def _warned(*labels: Labelled, **figures: Any) -> str:
+def _warned(*labels: LabelledRow, **figures: Any) -> str:
     return "\n".join(_strip(*labels, **figures).warnings)
 
 

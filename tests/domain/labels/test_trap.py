@@ -8,11 +8,17 @@ from typing import NamedTuple
 
 import pytest
 
-from reviewdesk.domain.calibration import Rows, measure
-from reviewdesk.domain.figures import Part
+from reviewdesk.domain.labels.sampling import (
+    FIRST_REST,
+    LabelledVerdict,
+    draw,
+    stratum,
+    weigh,
+)
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.sampling import FIRST_REST, LabelledVerdict, draw, stratum, weigh
-from reviewdesk.domain.stratified import stratified_rate
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import Decision
 
 DRAWS = 300

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.ballots import ballot
-from reviewdesk.domain.breakdowns import strategy_breakdown
-from reviewdesk.domain.composition import Composition, composition
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec, Price
-from reviewdesk.domain.prompts import render
+from reviewdesk.domain.jury.ballot import ballot
+from reviewdesk.domain.panel.breakdown import strategy_breakdown
+from reviewdesk.domain.panel.composition import Composition, composition
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.prompt import render
+from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price
 from reviewdesk.domain.verdict import Decision, Generator, Strategy
 
 MODELS = (
@@ -35,7 +35,7 @@ def look(
     rubric: str | None = "R",
     **rule: Any,
 ) -> Composition:
-    spec = PanelSpec("p", jurors, Panel(**{"strategy": "median", **rule}), rubric)
+    spec = PanelSpec("p", jurors, PanelRule(**{"strategy": "median", **rule}), rubric)
     return composition(spec, Generator(generator) if generator else None)
 
 
@@ -183,11 +183,11 @@ def test_a_regime_decides_where_no_strategy_does() -> None:
     ],
 )
 def test_what_each_strategy_bears(strategy: str, n: int, told: str) -> None:
-    assert str(strategy_breakdown(Strategy(strategy), Panel(), n)) == told
-    assert strategy_breakdown(Strategy.WEIGHTED_VOTE, Panel(), n) is None
+    assert str(strategy_breakdown(Strategy(strategy), PanelRule(), n)) == told
+    assert strategy_breakdown(Strategy.WEIGHTED_VOTE, PanelRule(), n) is None
 
 
-def turns(rule: Panel, n: int, bought: int, *, honest: bool) -> bool:
+def turns(rule: PanelRule, n: int, bought: int, *, honest: bool) -> bool:
     """Whether so many bought seats give another decision than what all the others want."""
     cast = [ballot(f"j{at}", float(honest if at >= bought else not honest)) for at in range(n)]
     return rule.decide(cast).decision is not (Decision.PASS if honest else Decision.FAIL)
@@ -201,7 +201,7 @@ def turns(rule: Panel, n: int, bought: int, *, honest: bool) -> bool:
 def test_so_many_bought_votes_turn_a_panel_that_agrees_and_one_fewer_does_not(
     n: int, strategy: str, quorum: float | str
 ) -> None:
-    rule = Panel(strategy, threshold=0.5, quorum=quorum)
+    rule = PanelRule(strategy, threshold=0.5, quorum=quorum)
     found = strategy_breakdown(Strategy(strategy), rule, n)
     assert found is not None
     for honest in (True, False):

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.cost import spent, worst_case
-from reviewdesk.domain.panelspec import Price
+from reviewdesk.domain.panel.cost import spent, worst_case
+from reviewdesk.domain.panel.spec import Price
 
 PRICE = Price(input=2.0, output=10.0)
 COUNT = st.integers(0, 10**9)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.panelhash import (
+from reviewdesk.domain.panel.hash import (
     JUROR_KEYS,
     RULE_KEYS,
     HashStatus,

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.contract import VERSION, shape
-from reviewdesk.domain.prompts import (
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.prompt import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM,
     contract_of,
@@ -20,6 +19,7 @@ from reviewdesk.domain.prompts import (
     prompt_sha256,
     render,
 )
+from reviewdesk.domain.panel.reply_contract import VERSION, shape
 
 NONCE = "0a1b2c3d"
 CLOSING = f"\n\nAnswer in this form:\n{shape(NONCE)}"

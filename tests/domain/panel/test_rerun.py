@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec, seat_body
-from reviewdesk.domain.rerun import (
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.rerun import (
     Rerun,
-    Scope,
-    Wish,
+    RerunRequest,
+    RerunScope,
     changes,
     correct,
     flip_rates,
@@ -18,11 +17,14 @@ from reviewdesk.domain.rerun import (
     missing,
     seating,
 )
+from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import UsageError
 
 PANEL = PanelSpec(
-    "three", tuple(Juror(name, f"model-{name}", "ollama") for name in "abc"), Panel(threshold=0.5)
+    "three",
+    tuple(Juror(name, f"model-{name}", "ollama") for name in "abc"),
+    PanelRule(threshold=0.5),
 )
 
 
@@ -40,7 +42,7 @@ def ballot(name: str, score: float | None) -> dict[str, Any]:
 def again(*ballots: dict[str, Any]) -> Rerun:
     verdict = made(*ballots)
     return Rerun(
-        at=None, reviewer=None, scope=Scope.PANEL, panel="p", masked=False, stopped=False,
+        at=None, reviewer=None, scope=RerunScope.PANEL, panel="p", masked=False, stopped=False,
         committed=None, verdict=verdict, assessment=assess(verdict), correct=None, filed=False,
     )  # fmt: skip
 
@@ -51,7 +53,7 @@ def test_missing_are_those_that_failed_and_not_those_that_abstained() -> None:
 
 
 def test_a_whole_panel_decides_by_its_own_rule() -> None:
-    found = seating(made(ballot("x", 0.9)), PANEL, Wish())
+    found = seating(made(ballot("x", 0.9)), PANEL, RerunRequest())
     assert [juror.name for juror in found.asked.values()] == ["a", "b", "c"]
     assert found.kept == {}
     assert found.panel.rule.threshold == 0.5
@@ -59,7 +61,7 @@ def test_a_whole_panel_decides_by_its_own_rule() -> None:
 
 def test_ballots_that_stay_keep_their_seats_and_the_verdicts_rule() -> None:
     verdict = made(ballot("a", 0.9), ballot("b", None), ballot("c", 0.1), strategy="median")
-    found = seating(verdict, PANEL, Wish(Scope.MISSING))
+    found = seating(verdict, PANEL, RerunRequest(RerunScope.MISSING))
     assert {seat: juror.name for seat, juror in found.asked.items()} == {1: "b"}
     assert {seat: body["id"] for seat, body in found.kept.items()} == {0: "a", 2: "c"}
     assert found.panel.rule.threshold == 0.6
@@ -68,22 +70,22 @@ def test_ballots_that_stay_keep_their_seats_and_the_verdicts_rule() -> None:
 
 def test_the_hash_that_is_committed_takes_the_ballots_that_stay() -> None:
     verdict = made(ballot("a", 0.9), ballot("b", None))
-    alone = seating(verdict, PANEL, Wish(Scope.MISSING)).committed("r", ())
+    alone = seating(verdict, PANEL, RerunRequest(RerunScope.MISSING)).committed("r", ())
     # The same jurors, one with another model: another panel.
     other = made({**ballot("a", 0.9), "model": "m2"}, ballot("b", None))
-    assert seating(other, PANEL, Wish(Scope.MISSING)).committed("r", ()) != alone
-    assert seating(verdict, PANEL, Wish()).committed("r", ()) == PANEL.hash("r")
+    assert seating(other, PANEL, RerunRequest(RerunScope.MISSING)).committed("r", ()) != alone
+    assert seating(verdict, PANEL, RerunRequest()).committed("r", ()) == PANEL.hash("r")
 
 
 @pytest.mark.parametrize(
     ("wish", "said"),
     [
-        (Wish(Scope.MISSING), "v: no juror is missing"),
-        (Wish(Scope.JUROR, "z"), "v: there is no juror 'z'. It has a, x."),
-        (Wish(Scope.JUROR, "x"), "the panel three has no juror 'x'. It has a, b, c."),
+        (RerunRequest(RerunScope.MISSING), "v: no juror is missing"),
+        (RerunRequest(RerunScope.JUROR, "z"), "v: there is no juror 'z'. It has a, x."),
+        (RerunRequest(RerunScope.JUROR, "x"), "the panel three has no juror 'x'. It has a, b, c."),
     ],
 )
-def test_who_cannot_be_asked_is_an_error(wish: Wish, said: str) -> None:
+def test_who_cannot_be_asked_is_an_error(wish: RerunRequest, said: str) -> None:
     with pytest.raises(UsageError) as raised:
         seating(made(ballot("a", 0.9), ballot("x", 0.1)), PANEL, wish)
     assert str(raised.value).startswith(said)

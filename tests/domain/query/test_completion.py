@@ -4,8 +4,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reviewdesk.domain import facts
-from reviewdesk.domain.completion import (
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.completion import (
     Completion,
     Option,
     Vocabulary,
@@ -13,8 +14,13 @@ from reviewdesk.domain.completion import (
     complete_order,
     condition,
 )
-from reviewdesk.domain.flags import SHORT, Flag
-from reviewdesk.domain.queue import ORDERS, FilterError, expand_filter, parse_filter, parse_order
+from reviewdesk.domain.query.filter import (
+    ORDERS,
+    FilterError,
+    expand_filter,
+    parse_filter,
+    parse_order,
+)
 
 KNOWN = Vocabulary(
     tags=("late fee", "refund", "none", "a|b", "Wrong-Policy", 'quo"ted', "line\nbreak"),
@@ -32,10 +38,10 @@ def texts(text: str, cursor: int | None = None) -> list[str]:
 def test_an_empty_field_offers_every_beginning() -> None:
     found = texts("")
     assert [flag.rstrip("!") for flag in SHORT.values()] == found[: len(SHORT)]
-    assert {f"{name}:" for name in (*facts.CHOICES, *facts.NAMED)} <= set(found)
-    assert {f"{name}~" for name in facts.TEXTS} <= set(found)
-    assert {f"{name}{sign}" for name in facts.NUMBERS for sign in facts.OPERATORS} <= set(found)
-    assert {*facts.STATES, "@todo", "@late"} <= set(found)
+    assert {f"{name}:" for name in (*words.CHOICES, *words.NAMED)} <= set(found)
+    assert {f"{name}~" for name in words.TEXTS} <= set(found)
+    assert {f"{name}{sign}" for name in words.NUMBERS for sign in words.OPERATORS} <= set(found)
+    assert {*words.STATES, "@todo", "@late"} <= set(found)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_an_empty_field_offers_every_beginning() -> None:
         ("label:", ["label:none", "label:pass", "label:fail", "label:unsure", "label:disputed"]),
         ("warn:s", ["warn:same-family"]),
         ("bre", ["breach:"]),
-        ("breach:", [f"breach:{name}" for name in facts.BREACHES]),
+        ("breach:", [f"breach:{name}" for name in words.BREACHES]),
         ("!breach:r", ["breach:rounding"]),
         ("ran", ["range<", "range<=", "range=", "range>=", "range>"]),
         ("label:x", []),
@@ -118,7 +124,7 @@ def test_what_an_option_replaces(text: str, cursor: int, span: tuple[int, int]) 
 
 
 def test_options_say_what_they_mean() -> None:
-    assert complete("spl", 3, KNOWN).options == (Option("split", facts.FLAGS[Flag.SPLIT]),)
+    assert complete("spl", 3, KNOWN).options == (Option("split", words.FLAGS[Flag.SPLIT]),)
     assert complete("label:n", 7, KNOWN).options == (Option("label:none", "no label"),)
     assert complete("@l", 2, KNOWN).options == (Option("@late", 'tag:"late fee"'),)
     assert complete("score<=", 7, KNOWN).options[0].note == "the panel's score: at most"
@@ -160,7 +166,7 @@ def test_every_option_can_be_typed(text: str, cursor: int, names: list[str]) -> 
 def _value(text: str) -> str:
     """What a beginning waits for."""
     if text.endswith(":"):
-        return next(iter(facts.CHOICES.get(text[:-1], ["x"])))
+        return next(iter(words.CHOICES.get(text[:-1], ["x"])))
     return ".5" if text[-1] in "<=>~" else ""
 
 
@@ -214,13 +220,13 @@ def test_an_order_is_completed_from_the_cursor() -> None:
 
 
 def test_every_flag_has_a_meaning() -> None:
-    assert facts.FLAGS.keys() == SHORT.keys() == set(Flag)
-    assert facts.HEADINGS.keys() == facts.CHOICES.keys()
+    assert words.FLAGS.keys() == SHORT.keys() == set(Flag)
+    assert words.HEADINGS.keys() == words.CHOICES.keys()
 
 
 def test_no_two_words_are_one() -> None:
     # The short name of a flag hides no state, and all of them can be read.
-    assert not {facts.short(flag) for flag in Flag} & facts.STATES.keys()
+    assert not {words.short(flag) for flag in Flag} & words.STATES.keys()
     with pytest.raises(FilterError):
         parse_filter("untagged")
 

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.breaches import Breach
-from reviewdesk.domain.facts import BREACHES, CHOICES
-from reviewdesk.domain.flags import SHORT, Flag
-from reviewdesk.domain.queue import (
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.query.filter import (
     MIXED,
     ORDERS,
     Filter,
@@ -18,6 +17,7 @@ from reviewdesk.domain.queue import (
     parse_filter,
     parse_order,
 )
+from reviewdesk.domain.query.words import BREACHES, CHOICES
 from reviewdesk.errors import UsageError
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.completion import condition
-from reviewdesk.domain.filtertext import EXAMPLE, Piece, tokens
-from reviewdesk.domain.queue import (
+from reviewdesk.domain.query.completion import condition
+from reviewdesk.domain.query.filter import (
     DEEPEST,
     MOST,
     Filter,
@@ -19,6 +18,7 @@ from reviewdesk.domain.queue import (
     expand_filter,
     parse_filter,
 )
+from reviewdesk.domain.query.tokens import EXAMPLE, Piece, tokens
 
 WORDS = {
     text: next(parse_filter(text).terms())

@@ -4,16 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.search import Sought, parse_search, spaced, words
+from reviewdesk.domain.query.search import (
+    SearchTerm,
+    parse_search,
+    spaced,
+    words,
+)
 from reviewdesk.errors import UsageError
 
 
-def word(text: str) -> Sought:
-    return Sought(text, beginning=True)
+def word(text: str) -> SearchTerm:
+    return SearchTerm(text, beginning=True)
 
 
-def phrase(text: str) -> Sought:
-    return Sought(text, beginning=False)
+def phrase(text: str) -> SearchTerm:
+    return SearchTerm(text, beginning=False)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ def phrase(text: str) -> Sought:
         ("日本語", [word(" 日  本  語 ")]),
     ],
 )  # fmt: skip
-def test_what_is_sought(text: str, found: list[Sought]) -> None:
+def test_what_is_sought(text: str, found: list[SearchTerm]) -> None:
     assert list(parse_search(text)) == found
 
 

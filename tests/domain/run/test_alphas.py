@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 from krippendorff import alpha as oracle
 
-from reviewdesk.domain.measures import UNMEASURED, Measures, RunMeasures, Undefined
-from reviewdesk.domain.packing import packed
-from reviewdesk.domain.runalpha import run_measures
+from reviewdesk.domain.run.alphas import run_measures
+from reviewdesk.domain.run.measures import (
+    UNMEASURED,
+    Measures,
+    RunMeasures,
+    Undefined,
+)
+from reviewdesk.domain.run.packing import packed
 from tests.domain.bodies import panel
-from tests.domain.test_packing import assessed
+from tests.domain.run.test_packing import assessed
 
 Scores = list[list[float | None]]
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from reviewdesk.domain.assess import assess
-from reviewdesk.domain.columns import DECISIONS, ROUNDINGS, STRATEGIES, columns, seat_names
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.run.columns import (
+    DECISIONS,
+    ROUNDINGS,
+    STRATEGIES,
+    columns,
+    seat_names,
+)
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
 
 POLICY = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.TRIMMED_MEAN)

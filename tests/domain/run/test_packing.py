@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.assess import Assessment, assess
-from reviewdesk.domain.columns import DECISIONS, columns, unpacked
-from reviewdesk.domain.packing import (
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.run.columns import DECISIONS, columns, unpacked
+from reviewdesk.domain.run.packing import (
     COLUMNS,
     ROUNDINGS,
     STRATEGIES,
-    Packed,
+    PackedRun,
     Packer,
     packed,
 )
@@ -88,7 +88,7 @@ def said(verdict: Verdict, made: Assessment) -> list[Any]:
     ]
 
 
-def read(found: Packed, count: int) -> list[list[Any]]:
+def read(found: PackedRun, count: int) -> list[list[Any]]:
     """The same from the columns."""
     laid = unpacked(found, range(count))
 
@@ -122,7 +122,7 @@ def test_the_columns_say_what_the_verdicts_say(bodies: list[dict[str, Any]]) -> 
     assert read(packed(rows), len(rows)) == [said(*row) for row in rows]
 
 
-def in_windows(rows: Sequence[tuple[Verdict, Assessment]], size: int) -> Packed:
+def in_windows(rows: Sequence[tuple[Verdict, Assessment]], size: int) -> PackedRun:
     packer, parts = Packer(), []
     for row in rows:
         packer.add(*row)
@@ -130,7 +130,7 @@ def in_windows(rows: Sequence[tuple[Verdict, Assessment]], size: int) -> Packed:
             parts.append(packer.window())
     parts.append(packer.window())
     joined = {name: b"".join(part[name] for part in parts) for name in COLUMNS}
-    return Packed(joined, packer.names, packer.quorums)
+    return PackedRun(joined, packer.names, packer.quorums)
 
 
 @given(RAGGED, st.integers(1, 4))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.alpha import (
+from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,
     alpha_nominal,

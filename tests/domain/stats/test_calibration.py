@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.calibration import (
+from reviewdesk.domain.stats.calibration import (
     Rows,
     accuracy,
     bin_index,

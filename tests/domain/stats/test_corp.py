@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from reviewdesk.domain.calibration import Rows, brier
-from reviewdesk.domain.corp import corp, fitted, isotonic, murphy
-from tests.domain.test_reliability import CASES, Case, repeated, rows_of
+from reviewdesk.domain.stats.calibration import Rows, brier
+from reviewdesk.domain.stats.corp import (
+    corp,
+    fitted,
+    isotonic,
+    murphy,
+)
+from tests.domain.stats.test_reliability import (
+    CASES,
+    Case,
+    repeated,
+    rows_of,
+)
 
 
 def _min_max(case: Case) -> dict[int, float]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.correction import (
-    Status,
+from reviewdesk.domain.stats.correction import (
+    CorrectionStatus,
     Z,
     clopper_pearson,
     corrected,
@@ -33,29 +33,29 @@ def test_z_is_the_two_sided_95_percent_point() -> None:
     ("observed", "sensitivity", "specificity", "rate", "status"),
     [
         # (.5 + .8 - 1) / .7.
-        (0.5, 0.9, 0.8, 3 / 7, Status.OK),
+        (0.5, 0.9, 0.8, 3 / 7, CorrectionStatus.OK),
         # A perfect judge needs none.
-        (0.37, 1.0, 1.0, 0.37, Status.OK),
+        (0.37, 1.0, 1.0, 0.37, CorrectionStatus.OK),
         # J = .5 is not weak; (.5 + .7 - 1) / .5.
-        (0.5, 0.8, 0.7, 0.4, Status.OK),
+        (0.5, 0.8, 0.7, 0.4, CorrectionStatus.OK),
         # J = .3: (.5 + .6 - 1) / .3.
-        (0.5, 0.7, 0.6, 1 / 3, Status.WEAK_JUDGE),
+        (0.5, 0.7, 0.6, 1 / 3, CorrectionStatus.WEAK_JUDGE),
         # (.1 + .8 - 1) / .7 is negative; (.95 - .2) / .7 is over one.
-        (0.1, 0.9, 0.8, 0.0, Status.OK),
-        (0.95, 0.9, 0.8, 1.0, Status.OK),
+        (0.1, 0.9, 0.8, 0.0, CorrectionStatus.OK),
+        (0.95, 0.9, 0.8, 1.0, CorrectionStatus.OK),
         # Youden's J is 0, then negative.
-        (0.3, 0.5, 0.5, 0.3, Status.SKIPPED_NO_SIGNAL),
-        (0.3, 0.2, 0.3, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.5, 0.5, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
+        (0.3, 0.2, 0.3, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
         # .9 + .1 - 1 and .7 + .3 - 1 are zero but for rounding.
-        (0.3, 0.9, 0.1, 0.3, Status.SKIPPED_NO_SIGNAL),
-        (0.3, 0.7, 0.3, 0.3, Status.SKIPPED_NO_SIGNAL),
-        (0.3, 0.0, 0.0, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.9, 0.1, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
+        (0.3, 0.7, 0.3, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
+        (0.3, 0.0, 0.0, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
         # A rounding error over a coin flip would else divide by 2**-50.
-        (0.3, 0.5, 0.5 + 2**-50, 0.3, Status.SKIPPED_NO_SIGNAL),
+        (0.3, 0.5, 0.5 + 2**-50, 0.3, CorrectionStatus.SKIPPED_NO_SIGNAL),
     ],
 )
 def test_rogan_gladen(
-    observed: float, sensitivity: float, specificity: float, rate: float, status: Status
+    observed: float, sensitivity: float, specificity: float, rate: float, status: CorrectionStatus
 ) -> None:
     found, how = rogan_gladen(observed, sensitivity, specificity)
     assert found == pytest.approx(rate, abs=1e-12)
@@ -103,7 +103,7 @@ def test_no_trusted_set_has_zero_width() -> None:
 
 def test_a_judge_without_signal_keeps_the_raw_band() -> None:
     found = corrected(0.5, 0.5, 0.5, 100)
-    assert (found.rate, found.status) == (0.5, Status.SKIPPED_NO_SIGNAL)
+    assert (found.rate, found.status) == (0.5, CorrectionStatus.SKIPPED_NO_SIGNAL)
     # z * sqrt(.25 / 100) = .0979982.
     assert (found.low, found.high) == pytest.approx((0.4020018, 0.5979982), abs=1e-6)
 

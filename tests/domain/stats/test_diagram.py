@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.calibration import Rows, bin_index
-from reviewdesk.domain.diagram import Place, band, place
-from reviewdesk.domain.figures import Bin
-from reviewdesk.domain.reliability import reliability_bins
+from reviewdesk.domain.stats.calibration import Rows, bin_index
+from reviewdesk.domain.stats.diagram import BinPosition, band, place
+from reviewdesk.domain.stats.figures import Bin
+from reviewdesk.domain.stats.reliability import reliability_bins
 
 
 def one(mean: float, accuracy: float, ess: float) -> Bin:
@@ -32,11 +32,11 @@ def test_the_band_of_a_bin() -> None:
 
 def test_where_a_bin_lies() -> None:
     ends = band(one(0.8, 0.5, 64))
-    assert place(one(0.8, 0.70, 64)) is Place.BELOW
-    assert place(one(0.8, 0.90, 64)) is Place.ABOVE
+    assert place(one(0.8, 0.70, 64)) is BinPosition.BELOW
+    assert place(one(0.8, 0.90, 64)) is BinPosition.ABOVE
     for accuracy in (ends.low, 0.8, ends.high, ends.low - 1e-10, ends.high + 1e-10):
-        assert place(one(0.8, accuracy, 64)) is Place.INSIDE
-    assert place(replace(one(1.0, 1.0, 4), accuracy=0.75)) is Place.BELOW
+        assert place(one(0.8, accuracy, 64)) is BinPosition.INSIDE
+    assert place(replace(one(1.0, 1.0, 4), accuracy=0.75)) is BinPosition.BELOW
 
 
 def test_weights_widen_the_band() -> None:
@@ -50,7 +50,7 @@ def test_weights_widen_the_band() -> None:
 def test_a_band_holds_its_own_confidence(n: int, mean: float) -> None:
     found = band(one(mean, mean, n))
     assert 0 <= found.low <= mean <= found.high <= 1
-    assert place(one(mean, mean, n)) is Place.INSIDE
+    assert place(one(mean, mean, n)) is BinPosition.INSIDE
 
 
 @given(st.lists(st.integers(0, 100).map(lambda step: step / 100), min_size=1, max_size=30))

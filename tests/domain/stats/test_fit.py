@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.fit import fit
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.fit import fit
 
 
 def test_the_documents_eight_rows() -> None:

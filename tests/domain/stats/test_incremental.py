@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.calibration import Rows, measure
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.running import Row, Running
+from reviewdesk.domain.stats.calibration import Rows, measure
+from reviewdesk.domain.stats.incremental import CalibrationRow, RunningSums
 
 ROWS = st.builds(
-    Row,
+    CalibrationRow,
     confidence=st.one_of(st.sampled_from([0.0, 0.1, 0.3, 1 - 0.7, 0.6, 0.7, 1.0]), st.floats(0, 1)),
     correct=st.booleans(),
     passed=st.booleans(),
@@ -21,7 +21,7 @@ WEIGHTS = st.sampled_from([0.0, 1.0, 1 / 3, 12.5, 7e9])
 STEPS = st.lists(st.tuples(ROWS, WEIGHTS, st.integers(0, 2), st.integers(0, 99)), max_size=40)
 
 
-def _rows(held: list[tuple[Row, float]]) -> Rows:
+def _rows(held: list[tuple[CalibrationRow, float]]) -> Rows:
     kept = [(row, weight) for row, weight in held if weight > 0]
     return Rows.of(
         [row.confidence for row, _ in kept],
@@ -41,9 +41,11 @@ def same(found: Metrics, expected: Metrics) -> None:
 
 
 @given(STEPS)
-def test_rows_that_come_go_and_change_weight(steps: list[tuple[Row, float, int, int]]) -> None:
-    running = Running()
-    held: list[tuple[Row, float]] = []
+def test_rows_that_come_go_and_change_weight(
+    steps: list[tuple[CalibrationRow, float, int, int]],
+) -> None:
+    running = RunningSums()
+    held: list[tuple[CalibrationRow, float]] = []
     for row, weight, what, which in steps:
         if what == 0 or not held:
             running.add(row, weight)
@@ -60,9 +62,9 @@ def test_rows_that_come_go_and_change_weight(steps: list[tuple[Row, float, int, 
 
 
 @given(st.lists(st.tuples(ROWS, st.integers(0, 2)), max_size=30))
-def test_strata_add_up_to_the_population(placed: list[tuple[Row, int]]) -> None:
+def test_strata_add_up_to_the_population(placed: list[tuple[CalibrationRow, int]]) -> None:
     factors = (1.0, 8.25, 0.0)
-    strata = [Running(), Running(), Running()]
+    strata = [RunningSums(), RunningSums(), RunningSums()]
     for row, stratum in placed:
         strata[stratum].add(row)
     first, *others = [one.scaled(factor) for one, factor in zip(strata, factors, strict=True)]
@@ -74,8 +76,11 @@ def test_strata_add_up_to_the_population(placed: list[tuple[Row, int]]) -> None:
 
 
 def test_a_heavy_row_leaves_nothing_behind() -> None:
-    running = Running()
-    heavy, light = Row(0.3, correct=False, passed=True), Row(0.9, correct=True, passed=True)
+    running = RunningSums()
+    heavy, light = (
+        CalibrationRow(0.3, correct=False, passed=True),
+        CalibrationRow(0.9, correct=True, passed=True),
+    )
     running.add(light)
     running.add(heavy, 1e15)
     running.remove(heavy, 1e15)
@@ -88,12 +93,12 @@ def test_a_heavy_row_leaves_nothing_behind() -> None:
 
 
 def test_the_eight_documented_rows() -> None:
-    running = Running()
+    running = RunningSums()
     for confidence, correct in [
         *((0.95, True), (0.90, True), (0.82, True), (0.55, True)),
         *((0.52, False), (0.15, False), (0.10, False), (0.05, False)),
     ]:
-        running.add(Row(confidence, correct))
+        running.add(CalibrationRow(confidence, correct))
     found = running.metrics()
     assert found.ece == pytest.approx(0.0875, abs=1e-12)
     assert found.brier == pytest.approx(0.0691, abs=1e-12)
@@ -102,6 +107,6 @@ def test_the_eight_documented_rows() -> None:
 
 
 def test_no_rows() -> None:
-    found = Running().metrics(0.5)
+    found = RunningSums().metrics(0.5)
     assert (found.n, found.ece, found.brier, found.accuracy) == (0, 0.0, None, None)
     assert (found.tp, found.sensitivity, found.corrected_rate) == (0, 0.0, 0.5)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from reviewdesk.domain import intervals
-from reviewdesk.domain.calibration import Rows, brier
-from reviewdesk.domain.figures import Interval
-from reviewdesk.domain.intervals import accuracy_interval, brier_interval, gap_interval
+from reviewdesk.domain.stats import intervals
+from reviewdesk.domain.stats.calibration import Rows, brier
+from reviewdesk.domain.stats.figures import Interval
+from reviewdesk.domain.stats.intervals import accuracy_interval, brier_interval, gap_interval
 
 
 def _many(n: int) -> Rows:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.figures import Pair, Part, Target
-from reviewdesk.domain.panelintervals import panel_intervals
+from reviewdesk.domain.labels.sampling import LabelledVerdict
+from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.sampling import LabelledVerdict
-from reviewdesk.domain.standards import wilson
-from reviewdesk.domain.stratified import stratified_rate, stratified_ratio
-from reviewdesk.domain.summary import Labelled, RunFigures, make_rows
+from reviewdesk.domain.stats.figures import Pair, Part, Target
+from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
 from reviewdesk.domain.verdict import Decision
 
 SIZES = {0: 10, 1: 5, 3: 60, 4: 25}
 
 
-def one(stratum: int, rank: int, *, right: bool, score: float = 0.8) -> Labelled:
+def one(stratum: int, rank: int, *, right: bool, score: float = 0.8) -> LabelledRow:
     passed = stratum % 3 == 0
-    return Labelled(
+    return LabelledRow(
         key=stratum * 1000 + rank,
         id=f"{stratum}/{rank}",
         item=f"{stratum}/{rank}".encode(),
@@ -32,7 +32,7 @@ def one(stratum: int, rank: int, *, right: bool, score: float = 0.8) -> Labelled
     )
 
 
-def labels(**counts: tuple[int, int]) -> list[Labelled]:
+def labels(**counts: tuple[int, int]) -> list[LabelledRow]:
     """Per stratum (s0, s1, ...) how many of the first are labelled, and how many of them right."""
     return [
         one(int(name[1:]), rank, right=rank < right, score=0.6 + 0.05 * (rank % 8))

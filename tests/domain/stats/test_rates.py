@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.correction import Z
-from reviewdesk.domain.standards import (
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.rates import (
     benjamini_hochberg,
     cohen_kappa,
     kappa_weights,

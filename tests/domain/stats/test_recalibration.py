@@ -5,9 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from reviewdesk.domain.calibration import Rows
-from reviewdesk.domain.figures import Method
-from reviewdesk.domain.recalibrate import isotonic_fit, platt, sigmoid, suggestions, temperature
+from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.figures import RecalibrationMethod
+from reviewdesk.domain.stats.recalibration import (
+    isotonic_fit,
+    platt,
+    sigmoid,
+    suggestions,
+    temperature,
+)
 
 
 def overconfident(n: int) -> Rows:
@@ -116,13 +122,13 @@ def test_isotonic_is_the_rising_fit() -> None:
 
 
 def test_what_is_suggested_depends_on_the_number_of_labels() -> None:
-    def tried(n: int) -> list[Method]:
+    def tried(n: int) -> list[RecalibrationMethod]:
         return [one.method for one in suggestions(overconfident(n)) if one.reason is None]
 
     assert tried(29) == []
-    assert tried(30) == tried(99) == [Method.TEMPERATURE]
-    assert tried(100) == tried(199) == [Method.TEMPERATURE, Method.PLATT]
-    assert tried(200) == list(Method)
+    assert tried(30) == tried(99) == [RecalibrationMethod.TEMPERATURE]
+    assert tried(100) == tried(199) == [RecalibrationMethod.TEMPERATURE, RecalibrationMethod.PLATT]
+    assert tried(200) == list(RecalibrationMethod)
     few = suggestions(overconfident(29))
     assert few[0].reason == "needs 30 labels, there are 29"
     assert {one.change for one in few} == {None}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.calibration import Rows, ece
-from reviewdesk.domain.reliability import (
+from reviewdesk.domain.stats.calibration import Rows, ece
+from reviewdesk.domain.stats.reliability import (
     CLIP,
     auroc,
     levels,

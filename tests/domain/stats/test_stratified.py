@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.figures import Part
-from reviewdesk.domain.standards import wilson
-from reviewdesk.domain.stratified import more_audits, part_interval, stratified_rate
+from reviewdesk.domain.stats.figures import Part
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.domain.stats.stratified import more_audits, part_interval, stratified_rate
 
 
 @st.composite

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.student import t_cdf, t_quantile, t_two_sided
+from reviewdesk.domain.stats.student import t_cdf, t_quantile, t_two_sided
 
 
 @given(st.floats(-50, 50))

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.attack import attacks
-from reviewdesk.domain.outliers import sigma, tukey, winsorised
-from reviewdesk.domain.policies import Variant, outliers
-from reviewdesk.domain.trim import trim_count
-from reviewdesk.domain.turning import outcomes
+from reviewdesk.domain.jury.outliers import sigma, tukey, winsorised
+from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
+from reviewdesk.domain.whatif.attack import attacks
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import Variant, outliers
 from tests.domain.bodies import GRID, panel, read
 
 WORKED = [0.1, 0.78, 0.81, 0.84, 0.89]

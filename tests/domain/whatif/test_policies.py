@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from reviewdesk.domain.policies import Group, Variant, combined, whole
 from reviewdesk.domain.verdict import Rounding, Strategy
+from reviewdesk.domain.whatif.policies import (
+    Group,
+    Variant,
+    combined,
+    whole,
+)
 
 
 @pytest.mark.parametrize(

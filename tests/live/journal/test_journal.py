@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panelspec import Juror
-from reviewdesk.domain.prompts import Prompt
+from reviewdesk.domain.panel.prompt import Prompt
+from reviewdesk.domain.panel.spec import Juror
 from reviewdesk.errors import JournalError
-from reviewdesk.live.journal import Commitment, Journal
+from reviewdesk.live.journal.journal import Commitment, Journal
 from reviewdesk.live.records import Call, Exchange
 
 AT = "2025-01-31T12:00:00Z"

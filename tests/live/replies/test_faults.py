@@ -12,11 +12,11 @@ from urllib.parse import quote
 import pytest
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.asking import Asking, ask, ballot_of
+from reviewdesk.live.jurors import CallSession, ask, ballot_of
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Ballot, Exchange
-from reviewdesk.live.transport import HttpTransport
-from reviewdesk.reports.models import JurorModel
+from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
 from tests.live.faults import FAULTS, Ending
 from tests.live.server import Server
@@ -39,7 +39,7 @@ async def asked(ending: Ending, wire: str) -> tuple[Ballot, list[Exchange], Serv
     timeout = SHORT if ending.status is Status.TIMEOUT else 20.0
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=ending.fault) as server:
-        asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+        asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
         one = call(juror(server.url, wire, timeout=timeout))
         try:
             async with asyncio.timeout(timeout + 0.5):
@@ -74,7 +74,7 @@ async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     kept, transport = Kept(), HttpTransport()
-    asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+    asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
     ballot = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
     await transport.close()
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.ballots import as_juror
+from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.verdict import Policy, Status, read_ballot
-from reviewdesk.live.reply import (
+from reviewdesk.live.replies.reply import (
     ANSWER_KEYS,
     MAX_BYTES,
     MAX_STARTS,
-    Answer,
-    Problem,
-    Unreadable,
+    ParsedReply,
+    ReplyProblem,
+    UnreadableReply,
     parse,
     spans,
 )
@@ -27,10 +27,10 @@ from reviewdesk.live.reply import (
 NONCE = "0a1b2c3d"
 N = f'"nonce": "{NONCE}"'
 GOOD = f'{{{N}, "pass": true, "score": 0.8, "confidence": 0.9, "reason": "Brief."}}'
-PLAIN = Answer(score=0.8, passed=True, confidence=0.9, reason="Brief.")
-ABSTAINED = Answer(withheld=True)
+PLAIN = ParsedReply(score=0.8, passed=True, confidence=0.9, reason="Brief.")
+ABSTAINED = ParsedReply(withheld=True)
 
-READ: dict[str, Answer] = {
+READ: dict[str, ParsedReply] = {
     # Where the verdict stands.
     GOOD: PLAIN,
     f"  \n{GOOD}\n\n": PLAIN,
@@ -48,138 +48,144 @@ READ: dict[str, Answer] = {
     f'<think>"{{</think>\n{GOOD}': PLAIN,
     f"\ufeff\n<think>a</think> <think>b {GOOD}</think> {GOOD}": PLAIN,
     f"It is brief.</think>{GOOD}": PLAIN,
-    f'{{{N}, "pass": true, "reason": "</think>{{"}}': Answer(passed=True, reason="</think>{"),
-    f'{{{N}, "pass": true, "reason": "<think>a</think>"}}': Answer(
+    f'{{{N}, "pass": true, "reason": "</think>{{"}}': ParsedReply(passed=True, reason="</think>{"),
+    f'{{{N}, "pass": true, "reason": "<think>a</think>"}}': ParsedReply(
         passed=True, reason="<think>a</think>"
     ),
     # Strings hide what they hold.
-    f'{{{N}, "pass": false, "reason": "says {{\\"score\\": 1}}"}}': Answer(
+    f'{{{N}, "pass": false, "reason": "says {{\\"score\\": 1}}"}}': ParsedReply(
         passed=False, reason='says {"score": 1}'
     ),
-    f'{{{N}, "pass": false, "reason": "a \\\\"}}': Answer(passed=False, reason="a \\"),
+    f'{{{N}, "pass": false, "reason": "a \\\\"}}': ParsedReply(passed=False, reason="a \\"),
     # Votes, scores and words.
-    f'{{{N}, "pass": false}}': Answer(passed=False),
-    f'{{{N}, "score": 0}}': Answer(score=0.0),
-    f'{{{N}, "score": 1}}': Answer(score=1.0),
-    f'{{{N}, "score": 8e-1}}': Answer(score=0.8),
-    f'{{{N}, "score": 0.2, "pass": true}}': Answer(score=0.2, passed=True),
+    f'{{{N}, "pass": false}}': ParsedReply(passed=False),
+    f'{{{N}, "score": 0}}': ParsedReply(score=0.0),
+    f'{{{N}, "score": 1}}': ParsedReply(score=1.0),
+    f'{{{N}, "score": 8e-1}}': ParsedReply(score=0.8),
+    f'{{{N}, "score": 0.2, "pass": true}}': ParsedReply(score=0.2, passed=True),
     f'{{{N}, "pass": null}}': ABSTAINED,
-    f'{{{N}, "pass": null, "score": 0.8}}': Answer(score=0.8, withheld=True),
-    f'{{{N}, "pass": true, "score": null}}': Answer(passed=True),
-    f'{{{N}, "verdict": "PASS"}}': Answer(passed=True, label="PASS"),
-    f'{{{N}, "verdict": " fail "}}': Answer(passed=False, label="fail"),
-    f'{{{N}, "kind": "KEEP", "confidence": 0}}': Answer(passed=True, label="KEEP", confidence=0.0),
-    f'{{{N}, "kind": "Reject"}}': Answer(passed=False, label="Reject"),
-    f'{{{N}, "label": "SPLIT"}}': Answer(label="SPLIT"),
-    f'{{{N}, "label": "SPLIT", "score": 0.4}}': Answer(score=0.4, label="SPLIT"),
-    f'{{{N}, "verdict": "PASS", "label": "pass"}}': Answer(passed=True, label="PASS"),
-    f'{{{N}, "verdict": "yes", "pass": true}}': Answer(passed=True, label="yes"),
-    f'{{{N}, "label": "MERGE", "pass": true}}': Answer(passed=True, label="MERGE"),
-    f'{{{N}, "verdict": "ABSTAIN"}}': Answer(label="ABSTAIN", withheld=True),
-    f'{{{N}, "verdict": "Unsure", "score": 0.9}}': Answer(score=0.9, label="Unsure", withheld=True),
-    f'{{{N}, "verdict": "abstain", "pass": null}}': Answer(label="abstain", withheld=True),
+    f'{{{N}, "pass": null, "score": 0.8}}': ParsedReply(score=0.8, withheld=True),
+    f'{{{N}, "pass": true, "score": null}}': ParsedReply(passed=True),
+    f'{{{N}, "verdict": "PASS"}}': ParsedReply(passed=True, label="PASS"),
+    f'{{{N}, "verdict": " fail "}}': ParsedReply(passed=False, label="fail"),
+    f'{{{N}, "kind": "KEEP", "confidence": 0}}': ParsedReply(
+        passed=True, label="KEEP", confidence=0.0
+    ),
+    f'{{{N}, "kind": "Reject"}}': ParsedReply(passed=False, label="Reject"),
+    f'{{{N}, "label": "SPLIT"}}': ParsedReply(label="SPLIT"),
+    f'{{{N}, "label": "SPLIT", "score": 0.4}}': ParsedReply(score=0.4, label="SPLIT"),
+    f'{{{N}, "verdict": "PASS", "label": "pass"}}': ParsedReply(passed=True, label="PASS"),
+    f'{{{N}, "verdict": "yes", "pass": true}}': ParsedReply(passed=True, label="yes"),
+    f'{{{N}, "label": "MERGE", "pass": true}}': ParsedReply(passed=True, label="MERGE"),
+    f'{{{N}, "verdict": "ABSTAIN"}}': ParsedReply(label="ABSTAIN", withheld=True),
+    f'{{{N}, "verdict": "Unsure", "score": 0.9}}': ParsedReply(
+        score=0.9, label="Unsure", withheld=True
+    ),
+    f'{{{N}, "verdict": "abstain", "pass": null}}': ParsedReply(label="abstain", withheld=True),
     # Confidences and reasons.
-    f'{{{N}, "pass": true, "confidence": null}}': Answer(passed=True),
-    f'{{{N}, "pass": true, "confidence": 85}}': Answer(
+    f'{{{N}, "pass": true, "confidence": null}}': ParsedReply(passed=True),
+    f'{{{N}, "pass": true, "confidence": 85}}': ParsedReply(
         passed=True, notes=("confidence 85 is not from 0 to 1 and is left out",)
     ),
-    f'{{{N}, "pass": true, "confidence": -0.1}}': Answer(
+    f'{{{N}, "pass": true, "confidence": -0.1}}': ParsedReply(
         passed=True, notes=("confidence -0.1 is not from 0 to 1 and is left out",)
     ),
-    f'{{{N}, "pass": true, "rationale": "R", "reason": "A"}}': Answer(passed=True, reason="A\n\nR"),
-    f'{{{N}, "pass": true, "reasoning": "same", "reason": "same"}}': Answer(
+    f'{{{N}, "pass": true, "rationale": "R", "reason": "A"}}': ParsedReply(
+        passed=True, reason="A\n\nR"
+    ),
+    f'{{{N}, "pass": true, "reasoning": "same", "reason": "same"}}': ParsedReply(
         passed=True, reason="same"
     ),
-    f'{{{N}, "pass": true, "reason": ""}}': Answer(passed=True),
-    f'{{{N}, "pass": true, "reason": "a\\ud800b"}}': Answer(
+    f'{{{N}, "pass": true, "reason": ""}}': ParsedReply(passed=True),
+    f'{{{N}, "pass": true, "reason": "a\\ud800b"}}': ParsedReply(
         passed=True, reason="a�b", notes=("1 broken characters of the reason are replaced",)
     ),
-    f'{{{N}, "pass": true, "reason": "\\ud83d\\ude00"}}': Answer(passed=True, reason="😀"),
-    f'{{{N}, "label": "\udc80"}}': Answer(label="�"),
-    f'{{{N}, "pass": true, "extra": {{"a": [1, {{"b": 2}}]}}}}': Answer(passed=True),
+    f'{{{N}, "pass": true, "reason": "\\ud83d\\ude00"}}': ParsedReply(passed=True, reason="😀"),
+    f'{{{N}, "label": "\udc80"}}': ParsedReply(label="�"),
+    f'{{{N}, "pass": true, "extra": {{"a": [1, {{"b": 2}}]}}}}': ParsedReply(passed=True),
 }
 
-UNREAD: dict[str, Problem] = {
-    "": Problem.EMPTY,
-    " \n\ufeff\t": Problem.EMPTY,
-    f"<think>{GOOD}</think> ": Problem.EMPTY,
-    "I would pass it.": Problem.NO_OBJECT,
-    "```json\n```": Problem.NO_OBJECT,
-    "[0.8, true]": Problem.NO_OBJECT,
-    "true": Problem.NO_OBJECT,
-    "NaN": Problem.NO_OBJECT,
+UNREAD: dict[str, ReplyProblem] = {
+    "": ReplyProblem.EMPTY,
+    " \n\ufeff\t": ReplyProblem.EMPTY,
+    f"<think>{GOOD}</think> ": ReplyProblem.EMPTY,
+    "I would pass it.": ReplyProblem.NO_OBJECT,
+    "```json\n```": ReplyProblem.NO_OBJECT,
+    "[0.8, true]": ReplyProblem.NO_OBJECT,
+    "true": ReplyProblem.NO_OBJECT,
+    "NaN": ReplyProblem.NO_OBJECT,
     # Broken off.
-    "{": Problem.TRUNCATED,
-    f'{{{N}, "score": 0.': Problem.TRUNCATED,
-    f'{{{N}, "score": 0.8, "reason": "it is': Problem.TRUNCATED,
-    f'{{{N}, "score": 0.8, "reason": "it is \\': Problem.TRUNCATED,
-    f'{{{N}, "pass": true, "reason": "}}"': Problem.TRUNCATED,
-    f"{GOOD} and {{": Problem.TRUNCATED,
-    f"[{GOOD}": Problem.TRUNCATED,
-    f"<think>{GOOD}": Problem.TRUNCATED,
-    f"<think>a</think><think>{GOOD}": Problem.TRUNCATED,
+    "{": ReplyProblem.TRUNCATED,
+    f'{{{N}, "score": 0.': ReplyProblem.TRUNCATED,
+    f'{{{N}, "score": 0.8, "reason": "it is': ReplyProblem.TRUNCATED,
+    f'{{{N}, "score": 0.8, "reason": "it is \\': ReplyProblem.TRUNCATED,
+    f'{{{N}, "pass": true, "reason": "}}"': ReplyProblem.TRUNCATED,
+    f"{GOOD} and {{": ReplyProblem.TRUNCATED,
+    f"[{GOOD}": ReplyProblem.TRUNCATED,
+    f"<think>{GOOD}": ReplyProblem.TRUNCATED,
+    f"<think>a</think><think>{GOOD}": ReplyProblem.TRUNCATED,
     # Not JSON, and never repaired.
-    f'{{{N}, "score": 0.}}': Problem.NOT_JSON,
-    f'{{{N}, "score": .8}}': Problem.NOT_JSON,
-    f'{{{N}, "score": +1}}': Problem.NOT_JSON,
-    f'{{{N}, "score": 01}}': Problem.NOT_JSON,
-    f'{{{N}, "score": 4/5}}': Problem.NOT_JSON,
-    f'{{{N}, "score": 0.8,}}': Problem.NOT_JSON,
-    f'{{{N}, "score": NaN}}': Problem.NOT_JSON,
-    f'{{{N}, "score": -Infinity}}': Problem.NOT_JSON,
-    f'{{{N}, "confidence": Infinity, "score": 1}}': Problem.NOT_JSON,
-    f'{{{N}, "pass": True}}': Problem.NOT_JSON,
-    f'{{{N}, "pass": true, "reason": "a\nb"}}': Problem.NOT_JSON,
-    "{'score': 1}": Problem.NOT_JSON,
-    f"{{score: 1}} {GOOD}": Problem.NOT_JSON,
-    f'{{{N}, "score": 1 // brief\n}}': Problem.NOT_JSON,
-    '{"score":' + "[" * 20_000 + "]" * 20_000 + "}": Problem.NOT_JSON,
-    f'{{{N}, "score": 1, "score": 0}}': Problem.DOUBLED_KEY,
-    f'{{{N}, {N}, "score": 1}}': Problem.DOUBLED_KEY,
+    f'{{{N}, "score": 0.}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": .8}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": +1}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": 01}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": 4/5}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": 0.8,}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": NaN}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": -Infinity}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "confidence": Infinity, "score": 1}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "pass": True}}': ReplyProblem.NOT_JSON,
+    f'{{{N}, "pass": true, "reason": "a\nb"}}': ReplyProblem.NOT_JSON,
+    "{'score': 1}": ReplyProblem.NOT_JSON,
+    f"{{score: 1}} {GOOD}": ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": 1 // brief\n}}': ReplyProblem.NOT_JSON,
+    '{"score":' + "[" * 20_000 + "]" * 20_000 + "}": ReplyProblem.NOT_JSON,
+    f'{{{N}, "score": 1, "score": 0}}': ReplyProblem.DOUBLED_KEY,
+    f'{{{N}, {N}, "score": 1}}': ReplyProblem.DOUBLED_KEY,
     # No verdict.
-    f"{{{N}}}": Problem.NOT_A_VERDICT,
-    "{}": Problem.NOT_A_VERDICT,
-    f'{{"result": {GOOD}}}': Problem.NOT_A_VERDICT,
-    f"[{GOOD}]": Problem.NOT_A_VERDICT,
-    f"[ \n{GOOD}, {GOOD}]": Problem.NOT_A_VERDICT,
-    f'{{{N}, "score": null}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "score": "0.8"}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "score": "85%"}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "score": true}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "score": [0.8]}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "pass": "true"}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "pass": 1}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "verdict": true}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "verdict": ""}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "label": "{"x" * 201}"}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "pass": true, "confidence": "high"}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "pass": true, "reason": ["a"]}}': Problem.NOT_A_VERDICT,
-    f'{{{N}, "Score": 0.8}}': Problem.NOT_A_VERDICT,
+    f"{{{N}}}": ReplyProblem.NOT_A_VERDICT,
+    "{}": ReplyProblem.NOT_A_VERDICT,
+    f'{{"result": {GOOD}}}': ReplyProblem.NOT_A_VERDICT,
+    f"[{GOOD}]": ReplyProblem.NOT_A_VERDICT,
+    f"[ \n{GOOD}, {GOOD}]": ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "score": null}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "score": "0.8"}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "score": "85%"}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "score": true}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "score": [0.8]}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "pass": "true"}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "pass": 1}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "verdict": true}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "verdict": ""}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "label": "{"x" * 201}"}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "pass": true, "confidence": "high"}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "pass": true, "reason": ["a"]}}': ReplyProblem.NOT_A_VERDICT,
+    f'{{{N}, "Score": 0.8}}': ReplyProblem.NOT_A_VERDICT,
     # Two at once.
-    f"{GOOD} {GOOD}": Problem.TWO_OBJECTS,
-    f'It holds {{"score": 1, "pass": true}}, so: {GOOD}': Problem.TWO_OBJECTS,
-    f'{{"PASS": true}} {GOOD}': Problem.TWO_OBJECTS,
-    f'{{{N}, "pass": true, "verdict": "FAIL"}}': Problem.CONTRADICTION,
-    f'{{{N}, "pass": null, "verdict": "PASS"}}': Problem.CONTRADICTION,
-    f'{{{N}, "pass": true, "verdict": "ABSTAIN"}}': Problem.CONTRADICTION,
-    f'{{{N}, "verdict": "PASS", "kind": "SPLIT"}}': Problem.CONTRADICTION,
+    f"{GOOD} {GOOD}": ReplyProblem.TWO_OBJECTS,
+    f'It holds {{"score": 1, "pass": true}}, so: {GOOD}': ReplyProblem.TWO_OBJECTS,
+    f'{{"PASS": true}} {GOOD}': ReplyProblem.TWO_OBJECTS,
+    f'{{{N}, "pass": true, "verdict": "FAIL"}}': ReplyProblem.CONTRADICTION,
+    f'{{{N}, "pass": null, "verdict": "PASS"}}': ReplyProblem.CONTRADICTION,
+    f'{{{N}, "pass": true, "verdict": "ABSTAIN"}}': ReplyProblem.CONTRADICTION,
+    f'{{{N}, "verdict": "PASS", "kind": "SPLIT"}}': ReplyProblem.CONTRADICTION,
     # Numbers out of their range.
-    f'{{{N}, "score": 85}}': Problem.OUT_OF_RANGE,
-    f'{{{N}, "score": 1.0001}}': Problem.OUT_OF_RANGE,
-    f'{{{N}, "score": -0.1}}': Problem.OUT_OF_RANGE,
-    f'{{{N}, "score": 1e999}}': Problem.OUT_OF_RANGE,
-    f'{{{N}, "score": 1{"0" * 5000}}}': Problem.OUT_OF_RANGE,
-    f'{{{N}, "pass": true, "confidence": -1e999}}': Problem.OUT_OF_RANGE,
+    f'{{{N}, "score": 85}}': ReplyProblem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1.0001}}': ReplyProblem.OUT_OF_RANGE,
+    f'{{{N}, "score": -0.1}}': ReplyProblem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1e999}}': ReplyProblem.OUT_OF_RANGE,
+    f'{{{N}, "score": 1{"0" * 5000}}}': ReplyProblem.OUT_OF_RANGE,
+    f'{{{N}, "pass": true, "confidence": -1e999}}': ReplyProblem.OUT_OF_RANGE,
     # The nonce.
-    '{"pass": true}': Problem.NONCE,
-    '{"nonce": "ffff", "pass": true}': Problem.NONCE,
-    '{"nonce": null, "pass": true}': Problem.NONCE,
-    f'{{"nonce": "{NONCE} ", "pass": true}}': Problem.NONCE,
-    f'{NONCE} {{"Nonce": "{NONCE}", "score": 1}}': Problem.NONCE,
+    '{"pass": true}': ReplyProblem.NONCE,
+    '{"nonce": "ffff", "pass": true}': ReplyProblem.NONCE,
+    '{"nonce": null, "pass": true}': ReplyProblem.NONCE,
+    f'{{"nonce": "{NONCE} ", "pass": true}}': ReplyProblem.NONCE,
+    f'{NONCE} {{"Nonce": "{NONCE}", "score": 1}}': ReplyProblem.NONCE,
     # Bounds.
-    "x" * (MAX_BYTES + 1): Problem.TOO_LONG,
-    "é" * (MAX_BYTES // 2 + 1): Problem.TOO_LONG,
-    "{} " * (MAX_STARTS + 1): Problem.TOO_MANY,
+    "x" * (MAX_BYTES + 1): ReplyProblem.TOO_LONG,
+    "é" * (MAX_BYTES // 2 + 1): ReplyProblem.TOO_LONG,
+    "{} " * (MAX_STARTS + 1): ReplyProblem.TOO_MANY,
 }
 
 
@@ -188,14 +194,14 @@ def _name(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "expected"), READ.items(), ids=map(_name, READ))
-def test_a_verdict_is_read_as_it_stands(text: str, expected: Answer) -> None:
+def test_a_verdict_is_read_as_it_stands(text: str, expected: ParsedReply) -> None:
     assert parse(text, NONCE) == expected
 
 
 @pytest.mark.parametrize(("text", "kind"), UNREAD.items(), ids=map(_name, UNREAD))
-def test_everything_else_is_left_to_a_person(text: str, kind: Problem) -> None:
+def test_everything_else_is_left_to_a_person(text: str, kind: ReplyProblem) -> None:
     found = parse(text, NONCE)
-    assert isinstance(found, Unreadable)
+    assert isinstance(found, UnreadableReply)
     assert found.kind is kind
     assert found.message
     assert "\n" not in found.message
@@ -203,13 +209,13 @@ def test_everything_else_is_left_to_a_person(text: str, kind: Problem) -> None:
 
 
 def test_every_problem_has_its_example() -> None:
-    assert set(UNREAD.values()) == set(Problem)
+    assert set(UNREAD.values()) == set(ReplyProblem)
 
 
 def test_the_last_thing_within_the_bounds_is_read() -> None:
     assert parse("{} " * (MAX_STARTS - 1) + GOOD, NONCE) == PLAIN
     assert parse(" " * (MAX_BYTES - len(GOOD)) + GOOD, NONCE) == PLAIN
-    assert parse(f'{{{N}, "label": "{"x" * 200}"}}', NONCE) == Answer(label="x" * 200)
+    assert parse(f'{{{N}, "label": "{"x" * 200}"}}', NONCE) == ParsedReply(label="x" * 200)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +233,7 @@ def test_the_last_thing_within_the_bounds_is_read() -> None:
 )
 def test_a_ballot_is_made_of_an_answer(text: str, status: Status, vote: bool | None) -> None:
     found = parse(text, NONCE)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ParsedReply)
     cast = read_ballot(0, {"id": "j", **found.ballot}, Policy(threshold=0.7))
     assert (cast.status, cast.vote) == (status, vote)
     counts = cast.status is Status.OK
@@ -237,7 +243,7 @@ def test_a_ballot_is_made_of_an_answer(text: str, status: Status, vote: bool | N
 
 def test_null_for_the_vote_is_an_abstention_that_reads_back_the_same() -> None:
     found = parse(f'{{"reason": "Cannot say.", "pass": null, "score": 0.9, {N}}}', NONCE)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ParsedReply)
     assert found.ballot == {
         "status": "abstained", "pass": None, "score": None, "raw_score": 0.9,
         "reason": "Cannot say.",
@@ -266,17 +272,17 @@ LOOSE = (
 @pytest.mark.parametrize(("text", "vote"), STRICT.items())
 def test_a_reply_that_keeps_to_the_schema_is_read_strictly(text: str, vote: object) -> None:
     found = parse(text, NONCE, strict=True)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ParsedReply)
     stated = None if vote == "by its score" else vote
     assert (found.passed, found.withheld) == (stated, vote is None)
 
 
 @pytest.mark.parametrize("text", LOOSE)
 def test_other_words_are_read_only_where_no_schema_was_sent(text: str) -> None:
-    assert isinstance(parse(text, NONCE), Answer)
+    assert isinstance(parse(text, NONCE), ParsedReply)
     found = parse(text, NONCE, strict=True)
-    assert isinstance(found, Unreadable)
-    assert found.kind is Problem.NOT_A_VERDICT
+    assert isinstance(found, UnreadableReply)
+    assert found.kind is ReplyProblem.NOT_A_VERDICT
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -287,7 +293,7 @@ def test_other_words_are_read_only_where_no_schema_was_sent(text: str) -> None:
 def test_a_panel_of_labels_is_answered_by_a_word(label: str, status: Status, strict: bool) -> None:
     text = f'{{"reason": "r", "label": {label}, "score": null, "confidence": 1, {N}}}'
     found = parse(text, NONCE, strict=strict, labels=True)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ParsedReply)
     assert found.ballot["status"] == status
     assert found.label == json.loads(label)
 
@@ -307,7 +313,7 @@ def test_a_verdict_is_found_in_prose(
     said: dict[str, Any], before: str, after: str, ascii_only: bool
 ) -> None:
     found = parse(before + json.dumps(said, ensure_ascii=ascii_only) + after, NONCE)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ParsedReply)
     assert (found.score, found.passed) == (said.get("score"), said["pass"])
     assert found.confidence == said.get("confidence")
     assert found.reason == (said.get("reason") or None)
@@ -317,9 +323,9 @@ def test_a_verdict_is_found_in_prose(
 def test_no_truncation_changes_an_answer(said: dict[str, Any], before: str, after: str) -> None:
     text = before + json.dumps(said) + after
     whole = parse(text, NONCE)
-    assert isinstance(whole, Answer)
+    assert isinstance(whole, ParsedReply)
     cuts = [parse(text[:end], NONCE) for end in range(len(text))]
-    assert {cut for cut in cuts if isinstance(cut, Answer)} <= {whole}
+    assert {cut for cut in cuts if isinstance(cut, ParsedReply)} <= {whole}
 
 
 PIECES = st.sampled_from(
@@ -330,7 +336,7 @@ PIECES = st.sampled_from(
 @given(st.text() | st.lists(PIECES).map("".join))
 def test_nothing_is_raised_whatever_the_text(text: str) -> None:
     found = parse(text, NONCE)
-    if isinstance(found, Answer):
+    if isinstance(found, ParsedReply):
         assert found.score is None or 0 <= found.score <= 1
         assert found.confidence is None or math.isfinite(found.confidence)
         assert found.ballot.keys() & ANSWER_KEYS
@@ -364,4 +370,4 @@ def test_no_character_is_scanned_twice(text: str) -> None:
     ],
 )
 def test_hostile_repetition_ends(piece: str) -> None:
-    assert isinstance(parse(piece * (MAX_BYTES // len(piece)), NONCE), Unreadable)
+    assert isinstance(parse(piece * (MAX_BYTES // len(piece)), NONCE), UnreadableReply)

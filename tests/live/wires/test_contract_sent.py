@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.contract import schema
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import PanelSpec
-from reviewdesk.live.asking import Asking, ask, ask_panel
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.live.calls import calls_for
+from reviewdesk.live.jurors import CallSession, ask, ask_panel
 from reviewdesk.live.records import Ballot
-from reviewdesk.live.transport import HttpTransport
+from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS, FakeClock, Kept, call, juror
 from tests.live.server import Fault, Seen, Server, answer, envelope, verdict
 
@@ -32,11 +32,11 @@ def structure(body: dict[str, Any]) -> Any:
 
 async def sent(vendor: str, **server: Any) -> tuple[list[Seen], list[Ballot]]:
     """What the server received of two cases, and the ballots."""
-    panel_of = Panel(strategy="median")
+    panel_of = PanelRule(strategy="median")
     async with Server(**server) as there:
         panel = PanelSpec("p", (juror(there.url, vendor),), panel_of, "Is it right?")
         transport, ballots = HttpTransport(), []
-        asking = Asking(transport, Kept(), environment=KEYS, clock=FakeClock(), concurrency=1)
+        asking = CallSession(transport, Kept(), environment=KEYS, clock=FakeClock(), concurrency=1)
         for name in ("one", "two"):
             case = Case(name, f"answer {name}", input=f"question {name}")
             ballots += [got async for _, got in ask_panel(calls_for(case, panel), asking)]
@@ -108,7 +108,7 @@ async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words() -
     takes_over: Fault = fault
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=takes_over) as server:
-        asking = Asking(transport, kept, environment=KEYS, clock=FakeClock())
+        asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
         ballot = await ask(call(juror(server.url, "openai")), asking)
     await transport.close()
     assert (ballot["status"], ballot["pass"], ballot["reason"]) == ("ok", True, "r")

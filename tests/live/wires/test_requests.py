@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.cases import Case
-from reviewdesk.domain.contract import schema
-from reviewdesk.domain.library import Panel
-from reviewdesk.domain.panelspec import Juror, PanelSpec
+from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.reply_contract import schema
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.calls import calls_for
-from reviewdesk.live.envelope import Envelope, Unusable, opened, stated_error
-from reviewdesk.live.vendors import VENDORS, Wire, endpoint
-from reviewdesk.live.wires import payload, request
+from reviewdesk.live.wires.envelope import (
+    Envelope,
+    UnusableAnswer,
+    opened,
+    stated_error,
+)
+from reviewdesk.live.wires.requests import payload, request
+from reviewdesk.live.wires.vendors import VENDORS, Wire, endpoint
 from tests.live.builders import KEY, NONCE, call, juror
 
 NO = frozenset[str]()
@@ -228,7 +233,7 @@ def test_a_refusal_is_told_from_an_answer() -> None:
 )
 def test_a_200_that_is_no_answer(found: Any, status: Status, kind: str) -> None:
     unusable = read(found)
-    assert isinstance(unusable, Unusable)
+    assert isinstance(unusable, UnusableAnswer)
     assert (unusable.status, unusable.kind) == (status, kind)
 
 
@@ -236,7 +241,7 @@ def test_the_content_type_must_be_json_where_it_is_given() -> None:
     found = choice({"content": "x"})
     assert isinstance(read(found, kind=None), Envelope)
     assert isinstance(read(found, kind="application/json; charset=utf-8"), Envelope)
-    assert isinstance(read(found, kind="text/event-stream"), Unusable)
+    assert isinstance(read(found, kind="text/event-stream"), UnusableAnswer)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +260,7 @@ def test_an_error_is_read_in_every_shape(body: str) -> None:
 
 def test_a_panel_makes_a_call_for_each_juror_with_a_nonce_of_its_own() -> None:
     jurors = (juror("http://a.test"), juror("http://b.test", "anthropic", "bea"))
-    panel = PanelSpec("p", jurors, Panel(), rubric="Is it right?")
+    panel = PanelSpec("p", jurors, PanelRule(), rubric="Is it right?")
     made = calls_for(Case("c1", "42", input="6 x 7?"), panel)
     assert [(one.case, one.seat, one.juror.name) for one in made] == [
         ("c1", 0, "ada"),
@@ -271,7 +276,7 @@ def test_a_panel_makes_a_call_for_each_juror_with_a_nonce_of_its_own() -> None:
 
 
 def test_a_nonce_that_stands_in_a_text_of_the_case_is_not_used() -> None:
-    panel = PanelSpec("p", (juror("http://a.test"),), Panel(), rubric="Is it right?")
+    panel = PanelSpec("p", (juror("http://a.test"),), PanelRule(), rubric="Is it right?")
     drawn = iter(["aaaa", "bbbb"])
     made = calls_for(Case("c1", "42 aaaa", input="6 x 7?"), panel, drawn.__next__)
     assert made[0].prompt.nonce == "aaaabbbb"
@@ -279,7 +284,9 @@ def test_a_nonce_that_stands_in_a_text_of_the_case_is_not_used() -> None:
 
 @pytest.mark.parametrize(("strategy", "answer"), [("weighted_vote", "label"), ("median", "pass")])
 def test_a_panel_that_counts_labels_asks_for_a_word(strategy: str, answer: str) -> None:
-    panel = PanelSpec("p", (juror("http://a.test", "openai"),), Panel(strategy), rubric="Right?")
+    panel = PanelSpec(
+        "p", (juror("http://a.test", "openai"),), PanelRule(strategy), rubric="Right?"
+    )
     (made,) = calls_for(Case("c1", "42"), panel)
     body = payload(made, endpoint(made.juror))
     keys = ["reason", answer, "score", "confidence", "nonce"]

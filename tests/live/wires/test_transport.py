@@ -15,9 +15,9 @@ import pytest
 
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request
-from reviewdesk.live.transport import MAX_BODY, HttpTransport, _told
-from reviewdesk.live.vendors import endpoint
-from reviewdesk.live.wires import request
+from reviewdesk.live.wires.requests import request
+from reviewdesk.live.wires.transport import MAX_BODY, HttpTransport, _told
+from reviewdesk.live.wires.vendors import endpoint
 from tests.live.builders import KEY, call, juror
 from tests.live.faults import FAULTS
 from tests.live.server import Fault, Server, answer, verdict

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.scroll import CHUNK
-from reviewdesk.reports.strictjson import failing
-from reviewdesk.reports.ziparchive import ZipArchive
+from reviewdesk.reports.bytes.scroll import CHUNK
+from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from tests.helpers import SHARED
 from tests.reports.inspectkit import STORED, archive
 from tests.reports.pieces import PieceSource

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.errors import ReportError
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
 
 
 def test_a_file_is_read_as_often_as_asked(tmp_path: Path) -> None:

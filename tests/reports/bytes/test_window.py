@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.errors import ReportError
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM, ImportTally, failing
+from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.inspectai.picking import KEEP, pick
-from reviewdesk.reports.strictjson import MAX_ITEM, Tally, failing
-from reviewdesk.reports.window import Window
 from tests.reports.pieces import Pieces, PieceSource
 
 FAIL = failing(PieceSource.of("a.json", b"", (1,)))
@@ -27,8 +27,8 @@ TOKENS = (
 )
 
 
-def _window(stream: BinaryIO) -> tuple[Window, Tally]:
-    tally = Tally(lenient=True)
+def _window(stream: BinaryIO) -> tuple[Window, ImportTally]:
+    tally = ImportTally(lenient=True)
     return Window(stream, FAIL, tally), tally
 
 

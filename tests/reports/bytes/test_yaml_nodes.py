@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.suiteyaml import MAX_BYTES, MAX_DEPTH, read_yaml
+from reviewdesk.reports.bytes.yaml_nodes import MAX_BYTES, MAX_DEPTH, read_yaml
 from tests.helpers import source
 
 

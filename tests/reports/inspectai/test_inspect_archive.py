@@ -16,8 +16,8 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
-from reviewdesk.reports.strictjson import failing
-from reviewdesk.reports.ziparchive import ZipArchive
+from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from tests.helpers import ROOT
 from tests.reports.inspectkit import (
     DEFLATE,

@@ -14,7 +14,7 @@ import zstandard
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.helpers import SHARED
 
 FILES = SHARED / "formats" / "inspect"

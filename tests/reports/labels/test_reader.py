@@ -8,9 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.errors import LabelsFileError
-from reviewdesk.reports.labelsfile import MAX_YAML, ScoreRow, read_labels, read_scores
-from reviewdesk.reports.labelswrite import as_jsonl, as_yaml
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.labels.reader import (
+    MAX_YAML,
+    ScoreRow,
+    read_labels,
+    read_scores,
+)
+from reviewdesk.reports.labels.writer import as_jsonl, as_yaml
 
 
 def _source(*rows: Any) -> Source:

@@ -8,10 +8,15 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import ReadOptions, Source, read
-from reviewdesk.reports.rules import verdict_problem
-from reviewdesk.reports.strictjson import Tally
-from tests.reports import test_crossjudge, test_deepeval, test_juried, test_lmcouncil
+from reviewdesk.reports.bytes.strict_json import ImportTally
+from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.reports.foreignkit import mutations, packed
+from tests.reports.tools import (
+    test_crossjudge,
+    test_deepeval,
+    test_juried,
+    test_lmcouncil,
+)
 
 ATTEMPTS = test_juried.report(
     test_juried.scenario(
@@ -50,7 +55,7 @@ def _canonical(data: bytes, options: ReadOptions) -> None:
     source = Source.from_bytes("run.json", data)
     report = read(source, options)
     with source.open() as stream:
-        for item in report._items(stream, Tally(lenient=True)):
+        for item in report._items(stream, ImportTally(lenient=True)):
             assert item.problem or verdict_problem(item.value) is None, item.value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.bias import same_family
+from reviewdesk.domain.jury.family import same_family
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.reports import Source, read
 from tests.helpers import SHARED

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.reports import foreign
+from reviewdesk.reports.mapping import foreign
 from tests.reports.foreignkit import opened
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.secrets import without_likely
+from reviewdesk.reports.mapping.secrets import without_likely
 from tests.helpers import report as canonical
 from tests.helpers import verdict
 from tests.reports.promptfoo_rows import graded, result, row, rubric

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.cases import Case, Check
-from reviewdesk.domain.checks import CheckResult
-from reviewdesk.reports.panels.casechecks import check_problem, run_checks
+from reviewdesk.domain.panel.case import Case, Check
+from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.reports.panels.case_checks import check_problem, run_checks
 
 
 def checked(kind: str, value: Any, output: str, *, negated: bool = False) -> CheckResult:

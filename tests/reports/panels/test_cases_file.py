@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.cases import Case, Check
+from reviewdesk.domain.panel.case import Case, Check
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import PanelError
-from reviewdesk.reports.panels.casesfile import case_from, count_cases, open_cases, read_cases
-from reviewdesk.reports.panels.checkfields import FieldError
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.panels.cases_file import (
+    case_from,
+    count_cases,
+    open_cases,
+    read_cases,
+)
+from reviewdesk.reports.panels.check_fields import FieldError
 from tests.helpers import SAMPLES
 
 FULL: dict[str, Any] = {

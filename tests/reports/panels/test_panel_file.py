@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.panelspec import DEFAULT_MAX_TOKENS, DEFAULT_TIMEOUT, Juror, PanelSpec, Price
+from reviewdesk.domain.panel.spec import (
+    DEFAULT_MAX_TOKENS,
+    DEFAULT_TIMEOUT,
+    Juror,
+    PanelSpec,
+    Price,
+)
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError
-from reviewdesk.reports.panels.panelfile import MAX_JURORS, panel_from, read_panel
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.panels.panel_file import MAX_JURORS, panel_from, read_panel
 from reviewdesk.reports.panels.source import MAX_BYTES
-from reviewdesk.reports.source import Source
 from tests.helpers import SAMPLES
 
 KEY = "sk-live-4f9aT7Qe2LmZ8xWb"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.errors import PanelError
-from reviewdesk.reports.panels.promptfile import PromptFile, prompt_from, read_prompt
-from reviewdesk.reports.source import Source
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.reports.panels.prompt_file import PromptFile, prompt_from, read_prompt
 from tests.helpers import SAMPLES
 
 

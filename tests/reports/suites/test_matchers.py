@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.reports.matchers import Exact, Not, Schema, SchemaProblem, same
+from reviewdesk.reports.suites.matchers import (
+    Exact,
+    NotMatcher,
+    Schema,
+    SchemaProblem,
+    same,
+)
 
 NUMBERS = st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6)
 VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
@@ -20,8 +26,8 @@ VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
 @given(VALUES)
 def test_a_value_is_exactly_itself(value: Any) -> None:
     assert Exact(value).judge(value).fits
-    assert not Not(Exact(value)).judge(value).fits
-    assert Not(Not(Exact(value))).judge(value).fits
+    assert not NotMatcher(Exact(value)).judge(value).fits
+    assert NotMatcher(NotMatcher(Exact(value))).judge(value).fits
     # A copy through JSON is the same value.
     assert same(json.loads(json.dumps(value)), value)
 
@@ -93,7 +99,7 @@ def test_what_is_the_same(one: Any, other: Any, expected: bool) -> None:
 def test_a_schema_judges(schema: dict[str, Any], value: Any, fits: bool) -> None:
     found = Schema.of(schema)
     assert found.judge(value).fits is fits
-    assert Not(found).judge(value).fits is not fits
+    assert NotMatcher(found).judge(value).fits is not fits
     assert found.written == {"schema": schema}
 
 
@@ -129,13 +135,13 @@ def test_only_a_plain_limit_has_a_margin() -> None:
 def test_words() -> None:
     limit = Schema.of({"minimum": 0.7, "maximum": 0.9, "description": "x"})
     assert limit.words() == "be at least 0.7 and at most 0.9"
-    assert Not(limit).words() == "not be at least 0.7 and at most 0.9"
+    assert NotMatcher(limit).words() == "not be at least 0.7 and at most 0.9"
     assert Exact(False).words() == "be false"
-    assert Not(Exact("low")).words() == 'not be "low"'
-    assert Not(Not(Exact(None))).words() == "be null"
+    assert NotMatcher(Exact("low")).words() == 'not be "low"'
+    assert NotMatcher(NotMatcher(Exact(None))).words() == "be null"
     assert Schema.of({"enum": ["high"]}).words() == 'fit {"enum": ["high"]}'
     assert Schema.of({"enum": ["high"]}).judge("low").why == "'low' is not one of ['high']"
-    assert Not(Not(Exact(None))).written == {"not": {"not": {"exact": None}}}
+    assert NotMatcher(NotMatcher(Exact(None))).written == {"not": {"not": {"exact": None}}}
 
 
 @pytest.mark.parametrize(

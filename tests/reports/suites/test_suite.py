@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.domain.jurygate import Target
+from reviewdesk.domain.gates.jury_targets import JuryTarget
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.suite import JudgeGate, JuryGate, Suite, read_suite
+from reviewdesk.reports.suites.suite import (
+    CalibrationGate,
+    JuryGate,
+    Suite,
+    read_suite,
+)
 
 ENTRY = """\
 jury:
@@ -55,7 +60,7 @@ jury:
         None,
     )
     assert (first.line, first.source_line, first.case_line) == (3, 4, 5)
-    assert [one.target for one in first.expect] == list(Target)[:3]
+    assert [one.target for one in first.expect] == list(JuryTarget)[:3]
     assert [one.matcher.words() for one in first.expect] == [
         "be at least 0.7",
         'not be "low"',
@@ -76,7 +81,7 @@ calibration:
     observed_positive_rate: 0.50
 """
     (bare,) = read(tmp_path, text).entries
-    assert isinstance(bare, JudgeGate)
+    assert isinstance(bare, CalibrationGate)
     assert bare.by_default
     expected = [("ece", 0.1), ("brier", 0.25), ("corrected_rate", 0.5)]
     assert [(one.target, one.matcher.written) for one in bare.expect] == [
@@ -89,7 +94,7 @@ calibration:
         "    expect: [{ target: corrected_rate_high, matcher: { schema: { maximum: 0.60 } } }]\n"
     )
     (said,) = read(tmp_path, text + ENTRY).entries[:1]
-    assert isinstance(said, JudgeGate)
+    assert isinstance(said, CalibrationGate)
     assert not said.by_default
     assert [one.target for one in said.expect] == ["corrected_rate_high"]
 
@@ -108,8 +113,8 @@ calibration:
     expect: [{ target: honest_rate_high, matcher: { schema: { maximum: 0.4 } } }]
 """
     first, second = read(tmp_path, text).entries
-    assert isinstance(first, JudgeGate)
-    assert isinstance(second, JudgeGate)
+    assert isinstance(first, CalibrationGate)
+    assert isinstance(second, CalibrationGate)
     assert first.reliability is not None
     assert list(first.reliability.cells) == [24.75, 2.5, 8, 4.75]
     assert (first.reliability.total, first.reliability_line) == (40, 4)
@@ -122,7 +127,7 @@ def test_entries_come_in_the_order_of_the_file(tmp_path: Path) -> None:
         [type(one) for one in read(tmp_path, text).entries]
         for text in (judge + ENTRY, ENTRY + judge)
     ]
-    assert kinds == [[JudgeGate, JuryGate], [JuryGate, JudgeGate]]
+    assert kinds == [[CalibrationGate, JuryGate], [JuryGate, CalibrationGate]]
 
 
 def changed(old: str, new: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.bias import same_family
+from reviewdesk.domain.jury.family import same_family
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from tests.reports.foreignkit import only, opened, refusal
 

@@ -7,9 +7,9 @@ import pytest
 
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source
-from reviewdesk.reports.council.ratings import Gathering, question
-from reviewdesk.reports.council.rows import FIRST_IS_BETTER, Rated, Rating
-from reviewdesk.reports.strictjson import failing
+from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.council.ratings import OpenQuestions, question
+from reviewdesk.reports.council.rows import FIRST_IS_BETTER, RatedPair, Rating
 from tests.reports.foreignkit import only, opened, refusal
 
 NO_TEXTS = "the responses are not in this file, only who wrote them; completions.jsonl has them"
@@ -144,14 +144,14 @@ def test_an_empty_prompt_and_a_long_one_have_names() -> None:
 
 
 def test_waiting_ratings_have_a_bound() -> None:
-    rated = Rated("p", "m", None, "r")
+    rated = RatedPair("p", "m", None, "r")
     rating = Rating(rated, "a", {"model": "a", "reason": "x" * 1000})
     fail = failing(Source.from_bytes("run.json", b""))
     # Two ratings of 1,000 characters at four bytes each are over 5,000 bytes, one is not.
     expected = Counter({question(rated): 3})
-    gathering = Gathering(expected, fail, most=5000)
+    gathering = OpenQuestions(expected, fail, most=5000)
     assert gathering.add(rating) == []
     with pytest.raises(ReportError, match="more ratings of unfinished questions"):
         gathering.add(rating)
-    roomy = Gathering(Counter({question(rated): 2}), fail, most=5000)
+    roomy = OpenQuestions(Counter({question(rated): 2}), fail, most=5000)
     assert [len(roomy.add(rating)) for _ in range(6)] == [0, 2] * 3

@@ -1,0 +1,1 @@
+"""What each action does: controllers of the review, the queue, the item and the desk."""

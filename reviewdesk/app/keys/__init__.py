@@ -1,0 +1,1 @@
+"""The registry of actions and everything made from it: keys, footer, palette and commands."""

@@ -1,0 +1,1 @@
+"""Painters: data and a width in, styled lines out."""

@@ -1,0 +1,1 @@
+"""Colours and the inks that painters name."""

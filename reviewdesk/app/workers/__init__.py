@@ -1,0 +1,1 @@
+"""Work off the screen's thread: jobs, re-runs and figures."""

@@ -1,0 +1,1 @@
+"""The facts of the screens as plain text."""

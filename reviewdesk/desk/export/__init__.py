@@ -1,0 +1,1 @@
+"""Runs written as reports and as pages."""

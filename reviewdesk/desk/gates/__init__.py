@@ -1,0 +1,1 @@
+"""Suites held against reports, runs and labels files."""

@@ -1,0 +1,1 @@
+"""Labels that leave the desk and labels that enter it."""

@@ -1,0 +1,1 @@
+"""Panels asked live: cases, batches and re-runs."""

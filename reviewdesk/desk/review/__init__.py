@@ -1,0 +1,1 @@
+"""Use cases of reviewing: items, filters, search, marks, history and runs."""

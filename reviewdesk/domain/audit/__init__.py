@@ -1,0 +1,1 @@
+"""A report held to its own rules."""

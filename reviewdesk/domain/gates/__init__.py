@@ -1,0 +1,1 @@
+"""Expectations that a suite holds juries and judges to."""

@@ -1,0 +1,1 @@
+"""Each juror against people, against the other jurors, and over time."""

@@ -1,0 +1,1 @@
+"""How the ballots of a jury become a decision."""

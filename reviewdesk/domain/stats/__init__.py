@@ -1,0 +1,1 @@
+"""Estimators: calibration, intervals, corrections and agreement over many verdicts."""

@@ -1,0 +1,1 @@
+"""Other rules, tried on one verdict and over a run."""

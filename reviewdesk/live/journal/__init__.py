@@ -1,0 +1,1 @@
+"""The journal of a run's replies on disk."""

@@ -1,0 +1,1 @@
+"""What jurors reply, and how calls fail."""

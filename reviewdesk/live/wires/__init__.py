@@ -1,0 +1,1 @@
+"""How endpoints are addressed, asked and read."""

@@ -1,0 +1,1 @@
+"""Bytes as JSON, YAML and archives, read strictly and with positions."""

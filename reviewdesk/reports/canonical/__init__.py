@@ -1,0 +1,1 @@
+"""The canonical report: its models, reader, rules, schema and writer."""

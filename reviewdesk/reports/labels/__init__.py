@@ -1,0 +1,1 @@
+"""Labels files: read and written."""

@@ -1,0 +1,1 @@
+"""What the readers of other tools' files share."""

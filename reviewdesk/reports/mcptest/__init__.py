@@ -1,0 +1,1 @@
+"""The reader of mcptest reports, which finds juries by their structure."""

@@ -1,0 +1,1 @@
+"""Suites of gates: their nodes and matchers."""
