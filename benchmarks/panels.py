@@ -22,9 +22,8 @@ from time import perf_counter
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
-from reviewdesk.live.calls import calls_for
 from reviewdesk.live.jurors import CallSession, ask_panel
-from reviewdesk.live.records import Call
+from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.wires.transport import HttpTransport
 
 ROOT = Path(__file__).resolve().parent.parent

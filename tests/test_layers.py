@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,35 @@ def test_the_probe_sees_a_heavy_module() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "loaded: pydantic"
+
+
+def _loaded_at_import(path: Path) -> set[str]:
+    """The modules of ours that a file imports while it is loaded, types apart."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = set()
+    for node in _outside_functions(_without_types(tree)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reviewdesk"):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in MODULES else node.module or "" for name in names}
+    return found & MODULES.keys()
+
+
+def _without_types(tree: ast.Module) -> ast.Module:
+    kept = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    return ast.Module(kept, [])
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {_name(path): path for path in FILES}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    sorter = TopologicalSorter({name: _loaded_at_import(path) for name, path in MODULES.items()})
+    assert len(list(sorter.static_order())) == len(MODULES)

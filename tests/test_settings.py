@@ -17,7 +17,7 @@ from reviewdesk.settings import (
     load_settings,
     settings_path,
 )
-from reviewdesk.settings.tomllines import lines_of
+from reviewdesk.settings.tomlfile import lines_of
 
 
 @pytest.fixture

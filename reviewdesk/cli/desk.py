@@ -20,7 +20,7 @@ def desk() -> None:
 @shared_options
 def info(*, as_json: bool) -> None:
     """Show where the desk is and what it holds."""
-    from reviewdesk.store.tables import look
+    from reviewdesk.store.connect import look
 
     with open_desk() as opened:
         facts = look(opened.conn, opened.path) | {

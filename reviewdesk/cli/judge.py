@@ -11,7 +11,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
-from reviewdesk.cli.plain.turnout import counted, turnout_lines
+from reviewdesk.cli.plain.rerun import counted, turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

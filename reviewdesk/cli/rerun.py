@@ -18,7 +18,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.cli.plain.turnout import turnout_lines
+from reviewdesk.cli.plain.rerun import turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.audit.mismatches import canonical_json
+from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run, Truth
 from reviewdesk.domain.verdict import Policy

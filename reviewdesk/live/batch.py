@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.errors import CeilingError
-from reviewdesk.live.calls import calls_for
+from reviewdesk.live.budget import Meter
 from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.jurors import CallSession, ask
-from reviewdesk.live.meter import Meter
-from reviewdesk.live.records import Ballot, Call
+from reviewdesk.live.records import Ballot, Call, calls_for
 from reviewdesk.live.replies.ballots import answer_of
 
 

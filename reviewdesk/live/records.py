@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from reviewdesk.domain.panel.prompt import Prompt
-from reviewdesk.domain.panel.spec import Juror
+from reviewdesk.domain.panel.case import Case, case_key
+from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render
+from reviewdesk.domain.panel.spec import Juror, PanelSpec
 
 Ballot: TypeAlias = dict[str, Any]
 """A juror of a canonical verdict body."""
@@ -105,3 +107,32 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Let go of all connections."""
+
+
+def chance() -> str:
+    """Digits that a response under test cannot know."""
+    return secrets.token_hex(8)
+
+
+def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> list[Call]:
+    """One call for each juror, in seat order, each with a nonce of its own."""
+    asked = case.under(panel.rubric)
+    slots, about = asked.slots(panel.rubric), case_key(asked)
+    labels = panel.wants_labels(case.tags)
+    return [
+        Call(
+            case=case.id,
+            about=about,
+            seat=seat,
+            juror=juror,
+            prompt=render(
+                juror.system_prompt,
+                juror.prompt,
+                slots,
+                fresh_nonce(slots, nonce),
+                labels=labels,
+            ),
+            labels=labels,
+        )
+        for seat, juror in enumerate(panel.jurors)
+    ]

@@ -13,7 +13,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.label_words import LabelWords
 from reviewdesk.reports.mapping.raw_scores import fitted, withheld
 from reviewdesk.reports.mapping.records import Record, mapped

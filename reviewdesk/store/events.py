@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reviewdesk.domain.audit.mismatches import canonical_json
+from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event, Truth
 
 STANDING = ("label", "note", "defer", "tags", "mark")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.audit.mismatches import item_hash
+from reviewdesk.domain.content import item_hash
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     STRATA,

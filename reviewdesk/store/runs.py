@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.breaches import Breach, kinds
+from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError

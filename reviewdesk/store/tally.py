@@ -8,7 +8,7 @@ from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.audit.mismatches import canonical_json, content_hash
+from reviewdesk.domain.content import canonical_json, content_hash
 from reviewdesk.domain.labels.sampling import stratum
 from reviewdesk.domain.verdict import Decision, Verdict
 

@@ -16,8 +16,8 @@ from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review import json_shapes
 from reviewdesk.desk.review.other_runs import flips
-from reviewdesk.domain.audit.breaches import Breach
-from reviewdesk.domain.audit.mismatches import item_hash
+from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.content import item_hash
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision

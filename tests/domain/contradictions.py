@@ -12,7 +12,7 @@ from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.notes import remarks
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
 from reviewdesk.domain.jury.label_votes import label_vote
 from reviewdesk.domain.jury.rule import (

@@ -18,9 +18,8 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.errors import Cancelled, CeilingError, TransportError, UsageError
 from reviewdesk.live.batch import Answered, Batch, PendingCase
-from reviewdesk.live.budget import Budget
+from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.journal.journal import Journal
-from reviewdesk.live.meter import Meter
 from reviewdesk.live.records import Response
 from reviewdesk.live.session import CallSession
 from reviewdesk.reports.panels.panel_file import read_panel

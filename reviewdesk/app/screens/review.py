@@ -19,8 +19,7 @@ from reviewdesk.app.controllers.labeller import Labeller
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.review_session import ReviewSession
 from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.keys.actions import screen_bindings
-from reviewdesk.app.keys.hints import review_hints
+from reviewdesk.app.keys.actions import review_hints, screen_bindings
 from reviewdesk.app.messages import CalibrationFinished, PaintFailed, RowChosen
 from reviewdesk.app.paint.frame import header_line, strip_lines
 from reviewdesk.app.screens.base import DeskScreen

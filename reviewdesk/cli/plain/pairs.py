@@ -10,7 +10,7 @@ from reviewdesk.cli.plain.whatif import aligned
 from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
-    from reviewdesk.domain.jurors.pairs import Alike, Pair
+    from reviewdesk.domain.jurors.pairs import Alike, JurorPair
 
 _HEAD = ("both voted", "alike", "by chance", "z", "earlier", "later", "equal scores", "jurors")
 _NOTE = (
@@ -22,7 +22,7 @@ _MOST = 20
 """Pairs on a page; the JSON has more."""
 
 
-def table(found: Sequence[Pair]) -> str:
+def table(found: Sequence[JurorPair]) -> str:
     """How often each pair votes alike, those that sit together most first."""
     if not found:
         return ""
@@ -31,7 +31,7 @@ def table(found: Sequence[Pair]) -> str:
     return "\n".join(["", aligned(_HEAD, [_row(one) for one in found[:_MOST]]), _NOTE, *more])
 
 
-def _row(one: Pair) -> list[str]:
+def _row(one: JurorPair) -> list[str]:
     names = f"{show_line(one.first, 100)}, {show_line(one.second, 100)}"
     return [
         str(one.votes.n),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.cli.plain.text import number
@@ -12,6 +12,8 @@ from reviewdesk.domain.safetext import show_line
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import ConsentPlan, Host
+    from reviewdesk.domain.panel.turnout import Turnout, Turnouts
+
 
 _VOTES = {True: "pass", False: "fail", None: "no vote"}
 
@@ -90,3 +92,28 @@ def _cast(cast: Mapping[str, Any] | None) -> str:
         return status.value if status.failed else status.words
     score = "" if cast["score"] is None else f" {number(cast['score'])}"
     return f"{_VOTES[cast['pass']]}{score}"
+
+
+def turnout_lines(found: Turnouts) -> Iterator[str]:
+    """Write a line for each juror, then what the first fault of each kind says."""
+    for one in found.by_juror.values():
+        yield f"juror {show_line(one.juror, 40)}: {_turnout(one)}"
+    for kind in found.why:
+        if found.messages[kind]:
+            yield f"{_words(kind)}: {show_line(found.messages[kind], 300)}"
+
+
+def counted(kinds: Mapping[str, int]) -> str:
+    """Write how often each kind of fault came, such as ``2 truncated, 1 rate limited``."""
+    return ", ".join(f"{count:,} {_words(kind)}" for kind, count in kinds.items())
+
+
+def _turnout(one: Turnout) -> str:
+    parts = [f"{one.answered:,} answered"]
+    parts += [f"{one.abstained:,} abstained"] if one.abstained else []
+    parts += [f"{one.failed:,} failed ({counted(one.why)})"] if one.failed else []
+    return ", ".join(parts)
+
+
+def _words(kind: str) -> str:
+    return show_line(kind.replace("_", " "), 60)

@@ -9,7 +9,7 @@ from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.assessment.seats import silent_words
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.safetext import show, show_line
 

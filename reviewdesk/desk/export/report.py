@@ -11,8 +11,7 @@ from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.canonical.pieces import harmless, report_pieces
-from reviewdesk.reports.canonical.writer import fitting
+from reviewdesk.reports.canonical.writer import fitting, harmless, report_pieces
 from reviewdesk.store import bodies, runs
 from reviewdesk.store.connect import explained
 

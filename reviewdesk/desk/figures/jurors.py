@@ -29,7 +29,7 @@ from reviewdesk.domain.jurors.facts import (
     volatile,
 )
 from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
-from reviewdesk.domain.jurors.rates import Contest, Drawn, Rates
+from reviewdesk.domain.jurors.rates import Contest, JurorRates, Rates
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.verdict import Generator, Policy
@@ -109,7 +109,7 @@ class _Labelled:
     """What the labels say of every juror; ``recent`` counts those of the window."""
 
     counts: dict[str, JurorCounts]
-    drawn: dict[str, Drawn]
+    drawn: dict[str, JurorRates]
     kappas: dict[str, tuple[float | None, float]]
     contest: Contest
     leniency: Leniency
@@ -261,7 +261,7 @@ def _labels_alone(one: JurorFacts) -> dict[str, float | None]:
     }
 
 
-def _population(found: Drawn) -> dict[str, Any]:
+def _population(found: JurorRates) -> dict[str, Any]:
     """The rates of this run, null between bounds where the labels do not carry them."""
     dissent = _estimate("dissent_precision", found.dissent)
     return {**_rates(found.run), "kappa": found.kappa, **dissent}

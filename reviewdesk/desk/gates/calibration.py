@@ -137,7 +137,7 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     A confusion that the suite gives is that of a trusted set from elsewhere unless it is the
     labels' own; the observed rate is the run's own unless the suite gives one.
     """
-    from reviewdesk.domain.gates.such_items import Drawn
+    from reviewdesk.domain.gates.such_items import DrawnLabels
     from reviewdesk.domain.labels import summary
     from reviewdesk.reports.suites.suite import default_expectations
     from reviewdesk.store import figures
@@ -156,7 +156,7 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
         rate = _own_rate(line)
     else:
         rate = gate.reliability.correct(observed) if observed is not None else None
-    drawn, stands = Drawn(made, labelled, totals), found.design in _WEIGHTED
+    drawn, stands = DrawnLabels(made, labelled, totals), found.design in _WEIGHTED
     passed, decided = _observed(gate)
     return _Labels(
         found,

@@ -28,10 +28,9 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
 from reviewdesk.live.batch import Batch, BatchProgress
-from reviewdesk.live.budget import Budget
+from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.journal.journal import Commitment, CommitTimes, Journal
-from reviewdesk.live.meter import Meter
 from reviewdesk.live.session import CONCURRENCY, CallSession
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.writer import ReportWriter

@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
 from reviewdesk.live.batch import PendingCase
-from reviewdesk.live.calls import calls_for
+from reviewdesk.live.budget import worst
 from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.keys import key_of, redactor
-from reviewdesk.live.meter import worst
 from reviewdesk.live.plan import hashed, payloads
+from reviewdesk.live.records import calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
 from reviewdesk.live.wires import proxies
 from reviewdesk.live.wires.vendors import Endpoint, endpoint

@@ -54,8 +54,8 @@ async def _asked(
     environment: Mapping[str, str] | None,
 ) -> list[Ballot]:
     """The ballots in seat order; a transport that was opened here is closed here."""
-    from reviewdesk.live.calls import calls_for
     from reviewdesk.live.jurors import ask_panel
+    from reviewdesk.live.records import calls_for
     from reviewdesk.live.session import CallSession
     from reviewdesk.live.wires.transport import HttpTransport
 

@@ -32,13 +32,12 @@ from reviewdesk.domain.panel.spec import PanelSpec, seat_body
 from reviewdesk.domain.panel.verdict_body import judged
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import NoJurorsError, UsageError
-from reviewdesk.live.calls import calls_for
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.plan import ConsentPlan, Host, plan
 from reviewdesk.live.plan import payloads as sent
-from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport
+from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport, calls_for
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
 from reviewdesk.store import events, reruns

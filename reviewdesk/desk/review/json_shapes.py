@@ -11,7 +11,7 @@ from reviewdesk.domain.assessment.flags import Flag, names
 from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.assessment.seats import ballot_counts
-from reviewdesk.domain.audit.breaches import Breach, kinds
+from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.runs import DecisionCounts

@@ -12,7 +12,7 @@ from reviewdesk.domain.assessment.reasons import flag_notes, unscaled
 from reviewdesk.domain.assessment.seats import Seat, State
 from reviewdesk.domain.assessment.seats import seats as seats_of
 from reviewdesk.domain.audit import mismatches
-from reviewdesk.domain.audit.breaches import Breach, Mismatch
+from reviewdesk.domain.audit.mismatches import Breach, Mismatch
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.agreement import (
     AgreementPair,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reviewdesk.domain.assessment.assess import Assessment, Seat, State
 from reviewdesk.domain.assessment.history import trail
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.trim import Breakdown
 from reviewdesk.domain.verdict import Status, Strategy, Verdict

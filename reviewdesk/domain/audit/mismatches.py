@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from dataclasses import dataclass
+from enum import IntFlag
 
 from reviewdesk.domain.audit.band import band_mismatch, escalation_mismatch
-from reviewdesk.domain.audit.breaches import Breach, Mismatch
 from reviewdesk.domain.audit.rule import (
     decision_mismatch,
     label_mismatch,
@@ -16,40 +15,56 @@ from reviewdesk.domain.audit.rule import (
 )
 from reviewdesk.domain.audit.trim import trim_mismatch
 from reviewdesk.domain.jury.rule import Decisions, Votes
-from reviewdesk.domain.verdict import Body, Verdict
-
-_CONTENT = ("input", "output", "alternative", "reference", "rubric")
+from reviewdesk.domain.verdict import Verdict
 
 
-def canonical_json(value: object) -> bytes:
-    """Compact UTF-8 JSON with sorted keys: what hashes are taken over."""
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
-    ).encode()
+class Breach(IntFlag):
+    """A rule that a verdict may break. The values are stored: they are never renumbered.
 
-
-def content_hash(body: Body) -> str:
-    """Return the sha256 of what was judged: its texts, and the dimension where one is set."""
-    return hashlib.sha256(canonical_json(_content(body))).hexdigest()
-
-
-def item_hash(body: Body, run_hash: str) -> str:
-    """The identity a label is kept under: the content, so that one label serves every panel.
-
-    Where there is no output to identify the content, run hash and verdict id are appended, and the
-    label does not travel.
+    ``ROUNDING`` marks a quorum that is met as rounded and not to the letter, or the reverse; it is
+    counted with the others and is no mismatch.
     """
-    content = _content(body)
-    if not body.get("output"):
-        content += [run_hash, body["id"]]
-    return hashlib.sha256(canonical_json(content)).hexdigest()
+
+    QUORUM = 1
+    DECISION = 2
+    BAND = 4
+    ESCALATION = 8
+    SAME_FAMILY = 16
+    TRIM = 32
+    PASS_SCORE = 64
+    LABEL = 128
+    ROUNDING = 256
+
+    @property
+    def label(self) -> str:
+        """The words on a screen."""
+        return _WORDS.get(self, self.key)
+
+    @property
+    def key(self) -> str:
+        """The name used in JSON."""
+        return (self.name or "").lower()
 
 
-def _content(body: Body) -> list[object]:
-    """List the five texts that are judged. A response may be judged on several dimensions."""
-    content = [body.get(key) for key in _CONTENT]
-    dimension = body["case"].get("dimension")
-    return content if dimension is None else [*content, dimension]
+_WORDS = {
+    Breach.SAME_FAMILY: "same family",
+    Breach.PASS_SCORE: "pass/score",
+    Breach.LABEL: "label vote",
+    Breach.ROUNDING: "quorum rounding",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One place where a report disagrees with its own rule, in words that name both sides."""
+
+    kind: Breach
+    text: str
+
+
+def kinds(found: Breach) -> tuple[Breach, ...]:
+    """The kinds set in one value, in the order of their bits."""
+    return tuple(kind for kind in Breach if kind in found)
 
 
 def mismatches(verdict: Verdict, votes: Votes, made: Decisions) -> tuple[Mismatch, ...]:

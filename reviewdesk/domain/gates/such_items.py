@@ -59,7 +59,7 @@ NO_LABEL = "no label that counts says pass or fail"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnLabels:
     """Labels with the draw that gave them: a loaded run, or a file that says as much."""
 
     made: LabelledRows
@@ -76,7 +76,7 @@ class Drawn:
         return share(pass_parts(self.labelled, self.figures), lacking)
 
 
-def as_run(rows: Rows, strata: Sequence[str] | None) -> Drawn | None:
+def as_run(rows: Rows, strata: Sequence[str] | None) -> DrawnLabels | None:
     """The run that drawn rows stand for: each stratum as large as its rows weigh.
 
     ``None`` unless every row names a stratum of a draw that fits its decision, and the rows of a
@@ -105,7 +105,7 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> Drawn | None:
     weighing = weigh([one.place for one in labelled], sizes)
     drawn = {one.key: True for one in labelled}
     made = LabelledRows(labelled, rows, weighing.weights, drawn, weighing, "file", 0)
-    return Drawn(made, labelled, RunFigures(0, 0, "file", scores_stated=False, sizes=sizes))
+    return DrawnLabels(made, labelled, RunFigures(0, 0, "file", scores_stated=False, sizes=sizes))
 
 
 def such_items(

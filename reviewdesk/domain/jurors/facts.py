@@ -15,7 +15,7 @@ from reviewdesk.domain.jurors.rates import (
     ENOUGH,
     Cells,
     Contest,
-    Drawn,
+    JurorRates,
     kappa,
 )
 from reviewdesk.domain.records import Design
@@ -122,7 +122,7 @@ class JurorFacts:
 
     counts: JurorCounts
     seats: Seats
-    drawn: Drawn
+    drawn: JurorRates
     offset: Offset | None = None
     weight: float | None = None
 

@@ -56,7 +56,7 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class JurorPair:
     """Two jurors of a run. Jurors that judge the same truth agree beyond ``expected`` as well.
 
     ``halves`` are the earlier and the later half of the run's verdicts, in file order: a pair that
@@ -71,7 +71,7 @@ class Pair:
     equal_scores: int
 
 
-def pairs(columns: Columns) -> tuple[Pair, ...]:
+def pairs(columns: Columns) -> tuple[JurorPair, ...]:
     """Every two jurors that sat together, those that sit together most first."""
     counts: dict[tuple[int, int], Ints] = {}
     for codes, facts in _sittings(columns):
@@ -107,17 +107,17 @@ def _sittings(columns: Columns) -> Iterator[tuple[Ints, list[Ints]]]:
         yield first * len(columns.names) + second, [fact.astype(np.int64) for fact in facts]
 
 
-def _pair(names: tuple[str, ...], key: tuple[int, int], found: list[int]) -> Pair:
+def _pair(names: tuple[str, ...], key: tuple[int, int], found: list[int]) -> JurorPair:
     early, late = Alike(*found[:4]), Alike(*found[4:8])
     both = Alike(*(a + b for a, b in zip(found[:4], found[4:8], strict=True)))
-    return Pair(names[key[0]], names[key[1]], both, (early, late), found[8], found[9])
+    return JurorPair(names[key[0]], names[key[1]], both, (early, late), found[8], found[9])
 
 
 def _shape(found: Alike) -> dict[str, float | int | None]:
     return {"n": found.n, "alike": found.alike, "share": found.share, "expected": found.expected}
 
 
-def pairs_shape(found: Iterable[Pair]) -> list[dict[str, object]]:
+def pairs_shape(found: Iterable[JurorPair]) -> list[dict[str, object]]:
     """``pairs`` of ``calibrate --jurors --json``."""
     return [
         {

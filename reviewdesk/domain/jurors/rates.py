@@ -105,7 +105,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class JurorRates:
     """One juror through the draw, ``None`` where the labels do not carry it.
 
     ``run`` and ``such`` are the same rates of this run and of such items. ``kappa`` rests on

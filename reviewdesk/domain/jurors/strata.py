@@ -15,7 +15,7 @@ from reviewdesk.domain.jurors.rates import (
     Cells,
     Contest,
     Difference,
-    Drawn,
+    JurorRates,
     Voted,
     accuracy,
     design,
@@ -178,7 +178,7 @@ def dissents(found: Columns) -> Bools:
 
 def drawn(
     found: Columns, labels: Labels, lone: Mapping[str, Bools]
-) -> tuple[dict[str, Drawn], Contest]:
+) -> tuple[dict[str, JurorRates], Contest]:
     """Every juror of a run through the draw, and the panel held against them."""
     votes, panel = votes_of(found), panel_votes(found)
     made = {}
@@ -186,7 +186,7 @@ def drawn(
         mine = voted(cast, labels)
         alone = voted(np.where(lone[name], cast, np.int8(NOTHING)), labels)
         word = design(mine)
-        made[name] = Drawn(
+        made[name] = JurorRates(
             design=word,
             run=rates(mine),
             such=rates(mine, Target.ITEMS),

@@ -113,3 +113,26 @@ def case_key(case: Case) -> str:
         sorted(case.context.items()),
     ]  # fmt: skip
     return json.dumps(told, ensure_ascii=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check of one response; ``reason`` is a line for a person where it did not pass.
+
+    ``passed`` is ``None`` where it came to no answer, which says nothing against the response.
+    """
+
+    name: str
+    passed: bool | None
+    reason: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it keeps the response from the jury."""
+        return self.passed is False
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The check as a canonical verdict states it."""
+        stated = {"name": self.name, "pass": self.passed}
+        return stated if self.reason is None else {**stated, "reason": self.reason}

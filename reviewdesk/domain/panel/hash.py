@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from reviewdesk.domain.audit.mismatches import canonical_json
+from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.verdict import Ballot, Body, Policy, Verdict
 

@@ -16,7 +16,7 @@ VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReplyKey:
     """One key of a reply: its JSON types, and the words that ask for it."""
 
     key: str
@@ -32,16 +32,18 @@ class Part:
         return {"type": list(self.types) if len(self.types) > 1 else self.types[0]}
 
 
-_REASON = Part("reason", ("string",), '"one or two sentences"')
-_PASS = Part("pass", ("boolean", "null"), "true or false, or null if you cannot decide")
-_LABEL = Part("label", ("string", "null"), '"a label of the rubric", or null if you cannot decide')
-_SCORE = Part("score", ("number", "null"), "a number from 0 to 1, or null if you cannot decide")
-_CONFIDENCE = Part("confidence", ("number",), "a number from 0 to 1")
-_NONCE = Part("nonce", ("string",), '"{nonce}"')
+_REASON = ReplyKey("reason", ("string",), '"one or two sentences"')
+_PASS = ReplyKey("pass", ("boolean", "null"), "true or false, or null if you cannot decide")
+_LABEL = ReplyKey(
+    "label", ("string", "null"), '"a label of the rubric", or null if you cannot decide'
+)
+_SCORE = ReplyKey("score", ("number", "null"), "a number from 0 to 1, or null if you cannot decide")
+_CONFIDENCE = ReplyKey("confidence", ("number",), "a number from 0 to 1")
+_NONCE = ReplyKey("nonce", ("string",), '"{nonce}"')
 
 
 @cache
-def parts(*, labels: bool = False) -> tuple[Part, ...]:
+def parts(*, labels: bool = False) -> tuple[ReplyKey, ...]:
     """Return the keys of a reply in their order; a panel of labels asks for a word, not a vote."""
     return (_REASON, _LABEL if labels else _PASS, _SCORE, _CONFIDENCE, _NONCE)
 

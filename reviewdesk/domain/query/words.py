@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 
 FLAGS = {
     Flag.ESCALATED: "escalated for review",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.run.packing import Bar
 
 

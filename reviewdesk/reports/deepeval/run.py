@@ -11,11 +11,10 @@ from typing import Any
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.deepeval.cases import CASES, WRAPPED, cases, key, texts
-from reviewdesk.reports.deepeval.names import metric_name
+from reviewdesk.reports.deepeval.cases import CASES, WRAPPED, cases, key, metric_name, texts
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted, withheld
 from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.mapping.remarks import Remarks

@@ -16,7 +16,7 @@ from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
 from reviewdesk.reports.juried.queue import QUEUE, QueueMapper
 from reviewdesk.reports.mapping import foreign, values
-from reviewdesk.reports.mapping.failures import failure
+from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
@@ -158,3 +159,19 @@ def _error(stated: Any) -> dict[str, str] | None:
     kind = values.first(stated, ("type", "code", "kind"))
     typed = {"type": str(kind)} if isinstance(kind, str | int) else {}
     return {**typed, "message": message or "the juror failed"}
+
+
+_STATUS_BY_WORD = (
+    ("parse_fail", re.compile(r"parse[_ ]?fail|invalid json|not return a json", re.IGNORECASE)),
+    ("empty", re.compile(r"empty[_ ]response", re.IGNORECASE)),
+    ("timeout", re.compile(r"timeout|timed out", re.IGNORECASE)),
+    ("missing_key", re.compile(r"missing api[_ ]key|api[_ ]key .{0,40}missing", re.IGNORECASE)),
+)
+_LOOKED_AT = 2000
+
+
+def failure(message: str, status: str | None = None) -> dict[str, Any]:
+    """The ``error`` and ``status`` of a ballot that failed; the words decide where nothing does."""
+    head = message[:_LOOKED_AT]
+    found = next((name for name, words in _STATUS_BY_WORD if words.search(head)), "error")
+    return {"status": status or found, "error": {"message": message or "the juror failed"}}

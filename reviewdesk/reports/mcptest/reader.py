@@ -6,12 +6,22 @@ are understood; the raw object stays with the verdict, and the import says so.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from reviewdesk.reports.bytes.documents import documents
+from reviewdesk.reports.bytes.outline import Outline
+from reviewdesk.reports.bytes.scroll import decode_utf8
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import ImportTally, failing
+from reviewdesk.reports.bytes.strict_json import (
+    Fail,
+    ImportTally,
+    NonStandardJsonError,
+    decode_whole,
+    failing,
+    syntax_problem,
+)
+from reviewdesk.reports.bytes.window import read_lines
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.ballots import weigh
@@ -23,6 +33,32 @@ from reviewdesk.reports.mcptest.verdict import JuryMapper
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.refusals import no_jury
 from reviewdesk.reports.report import Report, ReportVerdict
+
+MAX_DOCUMENT = 64 << 20
+
+
+def documents(
+    stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
+) -> Iterator[tuple[int, Any]]:
+    """Documents with their line, which is 0 for a file that is one document.
+
+    One document is held whole and so has a bound; lines stream.
+    """
+    if outline.goes_on:
+        yield from read_lines(stream, fail, tally)
+        return
+    data = stream.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise fail("", "is over 64 MiB in one JSON document", "Write it as NDJSON.")
+    text = decode_utf8(data, 0, fail)
+    try:
+        yield 0, decode_whole(text, tally)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise fail(where, syntax_problem(error), "") from error
+    except NonStandardJsonError as error:
+        raise fail("", error.problem, error.hint) from error
+
 
 _NOTE = "shape not verified: read by structure, because the format is not published"
 

@@ -17,8 +17,7 @@ from jsonschema.validators import extend  # type: ignore[import-untyped]
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from reviewdesk.domain.panel.case import Case, Check
-from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.case import Case, Check, CheckResult
 from reviewdesk.reports.suites.matchers import same
 from reviewdesk.reports.wording import found as shown
 from reviewdesk.reports.wording import spell_path

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.slots import CASE_SLOTS, SLOT_NAME
+from reviewdesk.domain.panel.prompt import CASE_SLOTS, SLOT_NAME
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import InputFileError, PanelError, ReportError

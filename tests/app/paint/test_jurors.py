@@ -26,7 +26,7 @@ from reviewdesk.domain.jurors.rates import (
     Cells,
     Contest,
     Difference,
-    Drawn,
+    JurorRates,
     Voted,
     accuracy,
     design,
@@ -42,11 +42,11 @@ from tests.helpers import load, open_desk, report, verdict
 CLEAN = HOSTILE.replace("\ud800", "")
 
 
-def drawn(*found: Voted) -> Drawn:
+def drawn(*found: Voted) -> JurorRates:
     """Through the draw, with a tenth of the verdicts on which it differs from the panel."""
     alone = [Voted(0, 30, 0, Cells(12, 0, 0, 18), Cells(12, 0, 0, 18))]
     less = Difference("panel", -0.1234, -0.2, -0.0456, 2345, 234, 200)
-    return Drawn(
+    return JurorRates(
         design(found),
         rates(found),
         rates(found, Target.ITEMS),

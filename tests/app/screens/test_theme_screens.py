@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.widget import Widget
 
 from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.theme.contrast import contrast
+from reviewdesk.app.theme.inks import contrast
 from reviewdesk.app.widgets.lines import Pane
 from tests.app.appkit import WIDE, Stage, open_run, report, staged, verdict
 

@@ -19,7 +19,7 @@ from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.assess import Seat, State
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
-from reviewdesk.domain.audit.breaches import Breach, Mismatch
+from reviewdesk.domain.audit.mismatches import Breach, Mismatch
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source

@@ -17,13 +17,14 @@ from reviewdesk.app.theme.colours import (
     DESK_LIGHT,
     HIGH_CONTRAST,
 )
-from reviewdesk.app.theme.contrast import contrast, legible
 from reviewdesk.app.theme.inks import (
     OWN,
     THEMES,
     Ink,
+    contrast,
     fallback,
     ink_styles,
+    legible,
     variable_defaults,
 )
 from tests.app.appkit import SMALL, open_run, report, staged, verdict

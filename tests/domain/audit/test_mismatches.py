@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.audit.mismatches import canonical_json, content_hash, item_hash
+from reviewdesk.domain.content import canonical_json, content_hash, item_hash
 from tests.domain.bodies import body, juror, panel, read
 
 CONTENT = {"input": "in", "output": "out", "reference": ["r1", "r2"], "rubric": "rü"}

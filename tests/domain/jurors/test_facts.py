@@ -13,7 +13,7 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.rates import (
     Cells,
-    Drawn,
+    JurorRates,
     Voted,
     accuracy,
     design,
@@ -24,10 +24,10 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.verdict import Decision
 
 
-def drawn_of(found: list[Voted]) -> Drawn:
+def drawn_of(found: list[Voted]) -> JurorRates:
     """A juror through the draw that never dissented."""
     none = accuracy([])
-    return Drawn(
+    return JurorRates(
         design(found),
         rates(found),
         rates(found, Target.ITEMS),
@@ -47,7 +47,7 @@ def counts(tp: int = 0, fn: int = 0, tn: int = 0, fp: int = 0, **more: int) -> J
 NOTHING = drawn_of([])
 
 
-def facts(one: JurorCounts, sat: Seats | None = None, drawn: Drawn = NOTHING) -> JurorFacts:
+def facts(one: JurorCounts, sat: Seats | None = None, drawn: JurorRates = NOTHING) -> JurorFacts:
     return JurorFacts(one, sat or Seats(0, 0, 0, 0), drawn)
 
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jurors.pairs import Alike, Pair, pairs
+from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
 from reviewdesk.domain.run.columns import columns
 from tests.domain.bodies import GRID, body, juror, maybe, read
 
 
-def found(*panels: dict[str, Any]) -> tuple[Pair, ...]:
+def found(*panels: dict[str, Any]) -> tuple[JurorPair, ...]:
     verdicts = map(read, panels)
     return pairs(columns((n, verdict, assess(verdict)) for n, verdict in enumerate(verdicts)))
 

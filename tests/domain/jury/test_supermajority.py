@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.supermajority import own_share, supermajority, vote_decision
-from reviewdesk.domain.panel.breakdown import strategy_breakdown
 from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.composition import strategy_breakdown
 from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.panel import PanelRule

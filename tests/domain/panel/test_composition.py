@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.panel.breakdown import strategy_breakdown
-from reviewdesk.domain.panel.composition import Composition, composition
+from reviewdesk.domain.panel.composition import Composition, composition, strategy_breakdown
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import render
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price

@@ -5,7 +5,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
-from reviewdesk.domain.audit.breaches import Breach
+from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.query.filter import (
     MIXED,
     ORDERS,

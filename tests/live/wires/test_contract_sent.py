@@ -12,9 +12,8 @@ from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.live.calls import calls_for
 from reviewdesk.live.jurors import CallSession, ask, ask_panel
-from reviewdesk.live.records import Ballot
+from reviewdesk.live.records import Ballot, calls_for
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS, FakeClock, Kept, call, juror
 from tests.live.server import Fault, Seen, Server, answer, envelope, verdict

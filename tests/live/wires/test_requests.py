@@ -14,7 +14,7 @@ from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.calls import calls_for
+from reviewdesk.live.records import calls_for
 from reviewdesk.live.wires.envelope import (
     Envelope,
     UnusableAnswer,

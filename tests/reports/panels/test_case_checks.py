@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.panel.case import Case, Check
-from reviewdesk.domain.panel.check import CheckResult
+from reviewdesk.domain.panel.case import Case, Check, CheckResult
 from reviewdesk.reports.panels.case_checks import check_problem, run_checks
 
 

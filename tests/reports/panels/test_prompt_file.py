@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.panels.prompt_file import PromptFile, prompt_from, read_prompt
+from reviewdesk.reports.panels.panel_file import PromptFile, prompt_from, read_prompt
 from tests.helpers import SAMPLES
 
 
