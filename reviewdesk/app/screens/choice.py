@@ -27,10 +27,10 @@ class ChoiceDialog(ListDialog[int | None]):
     """Closes with the place of what was chosen; ``None`` where nothing was."""
 
     CSS = """
-    Choice { align: center middle; background: $background 50%; }
-    Choice > Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%;
+    ChoiceDialog { align: center middle; background: $background 50%; }
+    ChoiceDialog > Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%;
         background: $panel; padding: 1 1; }
-    Choice OptionList { height: auto; max-height: 18; border: none; padding: 0;
+    ChoiceDialog OptionList { height: auto; max-height: 18; border: none; padding: 0;
         background: $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -57,10 +57,10 @@ class PromptField(Dialog[FieldInput]):
     """Ask for one line. ``check`` raises on what cannot be used; then the field stays open."""
 
     CSS = """
-    Prompt { align: center bottom; background: $background 30%; }
-    Prompt > Vertical { width: 100%; height: auto; background: $panel; }
-    Prompt Input { border: none; height: 1; padding: 0 1; background: $surface; }
-    Prompt #help { height: 5; }
+    PromptField { align: center bottom; background: $background 30%; }
+    PromptField > Vertical { width: 100%; height: auto; background: $panel; }
+    PromptField Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    PromptField #help { height: 5; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),

@@ -201,7 +201,7 @@ class ReviewScreen(DeskScreen):
         else:
             self.show()
 
-    def on_failed(self, message: PaintFailed) -> None:
+    def on_paint_failed(self, message: PaintFailed) -> None:
         """A widget could not read its rows."""
         message.stop()
         self.complain(message.error)
@@ -212,7 +212,7 @@ class ReviewScreen(DeskScreen):
         """Ask for the figures."""
         self.gauge.ask()
 
-    def on_calibrated(self, message: CalibrationFinished) -> None:
+    def on_calibration_finished(self, message: CalibrationFinished) -> None:
         """Draw figures that answer the newest question."""
         message.stop()
         if not self.gauge.take(message.figures):

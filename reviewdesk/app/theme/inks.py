@@ -122,7 +122,7 @@ ModalScreen:ansi { background: transparent; }
 ModalScreen:ansi > Vertical { background: ansi_default; }
 ModalScreen:ansi > Vertical, .-theme-high-contrast ModalScreen > Vertical {
     border: solid $foreground; padding: 0; }
-Prompt:ansi > Vertical, .-theme-high-contrast Prompt > Vertical {
+PromptField:ansi > Vertical, .-theme-high-contrast PromptField > Vertical {
     border: none; border-top: solid $foreground; }
 NoteDialog:ansi > Vertical, .-theme-high-contrast NoteDialog > Vertical {
     border: none; border-top: solid $foreground; height: 9; }

@@ -42,7 +42,7 @@ class ListApp(App[None]):
     def compose(self) -> ComposeResult:
         yield QueueList(self.fetch)
 
-    def on_failed(self, message: PaintFailed) -> None:
+    def on_paint_failed(self, message: PaintFailed) -> None:
         assert message.error.message == "the desk is gone"
         self.failures += 1
 
