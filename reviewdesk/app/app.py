@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -79,7 +80,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         """
         self.inks: dict[str, Style] = {}
         if not os.environ.get("NO_COLOR"):
-            # Empty it asks for nothing, but Textual takes it for a yes.
+            # Textual takes an empty value for a yes.
             os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.settings = settings or Settings()
@@ -93,28 +94,27 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.lateness = 0.0
         self.fault: Exception | None = None
         self.jobs = Jobs(self)
-        self.hands = DeskController(self)
+        self.controller = DeskController(self)
         self._dispatch = Dispatch(self)
-        self.sitting = self._sit(desk, run, view)
+        self.review_session = self._open_session(desk, run, view)
 
-    def _sit(
+    def _open_session(
         self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None
     ) -> ReviewSession:
-        """A remembered filter or order that no longer reads must not keep the run closed."""
-        feedback = self.settings.feedback
+        """Begin a session; a remembered filter or order that cannot be read is left out."""
+        begin = partial(
+            ReviewSession, desk, run, feedback=self.settings.feedback, exposure=exposure
+        )
         try:
-            return ReviewSession(desk, run, view, feedback=feedback, exposure=exposure)
+            return begin(view)
         except UsageError as error:
             self.notice = f"opened without the filter: {error}"
-            plain = View(blind=view.blind, item=view.item)
-            return ReviewSession(desk, run, plain, feedback=feedback, exposure=exposure)
-
-    # screens
+            return begin(View(blind=view.blind, item=view.item))
 
     def get_default_screen(self) -> Screen[None]:
         """The review itself is the bottom of the stack."""
         guard = LabelGuard(self.clock, self.settings.repeat_guard / 1000)
-        return ReviewScreen(self.sitting, guard, self.notice)
+        return ReviewScreen(self.review_session, guard, self.notice)
 
     @property
     def review(self) -> ReviewScreen:
@@ -151,20 +151,20 @@ class ReviewApp(App[None], inherit_bindings=False):
     def review_run(self, run: Run, item: str | None = None) -> None:
         """Turn to a run: the one under review, or another where its reviewer left it."""
         # Before anything changes: a verdict that is not there leaves the review where it was.
-        key = None if item is None else self.sitting.desk.find(run, item)
-        if run.hash != self.sitting.session.run.hash:
-            self.sitting.save()
-            desk, before, self.notice = self.sitting.desk, self.sitting, ""
+        key = None if item is None else self.review_session.desk.find(run, item)
+        if run.hash != self.review_session.session.run.hash:
+            self.review_session.save()
+            desk, before, self.notice = self.review_session.desk, self.review_session, ""
             blind = before.session.view.blind
             view = desk.view(run) or View(blind=blind)
             desk.opened(run)
-            self.sitting = self._sit(desk, run, view, before.exposure)
+            self.review_session = self._open_session(desk, run, view, before.exposure)
             if view.blind is not blind:
                 self.notice = f"{'blind' if view.blind else 'open'}, as this run was left"
             self.jobs.index(run)
         if key is not None:
-            self.sitting.goto(key)
-        self.review.sit(self.sitting, self.notice)
+            self.review_session.goto(key)
+        self.review.sit(self.review_session, self.notice)
         self.go(ReviewScreen.where)
 
     # actions
@@ -176,8 +176,6 @@ class ReviewApp(App[None], inherit_bindings=False):
     def choose(self, name: str) -> None:
         """Carry out an action that was chosen by name."""
         self._dispatch.choose(name)
-
-    # themes
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our semantic variables, for themes that do not know them."""
@@ -212,7 +210,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Note how long a key had waited: events carry the time at which they were read."""
+        """Note how long a key had waited. An event carries the time at which it was read."""
         if isinstance(event, events.Key):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
@@ -224,12 +222,12 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def on_ballot_arrived(self, message: BallotArrived) -> None:
         """Show a ballot of a re-run as it arrives."""
-        self.hands.ballot_arrived(message)
+        self.controller.ballot_arrived(message)
 
     def on_job_ended(self, message: JobEnded) -> None:
         """A job is done; what it found is said on the screen in view."""
         self.jobs.ended(message)
-        self.hands.job_ended(message)
+        self.controller.job_ended(message)
 
     def action_command_palette(self) -> None:
         """Open the palette, once, above whatever is in view."""
@@ -240,7 +238,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         """Keep the view and close; every label is already on disk."""
         self.jobs.stop()
         try:
-            self.sitting.save()
+            self.review_session.save()
         except ReviewDeskError:
             # The view is a convenience: failing to keep it must not keep the app open.
             self.log.warning("the view could not be kept")

@@ -17,7 +17,7 @@ from reviewdesk.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reviewdesk.desk.live.batch import BatchPlan, BatchState
+    from reviewdesk.desk.live.batch import BatchPlan, BatchState, Order
     from reviewdesk.desk.live.batch_plan import CasesSurvey, JurorEndpoint
     from reviewdesk.desk.live.batch_report import Summary
     from reviewdesk.domain.panel.turnout import Allowance
@@ -84,29 +84,29 @@ def judge(
         return
     if report is None or report == "-":
         raise UsageError("-o is missing: judge writes a report to a file", "Give -o report.jsonl.")
-    from reviewdesk.desk.live.batch import (
-        BatchEnvironment,
-        BatchListener,
-        Order,
-        judge_cases,
-    )
+    from reviewdesk.desk.live.batch import Order
 
     order = Order(
         cases, panel, report, resume, _usd(max_cost), _places(concurrency, "--concurrency"),
         None if per_host is None else _places(per_host, "--per-host"),
         yes=yes, max_failed=_allowance(max_failed),
     )  # fmt: skip
-    line = Line()
     if not yes:
         _terminal_to_ask_on()
-    ears = BatchListener(lambda plan: _agreed(plan, yes=yes), line, say)
+    _put(_carry_out(order), as_json=as_json)
+
+
+def _carry_out(order: Order) -> Summary:
+    """Carry out the order, with its progress on stderr."""
+    from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
+
+    line = Line()
+    listener = BatchListener(lambda plan: _agreed(plan, yes=order.yes), line, say)
+    environment = BatchEnvironment.real(sys.stdin.buffer if order.cases == "-" else None)
     try:
-        found = judge_cases(
-            order, ears, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
-        )
+        return judge_cases(order, listener, environment)
     finally:
         line.done()
-    _put(found, as_json=as_json)
 
 
 class Line:

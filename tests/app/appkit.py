@@ -155,11 +155,11 @@ class Stage:
 
     @property
     def desk(self) -> Desk:
-        return self.app.sitting.desk
+        return self.app.review_session.desk
 
     @property
     def current(self) -> str | None:
-        item = self.app.sitting.session.item
+        item = self.app.review_session.session.item
         return item.verdict.id if item else None
 
     async def press(self, *keys: str, wait: float = 0.2) -> None:

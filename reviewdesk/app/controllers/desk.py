@@ -71,7 +71,7 @@ class DeskController:
             "item": lambda _: self._pane("item"),
             "cal": lambda _: app.go("calibration"),
             "runs": lambda _: app.go("runs"),
-            "run": lambda name: app.review_run(app.sitting.desk.run(name)),
+            "run": lambda name: app.review_run(app.review_session.desk.run(name)),
             "open": self.load,
             "export": self._export,
             "save": self._save,
@@ -114,7 +114,7 @@ class DeskController:
 
     def command(self, start: str = "") -> None:
         """Ask for a command; the arrow up brings back what was typed before, given or left."""
-        arguments = argument_completers(self._app.sitting)
+        arguments = argument_completers(self._app.review_session)
         prompt = PromptField(
             "Command",
             start,
@@ -147,33 +147,33 @@ class DeskController:
             command(typed.argument)
         else:
             self._app.go("review")
-            self._app.review.hands.commands[typed.name](typed.argument)
+            self._app.review.controller.commands[typed.name](typed.argument)
 
     def _save(self, name: str) -> None:
-        sitting = self._app.sitting
-        text = sitting.session.view.filter
+        review_session = self._app.review_session
+        text = review_session.session.view.filter
         if not text:
             raise UsageError("there is no filter to save", "Filter first, then save it.")
-        filters.save(sitting.desk, name, text)
+        filters.save(review_session.desk, name, text)
         self._app.top.say(f"saved as @{inline(name)}: {inline(text)}", Ink.NOTE)
 
     def _forget(self, name: str) -> None:
-        filters.forget(self._app.sitting.desk, name.removeprefix("@"))
+        filters.forget(self._app.review_session.desk, name.removeprefix("@"))
         self._app.top.say(f"forgot @{inline(name.removeprefix('@'))}", Ink.NOTE)
 
     def _export(self, argument: str) -> None:
-        sitting, path = self._app.sitting, files.named(argument)
+        review_session, path = self._app.review_session, files.named(argument)
         if files.run_kind(path) is not None:
             files.check_new(path)
-            self._app.jobs.export(sitting.session.run, path)
+            self._app.jobs.export(review_session.session.run, path)
             self._app.top.say(f"writing {inline(path)}", Ink.NOTE)
             self._app.top.frame()
             return
         kind = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}.get(path.suffix, "mcptest")
         if path.name.endswith("full.jsonl"):
             kind = "full"
-        text, found = files.export(sitting.desk, sitting.session.run, kind)
-        files.write_new(sitting.desk, path, text)
+        text, found = files.export(review_session.desk, review_session.session.run, kind)
+        files.write_new(review_session.desk, path, text)
         said = f"{len(found.rows)} rows written to {path}"
         for warning in found.warnings:
             said += f" · {warning}"
@@ -201,7 +201,7 @@ class DeskController:
         """Say what came of a job, and turn to a report that was asked for."""
         top = self._app.top
         if isinstance(message.found, RerunEnded):
-            self._app.review.hands.rerun.ended(message.found, message.error)
+            self._app.review.controller.rerun.ended(message.found, message.error)
         elif message.error is not None:
             top.complain(message.error)
         elif message.name == LOAD and isinstance(message.found, Loaded):
@@ -215,7 +215,7 @@ class DeskController:
                     return
             said = f"loaded {inline(run.name)}: {run.verdicts:,} verdicts{known}"
             # What the reader noticed follows the panels' answers.
-            blind = self._app.sitting.session.view.blind
+            blind = self._app.review_session.session.view.blind
             notes = () if blind else message.found.notes
             self._app.top.say(" · ".join([said, *map(inline, notes)]), Ink.NOTE)
             self._app.top.arrived()

@@ -33,7 +33,7 @@ class Dispatch:
         if screen.tiny and name not in _WHEN_TINY:
             return
         try:
-            if (verb := app.hands.verbs.get(name)) is not None:
+            if (verb := app.controller.verbs.get(name)) is not None:
                 verb()
                 return
             if screen.where not in action.where:
@@ -57,6 +57,6 @@ class Dispatch:
         """Carry out an action that was chosen by name; a label that way must be confirmed."""
         app = self._app
         if name in GIVES_LABEL and app.top is app.review:
-            app.review.hands.confirm(name)
+            app.review.controller.confirm(name)
         else:
             self.do(name)

@@ -1,4 +1,4 @@
-"""What a reviewer has been told of the panel in this sitting, which makes a label not blind."""
+"""What the panel has shown the reviewer in this session, which makes a later label not blind."""
 
 from __future__ import annotations
 

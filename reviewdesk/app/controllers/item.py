@@ -1,4 +1,4 @@
-"""What is done to or with one item: notes, tags, marks, its past, its twins, and a copy."""
+"""The controller of one item: notes, tags, marks, history, other runs and copying."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ItemController:
         return item
 
     def _saved(self, mark: str, text: str = "") -> None:
-        self._screen.gauge.saved = f"saved ✓ {mark}"
+        self._screen.meter.saved = f"saved ✓ {mark}"
         self._screen.say_here(text, Ink.NOTE)
         self._screen.show(keep=True, rows=True)
 
@@ -79,11 +79,11 @@ class ItemController:
         screen, item = self._screen, self._item("write about")
         if item is None:
             return
-        key, note, desk = item.row.key, item.note or "", screen.sitting.desk
+        key, note, desk = item.row.key, item.note or "", screen.review_session.desk
         draft = self._unsaved.pop(key, None) or drafts.draft(desk, key)
         # So that a next start, after whatever end, is at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
-            screen.sitting.save()
+            screen.review_session.save()
 
         def changed(text: str) -> None:
             try:
@@ -102,10 +102,10 @@ class ItemController:
         try:
             if not save:
                 again = screen.desk_app.keymap.first("note")
-                kept = drafts.draft(screen.sitting.desk, key)
+                kept = drafts.draft(screen.review_session.desk, key)
                 screen.say_here(f"draft kept: {again} goes on with it" if kept else "")
                 return
-            screen.pen.note(key, text)
+            screen.labeller.note(key, text)
         except ReviewDeskError as error:
             self._unsaved[key] = text
             screen.complain(error)
@@ -114,7 +114,7 @@ class ItemController:
 
     def _note_now(self, text: str) -> None:
         if (item := self._item("write about")) is not None:
-            self._screen.pen.note(item.row.key, text)
+            self._screen.labeller.note(item.row.key, text)
             self._saved("note")
 
     # tags and marks
@@ -124,7 +124,7 @@ class ItemController:
         if item is None:
             return
         key = item.row.key
-        desk = screen.sitting.desk
+        desk = screen.review_session.desk
         start = ", ".join(item.tags) + (", " if item.tags else "")
         prompt = PromptField(
             "Tags, with commas",
@@ -148,7 +148,7 @@ class ItemController:
 
     def _tag(self, key: int, text: str) -> None:
         tags = split_tags(text)
-        if self._screen.pen.tag(key, tags):
+        if self._screen.labeller.tag(key, tags):
             self._saved("tags", f"tags: {inline(', '.join(tags)) or 'none'}")
         else:
             self._screen.say_here("the tags are as they were")
@@ -158,7 +158,7 @@ class ItemController:
             self._tag(item.row.key, text)
 
     def _mark(self) -> None:
-        on = self._screen.pen.mark()
+        on = self._screen.labeller.mark()
         if on is None:
             self._screen.say_here("No item to mark here.")
             return
@@ -171,7 +171,7 @@ class ItemController:
         if not screen.session.hidden:
             screen.say_here("Nothing is hidden here.")
             return
-        screen.pen.reveal()
+        screen.labeller.reveal()
         screen.say_here("revealed: a label on this item is not blind", Ink.NOTE)
         screen.show(keep=True, rows=True)
 
@@ -179,15 +179,15 @@ class ItemController:
 
     def _history(self) -> None:
         screen, session = self._screen, self._screen.session
-        events = history.session_history(screen.sitting.desk, None)
+        events = history.session_history(screen.review_session.desk, None)
         dialog = HistoryScreen(
             session.item,
             events,
             session.run,
-            screen.sitting.desk.reviewer,
+            screen.review_session.desk.reviewer,
             hidden=session.hidden,
             blind=session.view.blind,
-            found=Outcomes(screen.sitting.desk).of,
+            found=Outcomes(screen.review_session.desk).of,
         )
         screen.desk_app.ask(dialog, self._went)
 
@@ -196,7 +196,7 @@ class ItemController:
             return
         app = self._screen.desk_app
         try:
-            app.review_run(app.sitting.desk.run(place.run), place.verdict)
+            app.review_run(app.review_session.desk.run(place.run), place.verdict)
         except ReviewDeskError as error:
             self._screen.complain(error)
 
@@ -207,7 +207,7 @@ class ItemController:
         if screen.session.hidden:
             screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
-        desk, blind = screen.sitting.desk, screen.session.view.blind
+        desk, blind = screen.review_session.desk, screen.session.view.blind
         told, found = rerun_history.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
         if not told and not found:
             screen.say_here("no other loaded run judged this content")
@@ -222,7 +222,7 @@ class ItemController:
             return
         asked = condition("flip", run.name) or f"flip:{run.hash}"
         try:
-            self._screen.hands.commands["filter"](asked)
+            self._screen.controller.commands["filter"](asked)
         except ReviewDeskError as error:
             self._screen.complain(error)
 
@@ -230,7 +230,7 @@ class ItemController:
         screen, item = self._screen, self._item("copy")
         if item is None:
             return
-        shape = _shape(screen.sitting.desk, item, hidden=screen.session.hidden)
+        shape = _shape(screen.review_session.desk, item, hidden=screen.session.hidden)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         screen.app.copy_to_clipboard(text)
         path = keep_copy(text, "copied.json")

@@ -1,4 +1,4 @@
-"""What a sitting writes: labels, notes, tags, marks, and taking them back.
+"""Writes what the reviewer decides: labels, notes, tags, marks and undo.
 
 Each is one event of the desk, on disk when the method returns.
 """
@@ -24,86 +24,88 @@ class GivenLabel:
 
 
 class Labeller:
-    """Writes for the reviewer of a sitting."""
+    """Writes for the reviewer of one review session."""
 
-    def __init__(self, sitting: ReviewSession) -> None:
-        """Write what the reviewer of ``sitting`` decides."""
-        self._sitting = sitting
+    def __init__(self, review_session: ReviewSession) -> None:
+        """Write for the reviewer of ``review_session``."""
+        self._review_session = review_session
 
     @property
     def _key(self) -> int | None:
-        item = self._sitting.session.item
+        item = self._review_session.session.item
         return None if item is None else item.row.key
 
     def label(self, truth: Truth, *, tentative: bool) -> GivenLabel | None:
         """Label the current item. The cursor does not move yet."""
-        sitting = self._sitting
-        session, item = sitting.session, sitting.session.item
+        review_session = self._review_session
+        session, item = review_session.session, review_session.session.item
         if item is None:
             return None
-        blind = sitting.exposure.is_blind(session, item)
-        blind = blind and not exposure.was_seen(sitting.desk, item.row.key)
-        event = sitting.desk.label(
+        blind = review_session.exposure.is_blind(session, item)
+        blind = blind and not exposure.was_seen(review_session.desk, item.row.key)
+        event = review_session.desk.label(
             item.row.key,
             truth,
             tentative=tentative,
             blind=blind,
             revealed_at=item.revealed_at,
-            view=sitting.view(),
+            view=review_session.view(),
         )
         if session.feedback is Feedback.AFTER or not session.view.blind:
-            sitting.exposure.labelled(item)
-        sitting.session = replace(session, progress=sitting.desk.progress(session.run))
+            review_session.exposure.labelled(item)
+        review_session.session = replace(
+            session, progress=review_session.desk.progress(session.run)
+        )
         return GivenLabel(event, item, blind)
 
     def defer(self) -> bool:
         """Put the current item at the end of the queue, still undecided."""
         if self._key is None:
             return False
-        self._sitting.desk.defer(self._key)
-        self._sitting.refresh()
+        self._review_session.desk.defer(self._key)
+        self._review_session.refresh()
         return True
 
     def note(self, key: int, text: str) -> None:
         """Write the note of an item; its draft is done with."""
-        self._sitting.desk.note(key, text)
-        drafts.keep(self._sitting.desk, key, "")
-        self._sitting.refresh()
+        self._review_session.desk.note(key, text)
+        drafts.keep(self._review_session.desk, key, "")
+        self._review_session.refresh()
 
     def tag(self, key: int, tags: Sequence[str]) -> bool:
         """Give an item these tags; ``False`` where it has them already."""
-        done = marks.tag(self._sitting.desk, key, tags) is not None
-        self._sitting.refresh()
+        done = marks.tag(self._review_session.desk, key, tags) is not None
+        self._review_session.refresh()
         return done
 
     def mark(self) -> bool | None:
         """Mark the current item or take its mark away; the new state, ``None`` without an item."""
-        item = self._sitting.session.item
+        item = self._review_session.session.item
         if item is None:
             return None
         on = not item.marked
-        marks.mark(self._sitting.desk, item.row.key, on)
-        self._sitting.refresh()
+        marks.mark(self._review_session.desk, item.row.key, on)
+        self._review_session.refresh()
         return on
 
     def reveal(self) -> None:
         """Show the panel of the current item from now on."""
         if self._key is None:
             return
-        self._sitting.desk.reveal(self._key)
-        self._sitting.refresh()
-        self._sitting.exposure.opened(self._sitting.session)
+        self._review_session.desk.reveal(self._key)
+        self._review_session.refresh()
+        self._review_session.exposure.opened(self._review_session.session)
 
     def undo(self, *, redo: bool = False) -> Event | None:
         """Undo or redo the newest event and go to its item; ``None`` when there is nothing."""
-        sitting = self._sitting
-        event = sitting.desk.redo() if redo else sitting.desk.undo()
+        review_session = self._review_session
+        event = review_session.desk.redo() if redo else review_session.desk.undo()
         if event is None:
             return None
-        run = sitting.session.run
+        run = review_session.session.run
         if event.verdict is not None and is_of(event, run):
-            sitting.goto(sitting.desk.find(run, event.verdict))
-        sitting.refresh()
+            review_session.goto(review_session.desk.find(run, event.verdict))
+        review_session.refresh()
         return event
 
 

@@ -50,13 +50,13 @@ class QueueController:
 
     def filter(self) -> None:
         """Ask for a filter and apply it."""
-        screen, desk = self._screen, self._screen.sitting.desk
+        screen, desk = self._screen, self._screen.review_session.desk
         view = screen.session.view
         dialog = PromptField(
             "Filter the queue",
             view.filter,
             check=lambda text: parse_filter(filters.expand(desk, text)),
-            complete=argument_completers(screen.sitting)["filter"],
+            complete=argument_completers(screen.review_session)["filter"],
             rule=f"{RULE}: {EXAMPLE}",
             past=self._past["filter"],
             replaces=True,
@@ -79,9 +79,9 @@ class QueueController:
 
     def use(self, text: str) -> None:
         """Filter the queue."""
-        text = filters.expand(self._screen.sitting.desk, text)
+        text = filters.expand(self._screen.review_session.desk, text)
         parse_filter(text)
-        self._requery(lambda: self._screen.sitting.reorder(filter_text=text), text, None)
+        self._requery(lambda: self._screen.review_session.reorder(filter_text=text), text, None)
 
     def order(self) -> None:
         """Ask for an order and apply it."""
@@ -94,12 +94,12 @@ class QueueController:
 
     def _order_now(self, order: str) -> None:
         parse_order(order)
-        self._requery(lambda: self._screen.sitting.reorder(order=order), None, order)
+        self._requery(lambda: self._screen.review_session.reorder(order=order), None, order)
 
     def blind(self) -> None:
         """Turn blind review on or off."""
         blind = not self._screen.session.view.blind
-        self._requery(lambda: self._screen.sitting.set_blind(blind), None, None, blind=blind)
+        self._requery(lambda: self._screen.review_session.set_blind(blind), None, None, blind=blind)
 
     def _requery(
         self,
@@ -142,7 +142,7 @@ class QueueController:
             return
         now = screen.session.view
         if now.blind != before.blind:
-            screen.say(mode_notice(now.blind, screen.sitting.exposure.seen), Ink.NOTE)
+            screen.say(mode_notice(now.blind, screen.review_session.exposure.seen), Ink.NOTE)
             screen.recalibrate()
         else:
             count = len(screen.session.keys)
@@ -173,16 +173,16 @@ class QueueController:
     def _find(self, text: str) -> None:
         """Search, and go to the first place at or behind the current one."""
         screen = self._screen
-        sitting, session = screen.sitting, screen.session
+        review_session, session = screen.review_session, screen.session
         if not text:
-            sitting.found(None)
+            review_session.found(None)
             screen.say("nothing is searched for", Ink.MUTED)
             screen.show(keep=True)
             return
-        keys = search.find(sitting.desk, session.run, text, blind=session.view.blind)
-        share = search.indexed(sitting.desk, session.run)
+        keys = search.find(review_session.desk, session.run, text, blind=session.view.blind)
+        share = search.indexed(review_session.desk, session.run)
         words = tuple(search.words(text))
-        sitting.found(SearchHits(text, words, frozenset(keys), (), share))
+        review_session.found(SearchHits(text, words, frozenset(keys), (), share))
         self._turn(0)
 
     def _turn(self, by: int) -> None:
@@ -200,18 +200,18 @@ class QueueController:
         last = len(found.places)
         place = bisect_left(found.places, here) if by <= 0 else bisect_right(found.places, here)
         place = (place - 1 if by < 0 else place) % last
-        screen.sitting.show(found.places[place])
+        screen.review_session.show(found.places[place])
         screen.show(find=True)
         screen.say_here(_report(found, place), Ink.NOTE)
 
     def _jump(self, target: str) -> None:
         """Go to a row of the queue by its number, or to a verdict by its id."""
-        sitting, keys = self._screen.sitting, self._screen.session.keys
+        review_session, keys = self._screen.review_session, self._screen.session.keys
         if target.isdecimal() and 0 < int(target) <= len(keys):
-            sitting.show(int(target) - 1)
+            review_session.show(int(target) - 1)
         else:
             try:
-                sitting.goto(sitting.desk.find(self._screen.session.run, target))
+                review_session.goto(review_session.desk.find(self._screen.session.run, target))
             except NotFoundError as error:
                 rows = f"The queue has {len(keys):,} rows; an id is written in full."
                 raise NotFoundError(error.message, rows) from error

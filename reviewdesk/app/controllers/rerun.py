@@ -29,7 +29,7 @@ class RerunController:
         """Act for ``screen``."""
         self._screen = screen
         self._path: str | None = None
-        """The panel file that was named last in this sitting; empty for the report's own."""
+        """The panel file named last in this session; empty for the report's own panel."""
 
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The actions of the registry that are carried out here."""
@@ -55,7 +55,7 @@ class RerunController:
         chosen = app.settings.panel if self._path is None else self._path
         guard = LabelGuard(app.clock, app.settings.repeat_guard / 1000)
         dialog = RerunDialog(
-            screen.sitting.desk, item, guard, path=chosen, named=self._name, wish=wish
+            screen.review_session.desk, item, guard, path=chosen, named=self._name, wish=wish
         )
         app.ask(dialog, self._agreed)
 
@@ -82,7 +82,7 @@ class RerunController:
         """Say what came of a re-run, and show it where its item is in view."""
         screen = self._screen
         try:
-            screen.sitting.refresh()
+            screen.review_session.refresh()
         except ReviewDeskError as problem:
             error = error or problem
         top = screen.desk_app.top

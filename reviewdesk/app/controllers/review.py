@@ -26,7 +26,7 @@ _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 
 
 class ReviewController:
-    """Carries out the actions of the review screen; the sitting decides, the screen draws."""
+    """Carries out the actions of the review screen. The session decides and the screen draws."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
@@ -104,16 +104,16 @@ class ReviewController:
 
     def _give(self, truth: Truth, *, tentative: bool) -> None:
         screen = self._screen
-        done = screen.pen.label(truth, tentative=tentative)
+        done = screen.labeller.label(truth, tentative=tentative)
         if done is None:
             return
         word = _WORDS[truth] + (" tentative" if tentative else "")
-        screen.gauge.mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
+        screen.meter.mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
         screen.say(self._feedback(done), Ink.NOTE)
         if not screen.panes.wide and screen.panes.current == "jury":
             screen.panes.choose("item")
         try:
-            screen.sitting.next_undecided()
+            screen.review_session.next_undecided()
         finally:
             screen.show(rows=True)
             screen.recalibrate()
@@ -132,17 +132,17 @@ class ReviewController:
     def _defer(self) -> None:
         screen = self._screen
         item = screen.session.item
-        if item is None or not screen.pen.defer():
+        if item is None or not screen.labeller.defer():
             screen.say_here("No item to defer here.")
             return
-        screen.gauge.saved = "saved ✓ defer"
+        screen.meter.saved = "saved ✓ defer"
         screen.say(f"deferred {inline(item.verdict.id)}: it comes back last")
-        screen.sitting.next_undecided()
+        screen.review_session.next_undecided()
         screen.show(rows=True)
 
     def _undo(self, *, redo: bool = False) -> None:
         screen = self._screen
-        event = screen.pen.undo(redo=redo)
+        event = screen.labeller.undo(redo=redo)
         word = "redo" if redo else "undo"
         if event is None:
             screen.say(f"Nothing to {word}.", Ink.MUTED)
@@ -152,7 +152,7 @@ class ReviewController:
         # Where its run was removed we stay here, and an item of the same name is not meant.
         away = "" if is_of(event, screen.session.run) else ", in a run that was removed"
         screen.say(f"{word}: {_named(event)}{away}", Ink.NOTE)
-        screen.gauge.mark(f"saved ✓ {word}")
+        screen.meter.mark(f"saved ✓ {word}")
         screen.show(rows=True)
         screen.recalibrate()
 
@@ -160,25 +160,25 @@ class ReviewController:
         """Turn to the run of an event; one that was removed stays away, and so do we."""
         app = self._screen.desk_app
         try:
-            app.review_run(app.sitting.desk.run(event.run), event.verdict)
+            app.review_run(app.review_session.desk.run(event.run), event.verdict)
         except NotFoundError:
             return
 
     # moving
 
     def _next(self) -> None:
-        self._screen.sitting.next_undecided()
+        self._screen.review_session.next_undecided()
         self._screen.show()
 
     def _back(self) -> None:
-        if self._screen.sitting.back():
+        if self._screen.review_session.back():
             self._screen.show()
         else:
             self._screen.say_here("No item was seen before this one.")
 
     def step(self, by: int) -> None:
         """Move through the queue whatever the state."""
-        if self._screen.sitting.step(by):
+        if self._screen.review_session.step(by):
             self._screen.show()
 
     def _level(self, by: int, *, around: bool = False) -> None:

@@ -1,7 +1,7 @@
-"""A reviewer's sitting with one run: the queue, the place in it, and the way back.
+"""One reviewer's session with one run: the queue, the place in it, and the way back.
 
-No widget is known here: the screen calls a method and draws what ``session`` then says. What writes
-to the desk is in ``pen.py``.
+It knows no widget. The screen calls a method and draws what ``session`` then holds. ``labeller.py``
+writes to the desk.
 """
 
 from __future__ import annotations

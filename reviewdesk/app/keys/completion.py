@@ -25,13 +25,13 @@ from reviewdesk.domain.query.completion import (
 )
 
 
-def argument_completers(sitting: ReviewSession) -> dict[str, Completer]:
+def argument_completers(review_session: ReviewSession) -> dict[str, Completer]:
     """A completer for each command that has one; the desk is asked once, when it is needed."""
-    desk = sitting.desk
+    desk = review_session.desk
 
     @lru_cache(maxsize=1)
     def known() -> Vocabulary:
-        return filters.vocabulary(desk, sitting.session.run)
+        return filters.vocabulary(desk, review_session.session.run)
 
     def saved() -> Iterable[Option]:
         return [Option(name, text) for name, text in filters.saved(desk).items()]
@@ -45,19 +45,19 @@ def argument_completers(sitting: ReviewSession) -> dict[str, Completer]:
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
         "export": files,
-        "rerun": lambda text, cursor: _rerun(sitting, text, cursor),
+        "rerun": lambda text, cursor: _rerun(review_session, text, cursor),
     }
 
 
-def _rerun(sitting: ReviewSession, text: str, cursor: int) -> Completion:
+def _rerun(review_session: ReviewSession, text: str, cursor: int) -> Completion:
     """Who is asked, then the file of a panel; a juror's name in between."""
-    item, head = sitting.session.item, text[:cursor]
+    item, head = review_session.session.item, text[:cursor]
     words = head.split(" ")
     if len(words) == 1:
         who = [Option("missing"), Option("panel"), Option("juror", "and its name")]
         return choose(0, cursor, head, who)
     if words[0] == "juror" and len(words) == 2:
-        shown = item is not None and not sitting.session.hidden
+        shown = item is not None and not review_session.session.hidden
         names = dict.fromkeys(cast.id for cast in item.verdict.ballots) if item and shown else ()
         return choose(len("juror "), cursor, words[1], [Option(shlex.quote(n)) for n in names])
     found = files(words[-1], len(words[-1]))

@@ -77,7 +77,7 @@ class CalibrationScreen(DeskScreen):
 
     def header(self, width: int) -> Content:
         """Which run's judge this is, and which page of its figures."""
-        session, jobs = self.desk_app.sitting.session, self.desk_app.jobs.text
+        session, jobs = self.desk_app.review_session.session, self.desk_app.jobs.text
         title = f"Calibration {self._at + 1}/{len(PAGES)} {self.page.name}"
         return page_header(title, session, jobs, width)
 
@@ -85,7 +85,7 @@ class CalibrationScreen(DeskScreen):
         """Moving, turning the page, drilling down and going back."""
         following = PAGES[(self._at + 1) % len(PAGES)]
         wanted = ("leave", "screen.runs", "help", "quit", "command")
-        drills, blind = bool(self._drills()), self.desk_app.sitting.session.view.blind
+        drills, blind = bool(self._drills()), self.desk_app.review_session.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
         other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
         own = {"section.next": following.name, "drill": drills, "diagram.table": table}
@@ -94,10 +94,10 @@ class CalibrationScreen(DeskScreen):
 
     @property
     def _withheld(self) -> bool:
-        return self.desk_app.sitting.session.withheld
+        return self.desk_app.review_session.session.withheld
 
     def _lines(self, page: CalibrationPageKind, width: int) -> Lines:
-        session = self.desk_app.sitting.session
+        session = self.desk_app.review_session.session
         if session.withheld:
             never = session.feedback is Feedback.NEVER
             kept = "The figures are kept back, as your settings say (feedback = never)."
@@ -147,7 +147,7 @@ class CalibrationScreen(DeskScreen):
 
     def refresh_figures(self) -> None:
         """Read the page anew; only the answer to the newest question is taken."""
-        session, page = self.desk_app.sitting.session, self.page
+        session, page = self.desk_app.review_session.session, self.page
         if session.withheld or (session.view.blind and page.hidden):
             return
         self._token += 1
@@ -161,8 +161,8 @@ class CalibrationScreen(DeskScreen):
         )
 
     def _read(self, page: CalibrationPageKind, token: int) -> None:
-        sitting = self.desk_app.sitting
-        found = read_page(sitting.desk, sitting.session.run, token, page.read)
+        review_session = self.desk_app.review_session
+        found = read_page(review_session.desk, review_session.session.run, token, page.read)
         if not get_current_worker().is_cancelled:
             self.post_message(PageRead(found))
 
@@ -193,7 +193,7 @@ class CalibrationScreen(DeskScreen):
         found = self._found.get(self.page.read_as)
         if found is None or self.page.drills is None or self._withheld:
             return ()
-        return self.page.drills(found, blind=self.desk_app.sitting.session.view.blind)
+        return self.page.drills(found, blind=self.desk_app.review_session.session.view.blind)
 
     def _drill(self) -> None:
         if not self.page.drills:
@@ -203,7 +203,7 @@ class CalibrationScreen(DeskScreen):
             return
         drills = self._drills()
         if not drills:
-            blind = self.desk_app.sitting.session.view.blind
+            blind = self.desk_app.review_session.session.view.blind
             kept = "blind: which verdicts these are would tell of the panel"
             none = "no label makes a row yet: no verdict is behind it"
             self.say_here(kept if blind else none, Ink.TEXT)
@@ -211,7 +211,7 @@ class CalibrationScreen(DeskScreen):
 
         def chosen(place: int | None) -> None:
             if place is not None:
-                self.desk_app.hands.run(f"filter {drills[place].filter}")
+                self.desk_app.controller.run(f"filter {drills[place].filter}")
 
         titles = [f"{entry.count:>5,}  {entry.title}   {entry.filter}" for entry in drills]
         self.desk_app.ask(ChoiceDialog("The verdicts behind a figure", titles), chosen)

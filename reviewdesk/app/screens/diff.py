@@ -51,18 +51,18 @@ class DiffScreen(Dialog[Run | None]):
         self,
         desk: Desk,
         item: Item,
-        twins: Sequence[OtherRunVerdict | Item],
+        other_runs: Sequence[OtherRunVerdict | Item],
         *,
         blind: bool,
         halts: Sequence[str] = (),
     ) -> None:
-        """Compare ``item`` with its re-runs and its twins in other runs, the first to begin with.
+        """Compare ``item`` with its re-runs and with its verdicts in other runs.
 
         ``halts`` says of each re-run how far it came where it was stopped. ``blind`` leaves out how
         many verdicts differ, for that tells of those without a label.
         """
         super().__init__()
-        self._desk, self._item, self._twins, self._blind = desk, item, twins, blind
+        self._desk, self._item, self._other_runs, self._blind = desk, item, other_runs, blind
         self._halts, self._place = halts, 0
 
     def compose(self) -> ComposeResult:
@@ -76,15 +76,18 @@ class DiffScreen(Dialog[Run | None]):
         self._show()
 
     def _show(self) -> None:
-        twin = self._twins[self._place]
-        other = twin if isinstance(twin, Item) else self._desk.item(twin.key)
-        whole = any(isinstance(one, Item) for one in self._twins)
-        count = f"{self._place + 1} of {len(self._twins)}{'' if whole else ' other runs'}"
+        other_run = self._other_runs[self._place]
+        other = other_run if isinstance(other_run, Item) else self._desk.item(other_run.key)
+        whole = any(isinstance(one, Item) for one in self._other_runs)
+        count = f"{self._place + 1} of {len(self._other_runs)}{'' if whole else ' other runs'}"
         halt = self._halts[self._place] if self._place < len(self._halts) else ""
-        if isinstance(twin, Item):
+        if isinstance(other_run, Item):
             said, keys = "the same item, asked again", "n next, j k scroll, esc closes"
         else:
-            said, keys = self._shared(twin), "f shows those, n next run, j k scroll, esc closes"
+            said, keys = (
+                self._shared(other_run),
+                "f shows those, n next run, j k scroll, esc closes",
+            )
 
         def head(width: int) -> Lines:
             first = (f"Compared with {inline(other.run.name, 60)}", Ink.STRONG)
@@ -97,21 +100,21 @@ class DiffScreen(Dialog[Run | None]):
         self.query_one(Bar).paint(head)
         self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
 
-    def _shared(self, twin: OtherRunVerdict) -> str:
-        found = flips(self._desk, self._item.run, twin.run)
+    def _shared(self, other_run: OtherRunVerdict) -> str:
+        found = flips(self._desk, self._item.run, other_run.run)
         said = f"{found.shared:,} items in both runs"
         return said if self._blind else f"{said}, {found.flipped:,} decided otherwise"
 
     def action_turn(self, by: int) -> None:
         """Compare with another run."""
-        self._place = (self._place + by) % len(self._twins)
+        self._place = (self._place + by) % len(self._other_runs)
         self._show()
 
     def action_flips(self) -> None:
         """Close and show the verdicts that the two runs decide differently."""
-        twin = self._twins[self._place]
-        if not isinstance(twin, Item):
-            self.dismiss(twin.run)
+        other_run = self._other_runs[self._place]
+        if not isinstance(other_run, Item):
+            self.dismiss(other_run.run)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll the comparison."""

@@ -51,10 +51,10 @@ class StripMeter:
         )
 
     def _read(self, token: int) -> None:
-        sitting = self._screen.sitting
-        session = sitting.session
+        review_session = self._screen.review_session
+        session = review_session.session
         blind = session.view.blind
-        found = read_figures(self.strip, sitting.desk, session.run, token, blind=blind)
+        found = read_figures(self.strip, review_session.desk, session.run, token, blind=blind)
         if not get_current_worker().is_cancelled:
             self._screen.post_message(CalibrationFinished(found))
 

@@ -115,7 +115,7 @@ class Panes:
 
     def titles(self) -> None:
         """Draw the titles anew."""
-        session, pace = self._screen.session, self._screen.gauge.pace
+        session, pace = self._screen.session, self._screen.meter.pace
         place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
         where = f"{place} of {len(session.keys):,}"
         told = _pace(pace) or ("" if session.view.blind else " · decision, agreement, flags")
@@ -137,7 +137,7 @@ class Panes:
             self.queue.reload()
         self.queue.point(session.index)
         keymap, reading = screen.desk_app.keymap, screen.reading
-        item = _item_painter(session, screen.gauge, keymap, reading)
+        item = _item_painter(session, screen.meter, keymap, reading)
         self.text("item").paint(item, keep=keep)
         self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=keep)
         self.titles()
@@ -154,7 +154,7 @@ class Panes:
         if session.item is None or session.hidden:
             return NOTHING
         running = screen.desk_app.jobs.rerun.running
-        return self._shelf.read(screen.sitting.desk, session.item, running)
+        return self._shelf.read(screen.review_session.desk, session.item, running)
 
     def seek(self, words: tuple[str, ...]) -> None:
         """Scroll to the first place that holds one of the words, in the item or else the jury."""
@@ -185,14 +185,14 @@ def _pace(pace: Pace | None) -> str:
 
 
 def _item_painter(
-    session: Session, gauge: StripMeter, keymap: Keymap, reading: ReadingOptions
+    session: Session, meter: StripMeter, keymap: Keymap, reading: ReadingOptions
 ) -> Painter:
     def painter(width: int) -> Lines:
         if session.page is Page.NOTHING:
             return nothing_lines(session, keymap, width)
         if session.item is None:
-            figures = gauge.alone if session.view.blind else gauge.figures
-            return done_lines(session, figures, gauge.pace, keymap, width)
+            figures = meter.alone if session.view.blind else meter.figures
+            return done_lines(session, figures, meter.pace, keymap, width)
         return item_lines(session.item, width, hidden=session.hidden, reading=reading)
 
     return painter

@@ -37,7 +37,7 @@ POLL = 1.0
 
 
 class ReviewScreen(DeskScreen):
-    """Mediates between the sitting, which knows the desk, and the widgets, which only draw."""
+    """Connects the review session, which knows the desk, with the widgets, which only draw."""
 
     where = "review"
     has_strip = True
@@ -52,22 +52,22 @@ class ReviewScreen(DeskScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
-    def __init__(self, sitting: ReviewSession, guard: LabelGuard, notice: str) -> None:
-        """Show a sitting; ``notice`` is the first thing the status line says."""
+    def __init__(self, review_session: ReviewSession, guard: LabelGuard, notice: str) -> None:
+        """Show a review session. ``notice`` is the first text of the status line."""
         super().__init__(notice)
-        self.sitting = sitting
-        self.pen = Labeller(sitting)
+        self.review_session = review_session
+        self.labeller = Labeller(review_session)
         self.guard = guard
         self.panes = Panes(self)
-        self.hands = ReviewController(self)
-        self.verbs |= self.hands.verbs
-        self.gauge = StripMeter(self)
+        self.controller = ReviewController(self)
+        self.verbs |= self.controller.verbs
+        self.meter = StripMeter(self)
         self.reading = ReadingOptions()
 
     @property
     def session(self) -> Session:
         """Where the reviewer stands."""
-        return self.sitting.session
+        return self.review_session.session
 
     @property
     def shown(self) -> object:
@@ -75,11 +75,11 @@ class ReviewScreen(DeskScreen):
         item = self.session.item
         return self.session.run.key, item and item.row.key, self.panes.readable
 
-    def sit(self, sitting: ReviewSession, notice: str = "") -> None:
-        """Show another sitting, or the same one at another item."""
-        if sitting is not self.sitting:
-            self.sitting, self.pen = sitting, Labeller(sitting)
-            self.gauge.clear()
+    def sit(self, review_session: ReviewSession, notice: str = "") -> None:
+        """Show another review session, or the same one at another item."""
+        if review_session is not self.review_session:
+            self.review_session, self.labeller = review_session, Labeller(review_session)
+            self.meter.clear()
             self.say(notice)
             self.recalibrate()
             if not self.panes.wide and self.panes.current == "jury":
@@ -115,14 +115,14 @@ class ReviewScreen(DeskScreen):
         self.panes.fit(size)
 
     def _rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """The list outlives a sitting, so it asks the one of the moment."""
-        return self.sitting.rows(keys)
+        """Return the session of the moment, because the list outlives a session."""
+        return self.review_session.rows(keys)
 
     # drawing
 
     def header(self, width: int) -> Content:
         """Run, mode, progress, filter, order, what runs in the background, and the saved mark."""
-        return header_line(self.session, self.gauge.saved, self.desk_app.jobs.text, width)
+        return header_line(self.session, self.meter.saved, self.desk_app.jobs.text, width)
 
     def show(self, *, keep: bool = False, rows: bool = False, find: bool = False) -> None:
         """Draw the current item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
@@ -151,7 +151,7 @@ class ReviewScreen(DeskScreen):
         """Draw the lines around the panes."""
         super().frame()
         if self.ready:
-            session, figures, alone = self.session, self.gauge.figures, self.gauge.alone
+            session, figures, alone = self.session, self.meter.figures, self.meter.alone
             self.bar("strip").paint(lambda width: strip_lines(session, figures, alone, width))
 
     def hints(self) -> Mapping[str, object]:
@@ -165,7 +165,7 @@ class ReviewScreen(DeskScreen):
         widget = self.panes.focused
         lines = int(by * widget.page) if pages else int(by)
         if isinstance(widget, QueueList):
-            self.hands.step(lines)
+            self.controller.step(lines)
         else:
             widget.move(lines)
 
@@ -195,7 +195,7 @@ class ReviewScreen(DeskScreen):
         """A click in the queue selects."""
         message.stop()
         try:
-            self.sitting.show(message.index)
+            self.review_session.show(message.index)
         except ReviewDeskError as error:
             self.complain(error)
         else:
@@ -210,12 +210,12 @@ class ReviewScreen(DeskScreen):
 
     def recalibrate(self) -> None:
         """Ask for the figures."""
-        self.gauge.ask()
+        self.meter.ask()
 
     def on_calibration_finished(self, message: CalibrationFinished) -> None:
         """Draw figures that answer the newest question."""
         message.stop()
-        if not self.gauge.take(message.figures):
+        if not self.meter.take(message.figures):
             return
         if message.figures.error is not None:
             self.complain(message.figures.error)
@@ -229,8 +229,8 @@ class ReviewScreen(DeskScreen):
             self.desk_app.action_close_desk()
             return
         try:
-            if self.sitting.desk.changed():
-                self.sitting.refresh()
+            if self.review_session.desk.changed():
+                self.review_session.refresh()
                 self.show(keep=True, rows=True)
                 self.recalibrate()
         except ReviewDeskError as error:

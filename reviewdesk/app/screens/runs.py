@@ -101,9 +101,9 @@ class RunsScreen(DeskScreen):
         if not self.ready:
             return
         app = self.desk_app
-        stay = self._chosen.run.hash if self._chosen else app.sitting.session.run.hash
+        stay = self._chosen.run.hash if self._chosen else app.review_session.session.run.hash
         try:
-            self._runs = overview(app.sitting.desk)[::-1]
+            self._runs = overview(app.review_session.desk)[::-1]
         except ReviewDeskError as error:
             self.complain(error)
         self._details.clear()
@@ -113,7 +113,7 @@ class RunsScreen(DeskScreen):
 
     def header(self, width: int) -> Content:
         """Which desk this is."""
-        session, jobs = self.desk_app.sitting.session, self.desk_app.jobs.text
+        session, jobs = self.desk_app.review_session.session, self.desk_app.jobs.text
         return page_header("Runs", session, jobs, width)
 
     def hints(self) -> Mapping[str, object]:
@@ -137,14 +137,14 @@ class RunsScreen(DeskScreen):
         if chosen is None or chosen.run.hash in self._details:
             return
         try:
-            found = run_details(self.desk_app.sitting.desk, chosen.run)
+            found = run_details(self.desk_app.review_session.desk, chosen.run)
         except ReviewDeskError as error:
             self.complain(error)
         else:
             self._details[chosen.run.hash] = found
 
     def _rows(self, width: int) -> Lines:
-        session = self.desk_app.sitting.session
+        session = self.desk_app.review_session.session
         blind, reviewed = session.view.blind, session.run.hash
         at = self._cursor
         rows = [
@@ -157,7 +157,7 @@ class RunsScreen(DeskScreen):
         details = self._details.get(self._chosen.run.hash) if self._chosen else None
         if details is None:
             return []
-        return details_lines(details, width, blind=self.desk_app.sitting.session.view.blind)
+        return details_lines(details, width, blind=self.desk_app.review_session.session.view.blind)
 
     def _follow(self) -> None:
         """Keep the cursor in view."""
@@ -208,12 +208,12 @@ class RunsScreen(DeskScreen):
         self._path = "" if answer.given else answer.text
         if answer.given:
             try:
-                self.desk_app.hands.load(answer.text, review=False)
+                self.desk_app.controller.load(answer.text, review=False)
             except ReviewDeskError as error:
                 self.complain(error)
 
     def _ask_remove(self) -> None:
-        chosen, current = self._chosen, self.desk_app.sitting.session.run
+        chosen, current = self._chosen, self.desk_app.review_session.session.run
         if chosen is None:
             return
         if chosen.run.hash == current.hash:
@@ -223,7 +223,7 @@ class RunsScreen(DeskScreen):
         def answered(answer: bool | None) -> None:
             if answer:
                 try:
-                    self.desk_app.sitting.desk.remove(chosen.run)
+                    self.desk_app.review_session.desk.remove(chosen.run)
                 except ReviewDeskError as error:
                     self.complain(error)
                     return

@@ -42,5 +42,5 @@ def _read(desk: Desk, ask: Callable[[Desk], T]) -> tuple[T | None, ReviewDeskErr
             reader.close()
     except ReviewDeskError as error:
         return None, error
-    except Exception as error:  # noqa: BLE001  (worker entry: figures must never end a sitting)
+    except Exception as error:  # noqa: BLE001  (worker entry: figures must never end a session)
         return None, DeskError(f"no figures: {type(error).__name__}: {error}")

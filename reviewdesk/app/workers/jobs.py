@@ -93,7 +93,7 @@ class Jobs:
         )
 
     def _work(self, name: str, work: Callable[[Desk, Callable[[float], bool]], object]) -> None:
-        """The worker's entry: whatever happens, the sitting goes on."""
+        """Run in the worker. Whatever happens, the session goes on."""
         worker, due = get_current_worker(), 0.0
 
         def go_on(share: float) -> bool:
@@ -106,7 +106,7 @@ class Jobs:
         found: object = None
         error: ReviewDeskError | None = None
         try:
-            reader = self._app.sitting.desk.reader()
+            reader = self._app.review_session.desk.reader()
             try:
                 found = work(reader, go_on)
             finally:
@@ -115,7 +115,7 @@ class Jobs:
             pass
         except ReviewDeskError as problem:
             error = problem
-        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a sitting)
+        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
             error = DeskError(f"{name} failed: {type(problem).__name__}: {problem}")
         if not worker.is_cancelled:
             self._app.post_message(JobEnded(name, found, error))

@@ -140,7 +140,7 @@ class RerunJob:
         self.running = None
 
     def _work(self, prepared: PreparedRerun, stop: TaskStop) -> None:
-        """The worker's entry: whatever happens, the sitting goes on."""
+        """Run in the worker. Whatever happens, the session goes on."""
         found: RerunRecord | None = None
         error: ReviewDeskError | None = None
         came: list[Arrival] = []
@@ -151,7 +151,7 @@ class RerunJob:
             return True
 
         try:
-            reader = self._app.sitting.desk.reader()
+            reader = self._app.review_session.desk.reader()
             try:
                 found = asyncio.run(_ask(reader, prepared, stop, told))
             except asyncio.CancelledError:
@@ -160,7 +160,7 @@ class RerunJob:
                 reader.close()
         except ReviewDeskError as problem:
             error = problem
-        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a sitting)
+        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
             # The kind alone: what a library says of a request may repeat its headers.
             error = DeskError(f"{RERUN} failed: {type(problem).__name__}")
         item, asked = prepared.item, len(prepared.calls)

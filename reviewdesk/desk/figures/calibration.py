@@ -44,10 +44,7 @@ def calibration_page(
     jurors: bool = True,
     fits: FitScope = FitScope.BOTH,
 ) -> CalibrationPage:
-    """Read all of it in one state of the desk; without ``jurors`` no ballot is read.
-
-    ``fits`` names the sets of rows for which anything is resampled or simulated.
-    """
+    """Read what the labels of a run say of its panel. ``fits`` names the rows to resample."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.store import figures
 
@@ -60,8 +57,7 @@ def calibration_page(
     made = summary.make_rows(labelled, totals, source)
     found = summary.both_lines(made, labelled, totals)
     reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
-    passes, right = summary.pass_parts(labelled, totals), summary.right_parts(labelled, totals)
-    lacking = summary.described(made, totals)
+    passes, lacking = summary.pass_parts(labelled, totals), summary.described(made, totals)
     page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
@@ -71,7 +67,7 @@ def calibration_page(
         audit=audit(reached, summary.audited(made, labelled, totals.audits)),
         counts=_counts(run, labelled),
         honest=of_strata(passes, lacking),
-        accuracy=of_strata(right, lacking),
+        accuracy=of_strata(summary.right_parts(labelled, totals), lacking),
         more=more(passes, found.headline),
         bins=summary.bin_counts(made),
         jurors=counted,

@@ -153,7 +153,7 @@ async def test_every_action_of_every_screen_is_carried_out(tmp_path: Path, name:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     async with staged(desk, run) as stage:
         screen = await on(stage, name)
-        assert there(name) <= set(screen.verbs) | set(stage.app.hands.verbs)
+        assert there(name) <= set(screen.verbs) | set(stage.app.controller.verbs)
 
 
 @pytest.mark.parametrize("name", SCREENS)

@@ -60,8 +60,8 @@ def test_a_key_is_real_if_a_terminal_sends_it() -> None:
     every = {modifier + name for modifier in MODIFIERS for name in names} | SENT
     # Signs beyond Latin-1 are on keyboards that the sequences above do not know.
     beyond = {name for name, sign in _signs().items() if sign > "\xff"}
-    twins = {with_twins(name)[-1] for name in NEWER}
-    expected = (SENT - REFUSED - (twins - {*_signs(), "ª", "º"})) | beyond | set(NEWER)
+    other_runs = {with_twins(name)[-1] for name in NEWER}
+    expected = (SENT - REFUSED - (other_runs - {*_signs(), "ª", "º"})) | beyond | set(NEWER)
     assert {name for name in every if real_key(name)} == expected
 
 

@@ -255,7 +255,7 @@ def twin(number: int, *, labelled: bool, other: bool) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def twins(folder: Path, truths: tuple[str, ...]) -> tuple[CalibrationPage, CalibrationPage]:
+def other_runs(folder: Path, truths: tuple[str, ...]) -> tuple[CalibrationPage, CalibrationPage]:
     found = []
     for other in (False, True):
         labels = {f"v{i * 2:02}": truth for i, truth in enumerate(truths)}
@@ -271,7 +271,7 @@ def twins(folder: Path, truths: tuple[str, ...]) -> tuple[CalibrationPage, Calib
     ids=len,
 )
 def test_twins_draw_the_same_lines(tmp_path: Path, truths: tuple[str, ...], width: int) -> None:
-    one, two = twins(tmp_path, truths)
+    one, two = other_runs(tmp_path, truths)
     blind = [calibration_lines(found, width, blind=True) for found in (one, two)]
     assert blind[0] == blind[1]
     assert [line.spans for line in blind[0]] == [line.spans for line in blind[1]]

@@ -23,7 +23,7 @@ from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
-PAINTERS = ("paint_queue", "paint_item", "paint_jury", "paint_numbers", "paint_frame")
+PAINTERS = ("queue", "item", "jury", "numbers", "frame")
 PLAIN = set("─−")
 """What needs no legend: rules and the minus sign."""
 
@@ -34,7 +34,7 @@ def drawn(width: int = 100) -> str:
 
 def signs_of(name: str) -> set[str]:
     """Every character beyond ASCII in the strings that a painter draws."""
-    tree = ast.parse((Path(reviewdesk.app.__path__[0]) / f"{name}.py").read_text("utf-8"))
+    tree = ast.parse((Path(reviewdesk.app.__path__[0]) / "paint" / f"{name}.py").read_text("utf-8"))
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         char

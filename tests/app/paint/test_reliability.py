@@ -22,8 +22,8 @@ from reviewdesk.domain.stats.fit import fit
 from tests.app.paint.test_calibration import (
     FOUR,
     census,
+    other_runs,
     page,
-    twins,
 )
 from tests.app.paint.test_styled import WIDTHS, check
 
@@ -189,7 +189,7 @@ def test_the_page_names_its_design(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [78, 158])
 def test_blind_twins_draw_the_same(tmp_path: Path, width: int) -> None:
-    pages = twins(tmp_path, ("fail", "pass", "unsure", "fail", "pass", "pass"))
+    pages = other_runs(tmp_path, ("fail", "pass", "unsure", "fail", "pass", "pass"))
     for draw in (reliability_lines, reliability_table):
         one, two = (draw(found, width, blind=True) for found in pages)
         assert [(line.plain, line.spans) for line in one] == [

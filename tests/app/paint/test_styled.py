@@ -65,12 +65,12 @@ def hostile_item(tmp_path: Path) -> tuple[Item, Session]:
         **texts,
     )
     desk, run = open_run(tmp_path / "desk.db", report([body]))
-    sitting = ReviewSession(desk, run, View(filter=""))
-    item = sitting.session.item
+    review_session = ReviewSession(desk, run, View(filter=""))
+    item = review_session.session.item
     assert item is not None
     desk.note(item.row.key, clean)
-    sitting.refresh()
-    session = sitting.session
+    review_session.refresh()
+    session = review_session.session
     desk.close()
     assert session.item is not None
     return session.item, session

@@ -139,7 +139,7 @@ async def test_what_was_seen_in_an_earlier_open_sitting_is_not_blind_later(tmp_p
         assert stage.current == first
         await stage.press("p")
         # Whole pages of 64 lines are read, so the last of 199 was never on screen.
-        stage.app.sitting.goto(again.queue(run)[-1])
+        stage.app.review_session.goto(again.queue(run)[-1])
         stage.review.show()
         await stage.press("p")
         assert [event.detail["blind"] for event in label_events(again, run)] == [False, True]

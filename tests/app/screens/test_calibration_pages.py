@@ -229,8 +229,8 @@ async def test_a_bin_leads_to_its_verdicts(tmp_path: Path) -> None:
         assert "    2  right 0.50   label:pass|label:fail confidence>=.6 confidence<.7" in drawn
         assert "    1  right 1.00   label:pass|label:fail confidence>=.8 confidence<.9" in drawn
         await stage.press("enter")
-        assert stage.app.sitting.session.view.filter.endswith("confidence>=.6 confidence<.7")
-        assert len(stage.app.sitting.session.keys) == 2
+        assert stage.app.review_session.session.view.filter.endswith("confidence>=.6 confidence<.7")
+        assert len(stage.app.review_session.session.keys) == 2
 
 
 async def test_a_blind_session_lists_no_bins(opened: Opened) -> None:

@@ -25,7 +25,7 @@ def opened(path: Path, *, taken: bool) -> tuple[Desk, Run]:
 
 
 def show(stage: Stage) -> None:
-    stage.app.sitting.goto(stage.desk.find(stage.app.sitting.session.run, "item/001"))
+    stage.app.review_session.goto(stage.desk.find(stage.app.review_session.session.run, "item/001"))
     stage.review.show()
 
 

@@ -90,7 +90,7 @@ async def test_blind_history_holds_no_judgement_of_others(opened: Opened) -> Non
     other.note(key, "the panel is right")
     other.close()
     async with staged(desk, run, view=View(blind=True, order="draw")) as stage:
-        stage.app.sitting.goto(key)
+        stage.app.review_session.goto(key)
         stage.review.show()
         await stage.press("at")
         assert "panel is right" not in stage.drawn()

@@ -16,17 +16,17 @@ from tests.domain.labels.test_strip import close, same
 async def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 7)]))
     async with staged(desk, run, view=View(blind=blind)) as stage:
-        gauge = stage.review.gauge
+        meter = stage.review.meter
         for key in ("p", "f", "u", "p", "p"):
             await stage.press(key)
-            assert gauge.figures is not None
+            assert meter.figures is not None
             page = calibration_page(desk, run, jurors=False)
-            same(gauge.figures, page.calibration)
-            assert gauge.pace == page.pace
+            same(meter.figures, page.calibration)
+            assert meter.pace == page.pace
             if blind:
-                close(gauge.alone, page.alone.metrics)
+                close(meter.alone, page.alone.metrics)
             else:
-                assert gauge.alone is None
+                assert meter.alone is None
         # Four labels, and the second of them was taken back.
         assert page.counts.labelled == 3
-        assert gauge.strip.rebuilt == 1
+        assert meter.strip.rebuilt == 1

@@ -243,7 +243,7 @@ async def test_a_hidden_item_is_not_asked_about(tmp_path: Path) -> None:
         await stage.press("R")
         assert not stage.app.asking
         assert "hidden until the item is labelled" in stage.drawn()
-        stage.app.hands.run("rerun panel x.yaml")
+        stage.app.controller.run("rerun panel x.yaml")
         assert not stage.app.asking
 
 
@@ -252,12 +252,12 @@ async def test_the_command_leads_to_consent_or_says_what_is_wrong(tmp_path: Path
     async with Server() as server:
         path = panel_file(tmp_path / "p.yaml", server.url)
         async with staged(desk, run) as stage:
-            stage.app.hands.run(f"rerun juror judge-1 {path}")
+            stage.app.controller.run(f"rerun juror judge-1 {path}")
             await stage.settle()
             assert consenting(stage)
             assert "judge-1 alone of local" in dialog(stage).query_one(Pane).text
             await stage.press("n")
-            stage.app.hands.run("rerun missing")
+            stage.app.controller.run("rerun missing")
             await stage.settle()
             assert not consenting(stage)
             assert "no juror is missing" in stage.drawn()

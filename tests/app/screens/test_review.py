@@ -246,10 +246,10 @@ async def test_a_stale_figure_is_dropped(opened: tuple[Desk, Run]) -> None:
     from reviewdesk.app.messages import CalibrationFinished, Figures
 
     async with staged(*opened) as stage:
-        before = stage.review.gauge.figures
+        before = stage.review.meter.figures
         stage.review.post_message(CalibrationFinished(Figures(-1, None)))
         await stage.settle()
-        assert stage.review.gauge.figures is before
+        assert stage.review.meter.figures is before
         assert before is not None
 
 

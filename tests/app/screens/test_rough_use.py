@@ -81,7 +81,7 @@ async def test_the_saved_mark_comes_with_its_figures(opened: tuple[Desk, Run]) -
     async with staged(desk, run) as stage:
         for key in ("p", "f", "p", "i", "p"):
             await stage.press(key)
-            assert stage.review.gauge.saved.startswith("saved ✓")
+            assert stage.review.meter.saved.startswith("saved ✓")
             found = desk.calibration(run).labelled
             assert f"n {found.n}" in stage.drawn()
             assert f"Brier {number(found.brier)}" in stage.drawn()

@@ -187,9 +187,9 @@ async def test_a_second_load_is_refused_and_changes_nothing_of_the_first(
     file = tmp_path / "new.json"
     file.write_text(json.dumps(report([verdict(20)])), encoding="utf-8")
     async with staged(desk, run) as stage:
-        stage.app.hands.load(str(file), review=False)
+        stage.app.controller.load(str(file), review=False)
         with pytest.raises(DeskError, match="being loaded already"):
-            stage.app.hands.load(str(file), review=True)
+            stage.app.controller.load(str(file), review=True)
         await stage.settle()
         assert "loaded new" in stage.drawn()
         assert stage.review.session.run.hash == run.hash

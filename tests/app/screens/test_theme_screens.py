@@ -100,9 +100,9 @@ def characters(stage: Stage) -> Iterator[tuple[str, Color, Color]]:
             assert style is not None
             assert style.color is not None
             assert style.bgcolor is not None
-            pen, paper = (Color.from_rich_color(c) for c in (style.color, style.bgcolor))
+            labeller, paper = (Color.from_rich_color(c) for c in (style.color, style.bgcolor))
             for char in text:
-                yield char, pen, paper
+                yield char, labeller, paper
 
 
 @pytest.mark.parametrize("name", LEAST)
@@ -117,10 +117,10 @@ async def test_everything_on_screen_reads(
         for scene in SCENES:
             await scene(stage)
             seen = 0
-            for char, pen, paper in characters(stage):
+            for char, labeller, paper in characters(stage):
                 seen += 1
-                what = (scene.__name__, char, pen.hex, paper.hex)
-                assert contrast(pen, paper) >= LEAST[name] - ROUNDING, what
+                what = (scene.__name__, char, labeller.hex, paper.hex)
+                assert contrast(labeller, paper) >= LEAST[name] - ROUNDING, what
             assert seen > 50, scene.__name__
             if stage.app.screen is not stage.review:
                 await stage.press("escape")

@@ -136,10 +136,10 @@ def shown(colour: Color, palette: str, plain: str) -> Color:
 @pytest.mark.parametrize("palette", [XTERM, VGA], ids=["xterm", "vga"])
 @pytest.mark.parametrize(("theme", "paper"), [(ANSI_DARK, "#000000"), (ANSI_LIGHT, "#ffffff")])
 def test_sixteen_colours_read_on_their_side(theme: Theme, paper: str, palette: str) -> None:
-    ground, pen = Color.parse(paper), "#ffffff" if paper == "#000000" else "#000000"
+    ground, labeller = Color.parse(paper), "#ffffff" if paper == "#000000" else "#000000"
     for name, ink in colours(theme).items():
         # The brown of VGA on black is the worst with 4.0; no palette's red or blue is worse.
-        assert contrast(shown(ink, palette, pen), ground) >= 3.9, name
+        assert contrast(shown(ink, palette, labeller), ground) >= 3.9, name
     for name in PAIRS:
         pair = [
             shown(Color.parse(theme.variables[f"{name}-{side}"]), palette, paper)

@@ -186,7 +186,7 @@ async def test_where_nobody_answered_nobody_is_said_to_have_come_back(tmp_path: 
     async with Server(reply=lambda _seen: "no JSON here") as server:
         settings = Settings(panel=panel_file(tmp_path / "p.yaml", server.url))
         async with staged(desk, run, settings=settings) as stage:
-            stage.app.hands.run("rerun juror judge-1")
+            stage.app.controller.run("rerun juror judge-1")
             await stage.settle()
             stage.clock.wait(0.2)
             await stage.press("y")

@@ -16,7 +16,6 @@ from reviewdesk.desk.live.batch import (
     BatchListener,
     BatchState,
     judge_cases,
-    preview,
 )
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
@@ -390,14 +389,3 @@ def test_the_header_says_what_was_run_and_repeats_no_address(room: Room) -> None
             assert body[key] == header["defaults"][key]
         verdict = verdict_from_body(body, Policy(), Generator())
         assert panel_hash_status(verdict) is HashStatus.VERIFIED
-
-
-def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
-    room.put(["c1", "c2"], checks={"contains": "c1"})
-    seats, sent = preview(room.order().cases, room.order().panel, world(silent()))
-    rows = list(sent)
-    assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
-    assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}
-    assert [of_whom(row["payload"]) for row in rows] == [("c1", f"m{at}") for at in range(5)]
-    assert len(seats) == 5
-    assert {file.name for file in room.folder.iterdir()} == {"cases.jsonl", "panel.yaml"}

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.live.batch import judge_cases
+from reviewdesk.desk.live.batch import judge_cases, preview
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.live.records import Response
 from tests.helpers import load, open_desk
-from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, world
+from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, silent, world
 
 
 @pytest.fixture
@@ -129,3 +129,14 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
         item = desk.item(next(iter(desk.queue(load(desk, room.report.read_bytes(), "r.jsonl")))))
     (note,) = (one for one in item.assessment.notes if one.flag is Flag.SUSPICIOUS_TEXT)
     assert 'the context "tone" ' in note.reason
+
+
+def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
+    room.put(["c1", "c2"], checks={"contains": "c1"})
+    seats, sent = preview(room.order().cases, room.order().panel, world(silent()))
+    rows = list(sent)
+    assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
+    assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}
+    assert [of_whom(row["payload"]) for row in rows] == [("c1", f"m{at}") for at in range(5)]
+    assert len(seats) == 5
+    assert {file.name for file in room.folder.iterdir()} == {"cases.jsonl", "panel.yaml"}

@@ -376,12 +376,6 @@ def _holds(folder: Path, text: bytes) -> bool:
     return any(text in file.read_bytes() for file in folder.iterdir())
 
 
-def test_a_panel_without_a_single_key_is_refused(desk: Desk, server: Server) -> None:
-    _, key = one(desk)
-    with pytest.raises(UsageError, match="no juror can be asked: TEST_KEY is not set"):
-        prepare(desk, key, panel(server.url), RerunRequest(), environment={})
-
-
 async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server: Server) -> None:
     _, key = one(desk)
     first, *rest = panel(server.url).jurors
@@ -394,18 +388,6 @@ async def test_a_juror_without_a_key_is_not_asked_and_says_so(desk: Desk, server
     assert (prepared.plan.missing_keys, len(server.calls)) == (("TEST_KEY",), 1)
     statuses = [cast.status for cast in made.rerun.verdict.ballots]
     assert statuses == [Status.OK, Status.MISSING_KEY, Status.MISSING_KEY]
-
-
-def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
-    again = {**verdict("a", 0.1, 0.2, 0.1)}
-    run, key = one(desk, {**verdict("a"), "reruns": [again]})
-    [told] = rerun_history.of_item(desk, desk.item(key))
-    assert (told.plan, told.rerun.filed) == (0, True)
-    assert told.rerun.assessment.decision is Decision.FAIL
-    assert rerun_history.newest(desk, run) == 0
-    beside = rerun_history.beside(desk.item(key), told)
-    assert beside.row.decision is Decision.FAIL
-    assert beside.run.name == "the re-run of the report"
 
 
 def test_what_cannot_be_asked_is_said(desk: Desk) -> None:

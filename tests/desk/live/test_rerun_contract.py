@@ -18,6 +18,8 @@ from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.errors import UsageError
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.helpers import load, open_desk, report, verdict
@@ -105,3 +107,22 @@ async def test_an_input_that_speaks_to_the_judge_is_fenced_flagged_and_masked(de
         assert f"<input-{seen.nonce}>\n[masked " in seen.user
     # The item stays what it was.
     assert made.body["input"] == HOSTILE
+
+
+def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
+    filed = {**verdict("a", 0.1, 0.2, 0.1)}
+    run = load(desk, report({**verdict("a"), "reruns": [filed]}))
+    key = desk.find(run, "a")
+    [told] = rerun_history.of_item(desk, desk.item(key))
+    assert (told.plan, told.rerun.filed) == (0, True)
+    assert told.rerun.assessment.decision is Decision.FAIL
+    assert rerun_history.newest(desk, run) == 0
+    beside = rerun_history.beside(desk.item(key), told)
+    assert beside.row.decision is Decision.FAIL
+    assert beside.run.name == "the re-run of the report"
+
+
+def test_a_panel_without_a_single_key_is_refused(desk: Desk, server: Server) -> None:
+    key = desk.find(load(desk, report(verdict("a"))), "a")
+    with pytest.raises(UsageError, match="no juror can be asked: TEST_KEY is not set"):
+        prepare(desk, key, panel(server.url), RerunRequest(), environment={})

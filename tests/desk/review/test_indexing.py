@@ -140,11 +140,11 @@ def test_two_windows_index_a_run_once(desk: Desk, monkeypatch: pytest.MonkeyPatc
         def overtaken(conn: Any, run_key: int, start: int) -> Any:
             found = prepare(conn, run_key, start)
             # The other window writes the same batch, and one more, first.
-            monkeypatch.setattr(search, "prepare", prepare)
+            monkeypatch.setattr(stored_search, "prepare", prepare)
             index(other, run, lambda _, count: count < 400)
             return found
 
-        monkeypatch.setattr(search, "prepare", overtaken)
+        monkeypatch.setattr(stored_search, "prepare", overtaken)
         assert index(desk, run)
     rows = desk.conn.execute("SELECT count(*), count(DISTINCT rowid) FROM search").fetchone()
     assert tuple(rows) == (450, 450)

@@ -90,7 +90,7 @@ def test_the_words_of_a_rule_are_those_they_were() -> None:
     assert len({panel, copy.deepcopy(panel)}) == 1
     with pytest.raises(AttributeError):
         panel.threshold = 0.1  # type: ignore[attr-defined]
-    assert repr(Panel("mean")).startswith("Panel('panel', 0 jurors, Panel(strategy=")
+    assert repr(Panel("mean")).startswith("Panel('panel', 0 jurors, PanelRule(strategy=")
     for name in ("jury", "_own"):
         with pytest.raises(AttributeError, match=f"'Panel' object has no attribute '{name}'"):
             getattr(panel, name)
