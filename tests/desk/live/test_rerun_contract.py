@@ -122,7 +122,7 @@ def test_reruns_of_the_report_stand_before_ours(desk: Desk) -> None:
     assert beside.run.name == "the re-run of the report"
 
 
-def test_a_panel_without_a_single_key_is_refused(desk: Desk, server: Server) -> None:
+def test_a_panel_without_a_single_key_is_refused(desk: Desk) -> None:
     key = desk.find(load(desk, report(verdict("a"))), "a")
     with pytest.raises(UsageError, match="no juror can be asked: TEST_KEY is not set"):
-        prepare(desk, key, panel(server.url), RerunRequest(), environment={})
+        prepare(desk, key, panel("http://127.0.0.1:9/v1"), RerunRequest(), environment={})
