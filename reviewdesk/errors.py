@@ -1,21 +1,21 @@
-"""Every error a person can meet, and the exit code each one leads to.
+"""Every error that is shown to a person, with its exit code.
 
 ReviewDeskError
-├── UsageError            the command or key asked for something that cannot be done
+├── UsageError            a command or key asks for something that cannot be done
 │   ├── NotFoundError     no such run or verdict
-│   └── AmbiguousError    a name that fits several things
-├── InputFileError        a file from outside is not what it must be: file, place, found, mend
-│   ├── ReportError
-│   ├── LabelsFileError
+│   └── AmbiguousError    a name fits several things
+├── InputFileError        an input file is wrong: file, place, what was found, what to do
+│   ├── ReportError       a report
+│   ├── LabelsFileError   a labels file
 │   ├── PanelError        a panel, prompt or cases file
-│   └── SuiteError        names file and line
-├── NoJurorsError         a panel of which nobody answered has nothing to decide by
-├── TransportError        a live call that brought no answer; always ends as a ballot's status
-├── JournalError          the replies of a live run cannot be kept, or are damaged on disk
-├── CeilingError          the next call might cost more than a person allowed
-├── SettingsError         a setting or a key that cannot be used, and where it was set
+│   └── SuiteError        a suite of gates; names file and line
+├── NoJurorsError         no juror of a panel answered, so nothing can be decided
+├── TransportError        a live call got no answer; becomes the status of a ballot
+├── JournalError          the replies of a live run cannot be stored, or are damaged on disk
+├── CeilingError          the next call might exceed the allowed cost
+├── SettingsError         a setting or a key cannot be used; names where it was set
 ├── DeskError             the desk file cannot be used: locked, read-only, corrupt, newer
-└── Cancelled             a person stopped long work
+└── Cancelled             a person stopped a long operation
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a process tells its caller; the only place where the numbers are written."""
+    """Exit codes of the process. No other code writes these numbers."""
 
     OK = 0
     FAILED = 1
@@ -34,23 +34,23 @@ class ExitCode(IntEnum):
 
 
 class ReviewDeskError(Exception):
-    """Base of all errors that are shown to a person as one line: what happened, what to do."""
+    """Base of all errors that are shown as one line: what happened, and what to do."""
 
     exit_code = ExitCode.BAD_INPUT
 
     def __init__(self, message: str, hint: str = "") -> None:
-        """Keep the message and the hint apart, so that a screen may set them differently."""
+        """Keep the message and the hint apart, so that a screen can style them differently."""
         self.message = message
         self.hint = hint
         super().__init__(f"{message}. {hint}" if hint else message)
 
 
 class UsageError(ReviewDeskError):
-    """The request itself cannot be carried out."""
+    """The request cannot be carried out."""
 
 
 class NotFoundError(UsageError):
-    """A run, verdict or file that was named is not there."""
+    """The named run, verdict or file does not exist."""
 
 
 class AmbiguousError(UsageError):
@@ -58,30 +58,30 @@ class AmbiguousError(UsageError):
 
 
 class NoJurorsError(ReviewDeskError):
-    """Nobody on the panel answered: there is no score, and certainly not one of 0."""
+    """No juror on the panel answered, so there is no score. A score of 0 would be wrong."""
 
 
 class TransportError(ReviewDeskError):
-    """No answer came: refused, reset, too large, redirected; ``kind`` is one word for a ballot."""
+    """A live call got no usable answer. ``kind`` is one word that the ballot keeps."""
 
     def __init__(self, kind: str, message: str) -> None:
-        """Keep the word apart from the sentence; neither holds a key."""
+        """Keep the word apart from the message. Neither may hold an API key."""
         self.kind = kind
         super().__init__(message)
 
 
 class JournalError(ReviewDeskError):
-    """The file of a live run's replies cannot be written or read; what was stored in it stays."""
+    """The journal of a live run cannot be written or read. Stored replies are kept."""
 
 
 class CeilingError(ReviewDeskError):
-    """The ceiling of a live run's cost is reached; what was paid for is stored."""
+    """A live run has reached its cost ceiling. All replies paid for are stored."""
 
     exit_code = ExitCode.FAILED
 
 
 class SettingsError(ReviewDeskError):
-    """A setting that cannot be used; ``place`` is ``FILE: line 7``, a variable or an option."""
+    """A setting cannot be used. ``place`` is ``FILE: line 7``, a variable or an option."""
 
     def __init__(self, place: str, problem: str, hint: str = "") -> None:
         """Build the one-line form ``place: problem. hint``."""
@@ -91,17 +91,17 @@ class SettingsError(ReviewDeskError):
 
 
 class DeskError(ReviewDeskError):
-    """The desk file cannot be opened or written; the desk itself is unharmed."""
+    """The desk file cannot be opened or written. Its content is unharmed."""
 
 
 class Cancelled(ReviewDeskError):
-    """A person stopped the work; nothing of it was kept."""
+    """A person stopped the operation, and none of its changes are kept."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class InputFileError(ReviewDeskError):
-    """A file from outside is wrong at one place.
+    """An input file is wrong at one place.
 
     ``where`` is a JSON path (``$.verdicts[3].score``) or ``line 7``; empty for the whole file.
     """
@@ -115,19 +115,19 @@ class InputFileError(ReviewDeskError):
 
 
 class ReportError(InputFileError):
-    """A report that cannot be opened."""
+    """A report cannot be opened."""
 
 
 class LabelsFileError(InputFileError):
-    """A labels file that cannot be read."""
+    """A labels file cannot be read."""
 
 
 class PanelError(InputFileError):
-    """A panel, prompt or cases file that cannot be used."""
+    """A panel, prompt or cases file cannot be used."""
 
 
 class SuiteError(InputFileError):
-    """A suite of gates that cannot be run; ``line`` counts from 1, 0 is the whole file."""
+    """A suite of gates cannot be run. ``line`` counts from 1; 0 means the whole file."""
 
     def __init__(self, file: str, line: int, problem: str, hint: str = "") -> None:
         """Build the one-line form ``file:line: problem. hint``."""

@@ -1,4 +1,4 @@
-"""The settings of a user: one TOML file, under the environment, under the options of a command."""
+"""Load the user's settings: options override the environment, which overrides the TOML file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def settings_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """The settings file: what ``REVIEWDESK_CONFIG`` names, else one in the user's config folder."""
+    """Return the settings file: ``REVIEWDESK_CONFIG``, else one in the user's config folder."""
     if named := environ.get(FILE_VARIABLE):
         return Path(named)
     from platformdirs import user_config_path
@@ -43,9 +43,12 @@ def settings_path(environ: Mapping[str, str] = os.environ) -> Path:
 def load_settings(
     options: Mapping[str, str | None] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Settings:
-    """The settings in force: ``options`` by name, over the environment, over the file.
+    """Return the settings in force. An empty option or variable counts as not given.
 
-    An empty option or variable counts as not given.
+    ``options`` has the options of a command by the name of their setting.
+
+    Raises:
+        SettingsError: the file cannot be used.
     """
     path = settings_path(environ)
     text = read(path, named=bool(environ.get(FILE_VARIABLE)))
@@ -59,7 +62,7 @@ def load_settings(
 
 
 def checked_theme(settings: Settings, known: Iterable[str]) -> str:
-    """The theme of the settings, which must be one of those that are known."""
+    """Return the theme of the settings. Raise SettingsError unless it is one of ``known``."""
     names = list(known)
     if settings.theme not in names:
         raise SettingsError(

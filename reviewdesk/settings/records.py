@@ -1,4 +1,4 @@
-"""The settings, one by one: what each is for, what it must be, and what holds without it."""
+"""Define each setting: its purpose, its allowed values and its default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFAULT = "default"
 
 
 class Feedback(StrEnum):
-    """When a blind session shows what the panel had said."""
+    """When a blind session shows the panel's verdicts."""
 
     AFTER = "after"
     END = "end"
@@ -19,12 +19,12 @@ class Feedback(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is in force, and where each of it was set.
+    """The settings in force, and the place where each was set.
 
-    ``reviewer`` and ``desk`` are empty where the login name and the user's data folder hold,
-    ``panel`` where the panel that a report names is asked again; ``repeat_guard`` is in
-    milliseconds. ``keys`` has the keys that actions were given, as they were written. ``sources``
-    names the place of what is not a default, for a key under ``keys.ACTION``.
+    If ``reviewer`` is empty, the login name applies; if ``desk`` is, a file in the user's data
+    folder; if ``panel`` is, the panel that the report names. ``repeat_guard`` is in milliseconds.
+    ``keys`` maps actions to their keys as written in the file. ``sources`` maps each setting that
+    was set to its place; keys have the name ``keys.ACTION``.
     """
 
     theme: str = "desk"
@@ -39,15 +39,16 @@ class Settings:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def source(self, name: str) -> str:
-        """Where a setting, or ``keys.ACTION``, came from."""
+        """Return the place where a setting or ``keys.ACTION`` was set, or ``default``."""
         return self.sources.get(name, DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One key of the file: what it is for, what it must be, and what reads it.
+    """One setting: its purpose, its allowed values in words, and the function that reads it.
 
-    ``read`` returns the value as ``Settings`` holds it and raises ``ValueError`` on any other.
+    ``read`` returns the value as ``Settings`` holds it, or raises ``ValueError`` if it is not
+    allowed. ``variable`` is the environment variable, if there is one.
     """
 
     name: str
@@ -127,4 +128,4 @@ SETTINGS = (
         _text,
     ),
 )
-"""Every setting beside the table ``keys``, in the order in which people are shown them."""
+"""All settings but the table ``keys``, in the order of display."""

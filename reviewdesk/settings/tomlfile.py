@@ -1,4 +1,4 @@
-"""The settings file: read whole, checked key by key, every problem named with its line."""
+"""Read the settings file and check each key. Errors name the line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PIECE = re.compile(
     r"|'[^'\n]*'|#[^\n]*|[\[\]{}=\n]",
     re.DOTALL,
 )
-"""What can hide the end of a statement, or is one: strings, comments, brackets and line breaks."""
+"""Tokens that decide where a statement ends: strings, comments, brackets and line breaks."""
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """The statements of a valid document: the line of each, and its key or its table's header."""
+    """Yield each statement of a valid document: its line, and a table's header or ``KEY = 0``."""
     line, start, depth, equals = 1, 0, 0, -1
     for piece in _PIECE.finditer(f"{text}\n"):
         mark = piece[0]
@@ -40,9 +40,9 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line of every key and table of a valid document, by its name with dots.
+    """Return the line of every key and table of a valid document, by dotted name.
 
-    A table begins where it is first named.
+    The line of a table is the first one that names it.
     """
     import tomllib
 
@@ -72,7 +72,10 @@ def _names(table: Any) -> list[str]:
 
 
 def place_of(place: str, lines: Mapping[str, int], name: str) -> str:
-    """``FILE: line 7``; the line of the nearest table above it for what stands inside a value."""
+    """Return the place of a key as ``FILE: line 7``.
+
+    A name inside a value has the line of the nearest known name above it, or no line.
+    """
     while name:
         if name in lines:
             return f"{place}: line {lines[name]}"
@@ -87,20 +90,24 @@ _HINT = "reviewdesk config --example prints a file that holds."
 
 @dataclass(slots=True)
 class SettingsDraft:
-    """Settings while they are put together."""
+    """The settings found so far, while they are collected from several sources."""
 
     values: dict[str, Any] = field(default_factory=dict)
     keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
 
     def put(self, name: str, value: object, source: str) -> None:
-        """Take a value, in place of what was there."""
+        """Set a value, replacing an earlier one."""
         self.values[name], self.sources[name] = value, source
 
 
 def read(path: Path, *, named: bool) -> str | None:
-    """The text of the settings file; ``None`` where there is none and none was named."""
-    place = _shown(path)
+    """Return the text of the settings file; None if it is missing and ``named`` is False.
+
+    Raises:
+        SettingsError: the file cannot be read.
+    """
+    place = _path_text(path)
     hint = f"Mend it, or name another file with {FILE_VARIABLE}."
     try:
         with path.open("rb") as file:
@@ -124,26 +131,26 @@ def read(path: Path, *, named: bool) -> str | None:
         raise SettingsError(place, "is not UTF-8 text", "Save it as UTF-8.") from None
 
 
-def _shown(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return str(path).encode(errors="backslashreplace").decode()
 
 
 def from_file(path: Path, text: str) -> SettingsDraft:
-    """What the text of the file says, checked."""
-    place = _shown(path)
+    """Return the checked settings in the file's text. Raise SettingsError at a problem."""
+    place = _path_text(path)
     try:
-        table = _parsed(place, text)
+        table = _parse_toml(place, text)
         lines = lines_of(text)
-        return _taken(path, table, lambda name: place_of(place, lines, name))
+        return _check_settings(path, table, lambda name: place_of(place, lines, name))
     except RecursionError:
         raise SettingsError(place, "is nested too deeply", _HINT) from None
 
 
-def _parsed(place: str, text: str) -> dict[str, Any]:
+def _parse_toml(place: str, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        # An error behind the last line break would have no line.
+        # An error after the last line break would have no line number.
         return tomllib.loads(f"{text}\n")
     except ValueError as error:
         found = re.fullmatch(r"(.*) \(at (line \d+), column \d+\)", str(error), re.DOTALL)
@@ -153,7 +160,9 @@ def _parsed(place: str, text: str) -> dict[str, Any]:
         raise SettingsError(where, f"is not valid TOML: {why}", _HINT) from None
 
 
-def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> SettingsDraft:
+def _check_settings(
+    path: Path, table: dict[str, Any], placed: Callable[[str], str]
+) -> SettingsDraft:
     found = SettingsDraft()
     known = {setting.name: setting for setting in SETTINGS}
     for name, value in table.items():
@@ -165,20 +174,20 @@ def _taken(path: Path, table: dict[str, Any], placed: Callable[[str], str]) -> S
             hint = near(name, names, f"Settings: {', '.join(names)}.")
             raise SettingsError(placed(name), f"there is no setting {quoted(name)}", hint)
         try:
-            taken = known[name].read(value)
+            checked = known[name].read(value)
         except ValueError:
             wanted = known[name].wanted
             problem = f"{name} must be {wanted}, found {said(value)}"
             raise SettingsError(placed(name), problem, "Mend it, or take the line out.") from None
-        found.put(name, taken, placed(name))
+        found.put(name, checked, placed(name))
     for name in ("desk", "panel"):
         if text := found.values.get(name):
-            found.values[name] = _beside(path, text)
+            found.values[name] = _absolute_path(path, text)
     return found
 
 
-def _beside(path: Path, text: str) -> str:
-    """A path as the file means it, wherever a command is started."""
+def _absolute_path(path: Path, text: str) -> str:
+    """Return a path in the file as absolute: relative paths start at the file's folder."""
     return str(path.absolute().parent / os.path.expanduser(text))  # noqa: PTH111 - may have no home
 
 
@@ -186,7 +195,7 @@ def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]
     if not isinstance(table, dict):
         problem = f"keys must be a table, found {said(table)}"
         raise SettingsError(placed("keys"), problem, 'Write [keys], and below it defer = "s".')
-    for action, value in _flat(table):
+    for action, value in _flat_actions(table):
         name = f"keys.{action}"
         if action in found.keys:
             raise SettingsError(placed(name), f"{action} is given keys twice", "Keep one of them.")
@@ -198,10 +207,10 @@ def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]
         found.sources[name] = placed(name)
 
 
-def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Action ids have dots, which TOML takes for tables where they are not quoted."""
+def _flat_actions(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield actions and their keys. TOML reads the dots of unquoted action ids as tables."""
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{above}{name}.")
+            yield from _flat_actions(value, f"{above}{name}.")
         else:
             yield above + name, value

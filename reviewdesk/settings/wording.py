@@ -1,4 +1,4 @@
-"""How a value or a word that was not understood is told to a person."""
+"""Format values and words for messages about settings that were not understood."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from difflib import get_close_matches
 
 
 def near(word: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint for a word that is not known: the one that was probably meant, where one is near."""
+    """Return a hint for an unknown word: the most similar known word, or ``otherwise``."""
     close = get_close_matches(word, list(known), n=1)
     return f"Did you mean {close[0]}?" if close else otherwise
 
 
 def quoted(text: str) -> str:
-    """A word in quotes, cut where it is long."""
+    """Return a word in quotes, cut to 60 characters."""
     quoted = json.dumps(text, ensure_ascii=False)
     return quoted if len(quoted) <= 60 else f'{quoted[:58]}…"'
 
 
 def said(value: object) -> str:
-    """A value as the file would write it, or what it is."""
+    """Return a value as TOML writes it; for a table or a list, its type."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):

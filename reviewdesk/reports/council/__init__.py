@@ -1,1 +1,1 @@
-"""Ratings of lm-council."""
+"""The reader of lm-council ratings."""

@@ -1,8 +1,9 @@
-"""The reader of lm-council ratings: one row per judge, put together to one verdict per question.
+"""Read lm-council ratings: one row per judge, combined into one verdict per question.
 
-Of a pair the question is whether the first response is better; the same pair in the other order is
-another verdict, because judges favour places. A judge that was asked again is ``#2``. Rows of one
-question may stand anywhere: a first pass counts them, and a verdict is let go of once it is whole.
+For a pair the question is whether the first response is better. The same pair in the other order is
+another verdict, because judges prefer a position. A judge that rates a second time gets ``#2``. The
+rows of a question may be anywhere in the file: a first pass counts them, so that the second pass
+can yield a verdict as soon as its last row is read.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _SINGLE = _COMMON | {"model_being_judged", _OVERALL}
 
 
 class RatedPair(NamedTuple):
-    """What ratings have in common that make one verdict.
+    """The question that the ratings of one verdict share.
 
-    ``rival`` is the second response's model, or nothing where one response is rated alone.
+    ``rival`` is the model of the second response, or None if a response is rated alone.
     """
 
     prompt: str
@@ -54,7 +55,7 @@ class RatedPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One judge's answer to one question, as a canonical ballot without an id."""
+    """One judge's answer to one question; ``ballot`` is canonical, without an id."""
 
     rated: RatedPair
     judge: str
@@ -62,7 +63,7 @@ class Rating:
 
 
 def ratings(row: Any, scale: Scale, count: Callable[[str], None]) -> list[Rating] | FieldProblem:
-    """The ratings of a row: one of a pair, or one for each criterion that a response is held to."""
+    """Return a row's ratings: one for a pair, or one per criterion; or the row's problem."""
     if not isinstance(row, dict):
         return FieldProblem((), must_be("an object", row))
     names = {"first_completion_by", "second_completion_by"}
@@ -80,7 +81,7 @@ def ratings(row: Any, scale: Scale, count: Callable[[str], None]) -> list[Rating
 
 
 def unmapped(row: dict[str, Any]) -> list[str]:
-    """The keys of a row that nothing is made of."""
+    """Return the keys of a row that are not read."""
     if "pairwise_choice" in row:
         return [key for key in row if key not in _PAIR]
     return [key for key, value in row.items() if key not in _SINGLE and not _is_rating(value)]
@@ -98,7 +99,7 @@ def _pair(row: dict[str, Any], count: Callable[[str], None]) -> Rating:
     if word and word not in _CHOICES:
         count("a choice in unknown words is kept as its label, without a vote")
     answer = {"label": word or None, "pass": _CHOICES.get(word) if word else None}
-    ballot = values.said(_call(row) | answer, "pass")
+    ballot = values.said(_call_fields(row) | answer, "pass")
     unread = unread_keys(row, ("pairwise_choice",), _PAIR)
     return Rating(rated, row["judge_model"], understood(ballot, unread))
 
@@ -113,17 +114,18 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
     if not criteria:
         rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, _OVERALL)
         ballot = understood(
-            values.said(_call(row)), unread_keys(row, (_OVERALL,), _COMMON | {"model_being_judged"})
+            values.said(_call_fields(row)),
+            unread_keys(row, (_OVERALL,), _COMMON | {"model_being_judged"}),
         )
         yield Rating(rated, row["judge_model"], ballot)
     for criterion in criteria:
         rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, criterion)
         scores = fitted(row[criterion], scale, count, "a rating")
-        yield Rating(rated, row["judge_model"], values.said(_call(row) | scores))
+        yield Rating(rated, row["judge_model"], values.said(_call_fields(row) | scores))
 
 
-def _call(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row says of the judge's call, whatever was asked."""
+def _call_fields(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the ballot fields of the judge's call: model, reason, temperature and tokens."""
     return {
         "model": row["judge_model"],
         "reason": foreign.text(row.get("explanation")),
@@ -134,7 +136,7 @@ def _call(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_rating(value: Any) -> bool:
-    """A number, or the null that stands where a judge gave none."""
+    """Return True for a number, and for null, which means that the judge gave no rating."""
     return value is None or values.number(value) is not None
 
 
@@ -145,16 +147,20 @@ _TITLE_LENGTH = 160
 
 
 class OpenQuestions:
-    """Ratings of questions that are not whole yet, within a bound on their memory."""
+    """Holds the ratings of incomplete questions, within a limit on memory (``most``, bytes)."""
 
     def __init__(self, expected: Counter[bytes], fail: Fail, most: int = _MOST_HELD) -> None:
-        """Take how many ratings each question will have."""
+        """Start with the number of ratings that each question will have."""
         self._expected, self._fail, self._most = expected, fail, most
         self._open: dict[RatedPair, list[Rating]] = {}
         self._held = 0
 
     def add(self, rating: Rating) -> list[Rating]:
-        """All the ratings of a question with its last one, else nothing."""
+        """Add a rating. Return all ratings of its question if it is the last, else an empty list.
+
+        Raises:
+            InputFileError: the ratings of incomplete questions exceed the limit.
+        """
         waiting = self._open.setdefault(rating.rated, [])
         waiting.append(rating)
         self._held += _cost(rating)
@@ -169,7 +175,7 @@ class OpenQuestions:
 
 
 def question(rated: RatedPair) -> bytes:
-    """A short stand-in for what is rated, so that counting holds no texts."""
+    """Return a 16-byte hash of a question, so that counting questions holds no texts."""
     return hashlib.blake2b(repr(rated).encode(), digest_size=16).digest()
 
 
@@ -214,18 +220,19 @@ class _Mapper:
                 "output": rated.model,
                 "alternative": rated.rival,
                 "rubric": rated.rubric,
-                **_writers(rated, whole),
+                **_generator_fields(rated, whole),
                 "jurors": jurors,
                 "provenance": {"pointer": record.pointer},
             }
         )
 
 
-def _writers(rated: RatedPair, whole: list[Rating]) -> dict[str, Any]:
-    """Who wrote what is judged, as far as one generator can say it.
+def _generator_fields(rated: RatedPair, whole: list[Rating]) -> dict[str, Any]:
+    """Return the fields that say whether a judge shares a family with a model under test.
 
-    A judge of the second writer's family is of the family of one of them; where that family is
-    unknown, no generator leaves open whether any is.
+    This is the generator, usually the first response's model. If only the second response's model
+    shares a family with a judge, ``same_family`` says so. If its family is unknown, and the
+    first one's is known and not shared, both fields are left out, because the question is open.
     """
     generator = {"generator": {"model": rated.model}}
     if rated.rival is None:

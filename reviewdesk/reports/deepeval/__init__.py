@@ -1,1 +1,1 @@
-"""Test runs of deepeval: metrics of one base name as one jury."""
+"""The reader of deepeval test runs: metrics with the same base name form one jury."""

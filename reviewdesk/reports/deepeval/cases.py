@@ -1,4 +1,4 @@
-"""The test cases of deepeval files: where they stand, and what they say about the item judged."""
+"""Find the test cases of deepeval files, and read the item that each one judges."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reviewdesk.reports.mapping.records import Record
 from reviewdesk.reports.mapping.remarks import Remarks
 
 CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
-"""The lists of a file that hold test cases."""
+"""Keys of the lists that hold test cases."""
 
 WRAPPED = "testRunData"
-"""The key of a file that holds the test run that was made last."""
+"""The key of the last test run in a file that wraps one."""
 
 _ANSWERS = ("expectedOutput", "expected_output", "retrievalContext", "retrieval_context")
 _MAPPED = frozenset(
@@ -26,16 +26,16 @@ _MAPPED = frozenset(
 
 
 def key(record: dict[str, Any], snake: str) -> Any:
-    """A value whose key is in camel or in snake case."""
+    """Return the field that deepeval names in camelCase or snake_case, depending on version."""
     first, *others = snake.split("_")
     camel = first + "".join(part.title() for part in others)
     return values.first(record, (camel, snake))
 
 
 def cases(record: Record) -> Iterator[Record]:
-    """The test cases of a record, each before the judged spans of its trace.
+    """Yield the test cases of a record, each followed by the spans of its trace with metrics.
 
-    They are those of a whole run, or the record itself.
+    The record is a whole run or a single test case.
     """
     value = record.value
     if isinstance(value, dict):
@@ -52,9 +52,9 @@ def cases(record: Record) -> Iterator[Record]:
 
 
 def _with_spans(case: Record) -> Iterator[Record]:
-    """A test case, and the spans that metrics of their own were held to.
+    """Yield a test case, and each span of its trace that has metrics.
 
-    The metrics of the trace as a whole repeat those of the test case.
+    The metrics of the trace itself are left out, because they repeat those of the test case.
     """
     yield case
     trace = case.value.get("trace") if isinstance(case.value, dict) else None
@@ -67,7 +67,7 @@ def _with_spans(case: Record) -> Iterator[Record]:
 
 
 def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
-    """A span as a test case of its own."""
+    """Return a span in the form of a test case."""
     names = [foreign.label(one.get("name")) for one in (case, span)]
     kept = ("input", "metricsData", "metrics_data", "context", "model", *_ANSWERS)
     return {
@@ -78,7 +78,7 @@ def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
 
 
 def texts(case: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
-    """Input, output, who wrote it and reference of a test case, or of a conversation."""
+    """Return the input, output, generator and reference of a test case or a conversation."""
     remarks.unmapped(foreign.beyond(case, _MAPPED))
     expected = values.text(
         values.first(case, ("expectedOutput", "expected_output"))
@@ -92,17 +92,20 @@ def texts(case: dict[str, Any], remarks: Remarks) -> dict[str, Any]:
     ]
     reference = [*([expected] if expected else []), *beside]
     model = foreign.text(case.get("model"))
-    told = {
+    item = {
         "generator": {"model": model} if model else None,
         "input": values.text(case.get("input")),
         "output": values.text(key(case, "actual_output")),
         "reference": reference[0] if len(reference) == 1 else reference or None,
     }
-    return told | _conversation(case) if case.get("turns") else told
+    return item | _conversation(case) if case.get("turns") else item
 
 
 def _conversation(case: dict[str, Any]) -> dict[str, Any]:
-    """The last answer as the output, and all that came before it as the input."""
+    """Return a conversation's last answer as the output, and all turns before it as the input.
+
+    Turns after the last answer are appended to the output.
+    """
     turns = [turn for turn in values.listed(case.get("turns")) if isinstance(turn, dict)]
     answers = [at for at, turn in enumerate(turns) if turn.get("role") == "assistant"]
     last = answers[-1] if answers else len(turns)
@@ -110,34 +113,35 @@ def _conversation(case: dict[str, Any]) -> dict[str, Any]:
     before = foreign.dialogue(turns[:last])
     after = foreign.dialogue(turns[last + 1 :])
     answer = values.text(turns[last].get("content")) if answers else None
-    said = [f"scenario: {scenario}"] if scenario else []
+    opening = [f"scenario: {scenario}"] if scenario else []
     return {
-        "input": "\n".join([*said, *before]) or None,
+        "input": "\n".join([*opening, *before]) or None,
         "output": "\n".join([answer, *after]) if answer is not None else None,
     }
 
 
 _KIND = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*\Z")
-_ASIDE = re.compile(r"\s*\(([^()]*)\)\s*\Z")
-_JOINTS = " \t-–—:/|@#_,"
+_ROUND_BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*\Z")
+_JOINERS = " \t-–—:/|@#_,"
 _NO_JURORS = frozenset({"ragas"})
-"""What deepeval itself writes behind a metric's name, in brackets, without meaning a juror."""
+"""Words in round brackets after a metric's name that deepeval writes, and that name no juror."""
 
 
 def metric_name(name: str, model: str | None) -> tuple[str, str]:
-    """The base name and the juror of ``Correctness (judge-a) [GEval]``.
+    """Return the base name and the juror of a name such as ``Correctness (judge-a) [GEval]``.
 
-    The kind of metric in square brackets is dropped. A juror stands behind the base name in round
-    brackets, or is the evaluation model written there in any way; without either the model is it.
+    The kind of metric in square brackets is dropped. The juror follows the base name in round
+    brackets, or is the evaluation model at the end of the name. With neither, the juror is the
+    evaluation model or, if that is unknown, the metric's name.
     """
     bare = _KIND.sub("", name).strip() or name
-    aside = _ASIDE.search(bare)
+    aside = _ROUND_BRACKETS.search(bare)
     if aside and aside.start() and aside[1].strip() and aside[1].lower() not in _NO_JURORS:
         return bare[: aside.start()].strip(), aside[1].strip()
     if model is None:
         return bare, bare
     if bare.casefold().endswith(model.casefold()):
         base = bare[: len(bare) - len(model)]
-        if base.rstrip(_JOINTS) not in ("", base):
-            return base.rstrip(_JOINTS), model
+        if base.rstrip(_JOINERS) not in ("", base):
+            return base.rstrip(_JOINERS), model
     return bare, model

@@ -1,7 +1,7 @@
-"""The reader of deepeval: a test run as it is saved, and dumps of what ``evaluate`` returns.
+"""Open deepeval files: saved test runs, and dumps of what ``evaluate`` returns.
 
-Metrics of one test case with the same base name are one jury, each of them a ballot. Keys come in
-camel and in snake case. ``verboseLogs`` may belong to an earlier attempt and is not looked at.
+Metrics of one test case with the same base name form one jury, and each metric is a ballot. Keys
+are in camelCase or snake_case. ``verboseLogs`` may belong to an earlier attempt and is not read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Mapper:
         self._names = foreign.VerdictNames()
         self._scale, self._scales = options.scale, scales
         self._models = foreign.Models(options)
-        self._met = 0
+        self._cases_read = 0
 
     def notes(self) -> list[str]:
         return [*self._models.notes(), *self.remarks.notes(foreign.LEFT_OUT)]
@@ -54,7 +54,7 @@ class _Mapper:
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         for case in cases(record):
-            self._met += 1
+            self._cases_read += 1
             problem = _problem(case.value)
             if problem:
                 yield case.refused(problem)
@@ -72,7 +72,7 @@ class _Mapper:
             self.remarks.count("a test case without a metric is left out")
             return
         about = texts(value, self.remarks)
-        name = foreign.label(value.get("name")) or f"test case {self._met}"
+        name = foreign.label(value.get("name")) or f"test case {self._cases_read}"
         tags = [tag for tag in values.listed(value.get("tags")) if isinstance(tag, str)]
         for base, metrics in juries.items():
             alone = len(juries) == 1
@@ -84,13 +84,13 @@ class _Mapper:
                     **about,
                     "rubric": base,
                     "threshold": self._threshold(metrics, base),
-                    **self._outcome(metrics, base, stated),
+                    **self._ballots_and_decision(metrics, base, stated),
                     "provenance": {"pointer": case.pointer},
                 }
             )
 
     def _threshold(self, metrics: list[dict[str, Any]], base: str) -> float | int | None:
-        """The pass line that all jurors share."""
+        """Return the threshold that all jurors share, on the scale of the verdict, or None."""
         stated = {values.number(metric.get("threshold")) for metric in metrics}
         if len(stated) > 1:
             self.remarks.count(
@@ -105,14 +105,19 @@ class _Mapper:
             self.remarks.count("a threshold outside the scale of the scores is left out")
         return found
 
-    def _outcome(self, metrics: list[dict[str, Any]], base: str, stated: Any) -> dict[str, Any]:
-        """The ballots, and the decision: the test case's own, else that of all its metrics.
+    def _ballots_and_decision(
+        self, metrics: list[dict[str, Any]], base: str, stated: Any
+    ) -> dict[str, Any]:
+        """Return the ballots and the decision of a jury.
 
-        A test case passes where every metric did that is not marked as flaky.
+        ``stated`` is the test case's own result, if it has one jury. Otherwise the decision is a
+        pass if every metric of the jury passed that is not marked as flaky.
         """
-        called = [metric_name(m["name"], foreign.text(key(m, "evaluation_model"))) for m in metrics]
-        ids = foreign.VerdictNames.jurors([juror for _, juror in called])
-        jurors = [self._juror(base, *seat) for seat in zip(ids, called, metrics, strict=True)]
+        seat_names = [
+            metric_name(m["name"], foreign.text(key(m, "evaluation_model"))) for m in metrics
+        ]
+        ids = foreign.VerdictNames.jurors([juror for _, juror in seat_names])
+        jurors = [self._juror(base, *seat) for seat in zip(ids, seat_names, metrics, strict=True)]
         if all("error" in juror for juror in jurors):
             return {"decision": "error", "jurors": jurors}
         if not isinstance(stated, bool):
@@ -124,7 +129,7 @@ class _Mapper:
         return {"decision": values.decision(stated), "jurors": jurors}
 
     def _juror(
-        self, base: str, juror_id: str, called: tuple[str, str], metric: dict[str, Any]
+        self, base: str, juror_id: str, names: tuple[str, str], metric: dict[str, Any]
     ) -> dict[str, Any]:
         self.remarks.unmapped(foreign.beyond(metric, _METRIC_KEYS), "metric.")
         stated = metric.get("score")
@@ -132,7 +137,7 @@ class _Mapper:
         scores = fitted(stated, self._scale, self.remarks.count, "a score", off=off)
         body: dict[str, Any] = {
             "id": juror_id,
-            "model": self._models.of(called[1], key(metric, "evaluation_model")),
+            "model": self._models.of(names[1], key(metric, "evaluation_model")),
             "reason": values.text(metric.get("reason")),
             "cost_usd": foreign.amount(key(metric, "evaluation_cost")),
             "tokens_in": foreign.count(values.first(metric, ("inputTokenCount", "input_tokens"))),
@@ -143,7 +148,7 @@ class _Mapper:
         }
         error = metric.get("error")
         if error:
-            # The success of a metric that failed is the tool's own false.
+            # Deepeval writes ``success: false`` for a metric that failed with an error.
             message = "" if error is True else values.text(error) or ""
             return values.said(body | withheld(scores, self.remarks.count) | failure(message))
         success = metric.get("success")
@@ -180,7 +185,7 @@ def _fits(look: FirstLook) -> bool:
     for name in CASES:
         if name not in keys:
             continue
-        # A NaN in the first case breaks the first look off, and leaves the list empty.
+        # A NaN in the first case ends the first look early, and the list seems empty.
         if keys[name] == [] or {"metricsData", "metrics_data"} & outline.first(name).keys():
             return True
     outer = {"actual_output", "actualOutput", "turns", "conversational"} & keys.keys()

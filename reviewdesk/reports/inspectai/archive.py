@@ -1,4 +1,4 @@
-"""The members of an ``.eval`` archive: its header, and the samples in either of their shapes."""
+"""Read the members of an ``.eval`` archive: the header, and samples whole or in parts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from reviewdesk.reports.inspectai.sample import Sample, read_events, read_sample
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
-_SHELL = "/sample.json"
+_SAMPLE_BODY = "/sample.json"
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+(?:/sample)?\.json\Z", re.DOTALL)
 _PARTS = re.compile(r"(samples/.+_epoch_\d+/)(events|attachments)/(\d{1,18})\.json\Z", re.DOTALL)
-"""Long samples may be in parts, each named by the place of its first element."""
+"""Parts of a long sample. The number in a name is the index of the part's first element."""
 
-_SHOWN = 5
+_MOST_SHOWN = 5
 _RUN = {"status": KEEP, "eval": {ANY: KEEP}, "results": {"scores": KEEP}}
 
 
 class LogArchive:
-    """A log that was written member by member, and so may end early."""
+    """An ``.eval`` archive. Inspect writes it member by member, so it may end early."""
 
     def __init__(self, stream: BinaryIO, fail: Fail, max_size: int) -> None:
-        """Read the directory.
+        """Read the archive's directory.
 
         Raises:
-            InputFileError: it is damaged, or no log is in it.
+            InputFileError: the archive is damaged, or holds no Inspect log.
         """
         self._zip = ZipArchive(stream, fail, max_size)
         self._fail = fail
@@ -41,7 +41,7 @@ class LogArchive:
             folder, kind, first = found.groups()
             self._parts.setdefault((folder, kind), []).append((int(first), found.string))
         if _HEADER not in names and _START not in names:
-            listed = ", ".join(show_line(name, 40) for name in names[:_SHOWN]) or "nothing"
+            listed = ", ".join(show_line(name, 40) for name in names[:_MOST_SHOWN]) or "nothing"
             raise fail(
                 "",
                 f"is a zip archive without an Inspect log: there is no {_HEADER} in it ({listed})",
@@ -51,13 +51,13 @@ class LogArchive:
 
     @property
     def notes(self) -> list[str]:
-        """What is unusual about the archive."""
+        """Notes for the person who imports the archive, one a line."""
         if not (count := self._zip.replaced):
             return []
         return [f"left out {count} members that a later one of the same name replaces"]
 
     def header(self) -> dict[str, Any]:
-        """What the log says of its run; an interrupted one has only what it began with."""
+        """Return the run's header. An interrupted log has only the header written at its start."""
         with self._zip.open(self._start) as member:
             window = Window(member, self._fail, ImportTally(lenient=True))
             found = pick(window, _RUN, self._start)
@@ -66,11 +66,14 @@ class LogArchive:
         return found
 
     def sample(self, name: str, tally: ImportTally) -> Sample | None:
-        """The sample of a member, with the parts that stand in members of their own."""
+        """Read the sample in a member, with the parts that separate members hold.
+
+        Return None if the member holds no JSON object.
+        """
         with self._zip.open(name) as member:
             sample = read_sample(Window(member, self._fail, tally), "$", self._fail)
-        if sample is not None and name.endswith(_SHELL):
-            folder = name.removesuffix(_SHELL) + "/"
+        if sample is not None and name.endswith(_SAMPLE_BODY):
+            folder = name.removesuffix(_SAMPLE_BODY) + "/"
             for _, part in sorted(self._parts.get((folder, "events"), ())):
                 with self._zip.open(part) as member:
                     read_events(Window(member, self._fail, tally), "$", sample)

@@ -1,4 +1,4 @@
-"""The scores of one sample as canonical ballots."""
+"""Turn the scores of one sample into canonical ballots."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
 
-_OF_THE_ANSWER = frozenset(["refusal", "no_response", "invalid_response_format"])
-"""Why a scorer gives no value, where it is not the scorer that failed."""
+_ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
+"""Reasons for a missing value that blame the answer under test, not the scorer."""
 _UNREADABLE = "grader_failed"
 _UNSCORED = "the scorer gave no value"
 
@@ -34,7 +34,7 @@ Ballot = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BallotContext:
-    """What the ballots of one sample are read by."""
+    """What is needed to read the ballots of one sample."""
 
     run: LogHeader
     options: ReadOptions
@@ -45,15 +45,19 @@ class BallotContext:
     texts: Texts
 
     def seats(self, name: str) -> int:
-        """How many models a scorer is configured to ask, as far as the log says."""
+        """Return how many models the scorer is configured to ask; 0 if the log does not say."""
         return len(self.run.scorers.get(name, Scorer(name)).seats)
 
     def is_panel(self, name: str, score: dict[str, Any]) -> bool:
-        """Whether a scorer is a panel: by its votes, or by the several models it was to ask."""
+        """Return True if the scorer has recorded votes or is configured with several models."""
         return bool(_votes(score)) or self.seats(name) > 1
 
     def ballots(self, name: str, score: dict[str, Any]) -> list[Ballot]:
-        """The ballots behind one score: of its panel, of the keys of its value, or its own."""
+        """Return the ballots behind one score.
+
+        A panel gives one ballot per vote, a value with several parts one per part, and any other
+        score a single ballot.
+        """
         scorer = self.run.scorers.get(name, Scorer(name))
         calls = self.transcript.calls(name)
         value = score.get("value")
@@ -69,11 +73,11 @@ class BallotContext:
         return [self._single(name, scorer, score, calls, name)]
 
     def failed(self, name: str, message: str) -> Ballot:
-        """The ballot of a scorer that broke off, and its sample with it."""
+        """Return the ballot of a scorer whose error ended the sample."""
         calls = self.transcript.failed_calls()
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
-        ballot = self._who(shown or "scorer", PanelSeat(name, None), call)
+        ballot = self._juror_fields(shown or "scorer", PanelSeat(name, None), call)
         slow = "timeout" in message.lower() or "timed out" in message.lower()
         return {**ballot, "status": "timeout" if slow else "error", "error": {"message": message}}
 
@@ -84,7 +88,7 @@ class BallotContext:
         call = calls[-1] if calls and seat.model else None
         if len(scorer.seats) > 1:
             self.remarks.count("a panel's votes are not in the log: its consensus is one ballot")
-        ballot = self._who(name, seat, call)
+        ballot = self._juror_fields(name, seat, call)
         self._mark_code(ballot, scorer, key, calls)
         explanation = self.texts.plain(score.get("explanation"))
         if "value" not in score and (unread := score.get(OTHERS)):
@@ -97,7 +101,7 @@ class BallotContext:
         return {**ballot, **_failure(score.get("reason"), explanation, call)}
 
     def _mark_code(self, ballot: Ballot, scorer: Scorer, key: str, calls: list[ModelCall]) -> None:
-        """A juror of whom the log tells, and who asked nobody, is a rule in code."""
+        """Mark the ballot as code if the log shows that its scorer called no model."""
         nobody = "model" not in ballot and not calls
         if nobody and (scorer.is_code or self.transcript.knows(key)):
             ballot["kind"] = "code"
@@ -117,9 +121,9 @@ class BallotContext:
             if isinstance(failure.get("index"), int)
         }
         for at, (seat, vote, call) in enumerate(
-            zip(seats, votes, _matched(seats, calls), strict=True)
+            zip(seats, votes, _call_of_each_seat(seats, calls), strict=True)
         ):
-            ballot = self._who(seat.name, seat, call)
+            ballot = self._juror_fields(seat.name, seat, call)
             self._mark_code(ballot, scorer, key, calls)
             failure = failures.get(at, {})
             answer = self.grader.ballot(vote, key) if at not in failures else {}
@@ -129,8 +133,8 @@ class BallotContext:
                 explanation = self.texts.plain(failure.get("explanation"))
                 yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
 
-    def _who(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
-        """The juror of a ballot, and what asking it took."""
+    def _juror_fields(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
+        """Return the ballot's juror: id, model, role, latency in milliseconds and token counts."""
         model = self.models.of(name, seat.model or (call.model if call else None))
         usage = record(call.output.get("usage")) if call else {}
         seconds = values.number(call.seconds) if call else None
@@ -149,19 +153,25 @@ class BallotContext:
 
 
 def _votes(score: dict[str, Any]) -> list[Any]:
-    """The votes of a panel, which stand beside its consensus."""
+    """Return the panel's votes from the score's metadata; empty if there are none."""
     return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
 
 
 def _seat(scorer: Scorer, calls: list[ModelCall]) -> PanelSeat:
-    """Whom a scorer asked that gives one ballot: nobody by name where it asked several models."""
-    asked = {call.model for call in calls} - {""}
-    models = asked or {seat.model for seat in scorer.seats if seat.model}
+    """Return the seat of a scorer with one ballot; it has a model only if there is exactly one."""
+    call_models = {call.model for call in calls} - {""}
+    models = call_models or {seat.model for seat in scorer.seats if seat.model}
     return PanelSeat(scorer.name, models.pop() if len(models) == 1 else None)
 
 
-def _matched(seats: tuple[PanelSeat, ...], calls: list[ModelCall]) -> list[ModelCall | None]:
-    """The call of each seat: in turn where seats share a model, the last where one asked again."""
+def _call_of_each_seat(
+    seats: tuple[PanelSeat, ...], calls: list[ModelCall]
+) -> list[ModelCall | None]:
+    """Return the call of each seat, or None where it is not known.
+
+    Seats that share a model take its calls in turn, if there is one for each. A seat with a model
+    of its own takes the last call, of those that did not fail if there are any.
+    """
     found: list[ModelCall | None] = []
     for at, seat in enumerate(seats):
         own = [call for call in calls if seat.model and call.model == seat.model]
@@ -176,9 +186,12 @@ def _matched(seats: tuple[PanelSeat, ...], calls: list[ModelCall]) -> list[Model
 
 
 def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ballot:
-    """Why a juror gave no answer: it abstained, said what cannot be read, or failed."""
+    """Return the status and error of a juror without an answer.
+
+    It abstained, timed out, failed, or gave a reply that could not be parsed.
+    """
     reason = text(reason)
-    if reason in _OF_THE_ANSWER:
+    if reason in _ABSTENTIONS:
         return {"pass": None, "status": "abstained", "reason": explanation}
     failed = call.failed if call else None
     message = failed or explanation or _UNSCORED

@@ -1,4 +1,4 @@
-"""What a log says of its run: the scorers and whom they were told to ask."""
+"""Read a log's header: the scorers, and the models they are configured to ask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
-"""Inspect's own scorers that ask no model."""
+"""Built-in scorers of Inspect that call no model."""
 _GRADED = "model_graded"
 _NO_MODEL = "none/none"
 
@@ -22,7 +22,7 @@ class PanelSeat:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A scorer as it was configured; one that asks several models has a seat for each."""
+    """A scorer's configuration, with one seat for each model that it asks."""
 
     name: str
     seats: tuple[PanelSeat, ...] = ()
@@ -30,67 +30,69 @@ class Scorer:
 
     @property
     def is_code(self) -> bool:
-        """Whether it is known to ask no model."""
+        """Whether this scorer is known to be code, without a model call."""
         return not self.seats and self.name.rpartition("/")[2] in _CODE
 
 
 @dataclass(frozen=True, slots=True)
 class LogHeader:
-    """The header of a log, as far as it is read."""
+    """The parts of a log's header that are used."""
 
     spec: Mapping[str, Any]
     scorers: Mapping[str, Scorer]
-    """By the names of the scores they give."""
+    """Scorers, keyed by the name of the score that each one gives."""
 
     @staticmethod
     def of(header: Mapping[str, Any]) -> LogHeader:
-        """Read a header; keys that are missing or of another kind say nothing."""
+        """Read a header. Ignore keys that are missing or hold another type."""
         spec = record(header.get("eval"))
         found: dict[str, Scorer] = {}
-        for name, options in _listed(spec, record(header.get("results"))):
-            found[_unused(name, found)] = _scorer(name, options, spec)
+        for name, options in _scorer_options(spec, record(header.get("results"))):
+            found[_free_name(name, found)] = _scorer(name, options, spec)
         return LogHeader(spec, found)
 
     @property
     def model(self) -> str | None:
-        """The model under test."""
+        """The model under test, or None if the log names none."""
         model = text(self.spec.get("model"))
         return None if model == _NO_MODEL else model
 
     @property
     def epochs(self) -> int:
-        """How often each sample was run."""
+        """The number of times each sample was run."""
         return whole(record(self.spec.get("config")).get("epochs")) or 1
 
     @property
     def planned(self) -> int | None:
-        """How many samples a whole log has."""
+        """The number of samples in a complete log, or None if unknown."""
         dataset = whole(record(self.spec.get("dataset")).get("samples"))
         return dataset * self.epochs if dataset is not None else None
 
 
 def record(value: Any) -> dict[str, Any]:
-    """An object, or an empty one in the place of anything else."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """A list, or an empty one in the place of anything else."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def text(value: Any) -> str | None:
-    """A text that is not empty."""
+    """Return the value if it is a text that is not blank, else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def whole(value: Any) -> int | None:
-    """A whole number, 1 or more."""
+    """Return the value if it is an integer of 1 or more, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _listed(spec: dict[str, Any], results: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The scorers by name with their options; older logs list them with the results alone."""
+def _scorer_options(
+    spec: dict[str, Any], results: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each scorer's name and options. Older logs list scorers only in the results."""
     if isinstance(spec.get("scorers"), list):
         for scorer in map(record, spec["scorers"]):
             if name := text(scorer.get("name")):
@@ -104,8 +106,8 @@ def _listed(spec: dict[str, Any], results: dict[str, Any]) -> Iterator[tuple[str
             yield name, record(score.get("params"))
 
 
-def _unused(name: str, taken: Mapping[str, Scorer]) -> str:
-    """The second scorer of a name gives scores called ``name1``."""
+def _free_name(name: str, taken: Mapping[str, Scorer]) -> str:
+    """Return the name, numbered if taken: Inspect calls a second scorer's scores ``name1``."""
     count, found = 0, name
     while found in taken:
         count += 1
@@ -122,12 +124,12 @@ def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
             for params in (record(one.get("params")),)
         ]
         return Scorer(name, tuple(seats), rubric)
-    models = _models(options.get("model")) or _by_role(name, options, spec)
+    models = _models(options.get("model")) or _role_models(name, options, spec)
     return Scorer(name, tuple(PanelSeat(model, model) for model in models), rubric)
 
 
-def _by_role(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:
-    """The models bound to the grader's role; where there are none the model under test grades."""
+def _role_models(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:
+    """Return the models bound to the grader's role, else the model under test."""
     if not name.rpartition("/")[2].startswith(_GRADED):
         return []
     role = options.get("model_role", "grader")
@@ -137,10 +139,10 @@ def _by_role(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[s
 
 
 def _models(stated: Any) -> list[str]:
-    """Names of models, which stand as a text, as an object with a name, or in a list of these."""
-    models = (text(record(one).get("model")) or text(one) for one in _several(stated))
+    """Return the model names in a text, in an object with a ``model``, or in a list of these."""
+    models = (text(record(one).get("model")) or text(one) for one in _as_list(stated))
     return [model for model in models if model]
 
 
-def _several(stated: Any) -> list[Any]:
+def _as_list(stated: Any) -> list[Any]:
     return stated if isinstance(stated, list) else [stated]

@@ -1,6 +1,6 @@
-"""Scores that a person changed: the first value is the jury's, the last one is a human label.
+"""Read scores that a person edited: the first value is the jury's, the last is a human label.
 
-Every edit is kept with what its editor wrote about it.
+Every edit keeps the explanation and the reason that its editor wrote.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _UNCHANGED = "UNCHANGED"
 
 @dataclass(frozen=True, slots=True)
 class EditedScore:
-    """A score as its scorer gave it, and what a person made of it."""
+    """A score as its scorer gave it, and the edits that people made."""
 
     original: dict[str, Any] | None
-    """Nothing where a person added the score."""
+    """The scorer's own score; None if a person added the score."""
     edits: tuple[dict[str, Any], ...]
-    """The edits that say whose they are, in their order."""
+    """The edits that name their author, oldest first."""
 
     @property
     def last(self) -> dict[str, Any] | None:
-        """The last edit of the value."""
-        return next((one for one in reversed(self.edits) if _changes(one)), None)
+        """The last edit that changed the value, or None."""
+        return next((one for one in reversed(self.edits) if _changes_value(one)), None)
 
 
 def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The scores of a sample by their names; a bare value is one that says nothing else."""
+    """Return a sample's scores by name. A bare value becomes a score with a ``value`` alone."""
     found = {}
     for name, score in record(keys.get("scores")).items():
         if isinstance(score, dict):
@@ -47,7 +47,7 @@ def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def edited(score: dict[str, Any]) -> EditedScore:
-    """Take a score and its history apart."""
+    """Split a score with a history into the original score and its edits."""
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
         return EditedScore(score, ())
@@ -56,17 +56,17 @@ def edited(score: dict[str, Any]) -> EditedScore:
     return EditedScore(None if added else history[0], edits)
 
 
-def _changes(edit: dict[str, Any]) -> bool:
+def _changes_value(edit: dict[str, Any]) -> bool:
     return "value" in edit and edit["value"] != _UNCHANGED
 
 
 def human(
     edited: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
 ) -> dict[str, Any]:
-    """What people made of the scores of a jury, by the scores' names: ``human`` and ``meta``.
+    """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
-    The label is that of the latest edit. The other edits, and one that gives no label, are listed
-    under ``meta.edits``.
+    ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
+    listed under ``meta.edits``, and so is the latest one if it gives no label.
     """
     all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
     changes = [one.last for one in edited.values() if one.last]
@@ -82,39 +82,39 @@ def human(
             all_edits = [(name, edit) for name, edit in all_edits if edit is not last]
     listed_edits = [_edit(name, edit, texts) for name, edit in all_edits]
     return {
-        "human": {"label": label, **_said(last, texts)} if label else None,
+        "human": {"label": label, **_edit_source(last, texts)} if label else None,
         "meta": {"edits": listed_edits} if listed_edits else None,
     }
 
 
-def _said(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
-    """Who edited a score, when, and the explanation and the reason that the editor gave."""
+def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
+    """Return who edited a score and when, with a note of the explanation and the reason."""
     source = record(edit["provenance"])
     at = text(source.get("timestamp"))
     explanation = text(texts.plain(edit.get("explanation")))
-    told = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]
+    notes = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]
     return values.said(
         {
             "by": text(source.get("author")),
             "at": at if at and is_time(at) else None,
-            "note": "\n".join(filter(None, told)) or None,
+            "note": "\n".join(filter(None, notes)) or None,
         }
     )
 
 
 def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
-    value = edit.get("value") if _changes(edit) else None
+    value = edit.get("value") if _changes_value(edit) else None
     plain = value if isinstance(value, str | int | float) else None
-    return values.said({"score": name, "value": plain, **_said(edit, texts)})
+    return values.said({"score": name, "value": plain, **_edit_source(edit, texts)})
 
 
 def _label(value: Any, grader: GradeReader) -> str | None:
-    """A grade as a label; of numbers only 1 and 0 say by themselves what they mean."""
+    """Return the label for a grade, or None. Of the numbers, only 1 and 0 have a clear meaning."""
     if isinstance(value, int | float):
         return {1.0: "pass", 0.0: "fail"}.get(float(value))
     ballot = grader.ballot(value, "")
     passed = ballot.get("pass")
     if isinstance(passed, bool):
         return "pass" if passed else "fail"
-    # Partial credit, or none for want of an answer: looked at, and left open.
+    # P is partial credit and N no answer: a person looked at it and did not decide.
     return "unsure" if ballot.get("label") in {"P", "N"} else None

@@ -1,4 +1,4 @@
-"""Who was asked within a sample's scorers, by the sample's events."""
+"""Find the model calls of each scorer in a sample's events."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ EVENT = {
         "usage": dict.fromkeys(("input_tokens", "output_tokens"), KEEP),
     },
 }
-"""What of an event is read."""
+"""The fields of an event that are read, as a shape for ``pick``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One answer of a model that a scorer asked."""
+    """One call that a scorer made to a model."""
 
     model: str
     role: str | None
     output: dict[str, Any]
     failed: str | None
-    """The error, where there is one."""
+    """The error message, or None."""
     seconds: Any
 
     def text(self, texts: Texts) -> str | None:
-        """What the model said."""
+        """Return the text that the model answered, or None."""
         return texts.output(self.output) or None
 
 
 class Transcript:
-    """The scorers of one sample as its events tell, taken one by one in their order."""
+    """Track the scorers of one sample and their model calls, event by event."""
 
     def __init__(self) -> None:
-        """Start before the first event."""
+        """Start with no events."""
         self._calls: dict[str, list[ModelCall]] = {}
-        """The calls of each scorer's span."""
+        """Model calls by the span of their scorer."""
         self._within: dict[str, str] = {}
-        """The scorer's span that a span lies in."""
+        """The scorer's span around each span, by span id."""
         self._names: dict[str, str] = {}
         self._scored: dict[str, str] = {}
-        """The span of each score."""
+        """The scorer's span, by the name of its score."""
         self._step = ""
-        """The scorer's step that is open: what older logs have in place of spans."""
+        """The open step of a scorer. Older logs have steps in place of spans."""
         self.failed_scorer: str | None = None
-        """The scorer that was at work when the sample failed."""
+        """The scorer that was running when the sample failed, or None."""
 
     @property
     def scoring(self) -> bool:
@@ -59,14 +59,14 @@ class Transcript:
         return bool(self._names)
 
     def take(self, event: Any) -> None:
-        """Take the next event."""
+        """Read the next event."""
         if not isinstance(event, dict):
             return
         kind = event.get("event")
         if kind == "span_begin":
             self._begin(_text(event.get("id")), event)
         elif kind == "step":
-            self._step_at(event)
+            self._take_step(event)
         elif kind == "model":
             if (calls := self._calls.get(self._span(event))) is not None:
                 calls.append(_call(event))
@@ -74,18 +74,18 @@ class Transcript:
             span = self._span(event)
             self._scored.setdefault(_text(event.get("scorer")) or self._names.get(span, ""), span)
         elif kind == "error" and self.failed_scorer is None:
-            self.failed_scorer = self._open()
+            self.failed_scorer = self._unfinished_scorer()
 
     def calls(self, score: str) -> list[ModelCall]:
-        """The calls of the scorer behind a score."""
+        """Return the model calls of the scorer behind a score."""
         return self._calls.get(self._scored.get(score, ""), [])
 
     def knows(self, score: str) -> bool:
-        """Whether the events tell of the scorer behind a score."""
+        """Return True if the events name the scorer behind this score."""
         return score in self._scored
 
     def failed_calls(self) -> list[ModelCall]:
-        """The calls of the scorer that failed."""
+        """Return the model calls of the scorer that failed."""
         spans = [span for span, name in self._names.items() if name == self.failed_scorer]
         return self._calls[spans[-1]] if spans else []
 
@@ -97,7 +97,7 @@ class Transcript:
         elif above := self._within.get(_text(event.get("parent_id"))):
             self._within[span] = above
 
-    def _step_at(self, event: dict[str, Any]) -> None:
+    def _take_step(self, event: dict[str, Any]) -> None:
         if event.get("type") != "scorer":
             return
         self._step = ""
@@ -108,8 +108,8 @@ class Transcript:
     def _span(self, event: dict[str, Any]) -> str:
         return self._within.get(_text(event.get("span_id")), self._step)
 
-    def _open(self) -> str | None:
-        """The last scorer that began and gave no score."""
+    def _unfinished_scorer(self) -> str | None:
+        """Return the last scorer that began and gave no score, or None."""
         scored = set(self._scored.values())
         waiting = [name for span, name in self._names.items() if span not in scored]
         return waiting[-1] if waiting else None

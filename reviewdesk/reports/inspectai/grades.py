@@ -1,4 +1,4 @@
-"""What the value of a score says: a grade, a word, a number."""
+"""Read the value of a score: a grade, a word or a number."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ _GRADES: dict[str, tuple[float | None, bool | None]] = {
     "P": (0.5, None),
     "N": (None, None),
 }
-"""Correct, incorrect, partially correct, no answer."""
+"""Inspect's grades as (score, vote): correct, incorrect, partially correct, no answer."""
 _NO_ANSWER = "N"
-_WORTH = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_WORD_SCORES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 _HINT = "name it with --pass-label or --fail-label"
 
 
 class GradeReader:
-    """Reads values under the options of one import."""
+    """Reads the values of scores with the options of one import."""
 
     def __init__(self, options: ReadOptions, remarks: Remarks, scales: Scales) -> None:
-        """Take the words and the scale that a person gave, and who is off 0..1."""
+        """Keep the label words and the scale of the options.
+
+        ``scales`` knows which scorers give values outside 0..1.
+        """
         self._scale, self._remarks, self._scales = options.scale, remarks, scales
         self._passes = {word.strip().casefold(): True for word in options.pass_labels}
         self._passes |= {word.strip().casefold(): False for word in options.fail_labels}
 
     def ballot(self, value: Any, whose: str) -> dict[str, Any]:
-        """The keys of a ballot that a value fills; nothing for a value that is none (null).
+        """Return the ballot fields that a value fills; empty if the value is null.
 
-        ``whose`` is the scorer, or the part of its value.
+        ``whose`` names the scorer, or ``SCORER.KEY`` for a part of its value.
         """
         if isinstance(value, bool):
             return {"score": float(value), "pass": value}
@@ -52,7 +55,7 @@ class GradeReader:
         return {}
 
     def consensus(self, ballot: dict[str, Any]) -> dict[str, Any]:
-        """The decision and the score that a value of a whole jury states."""
+        """Return a jury's decision, score and label, from the ballot of its consensus."""
         passed = ballot.get("pass")
         if isinstance(passed, bool):
             decision = Decision.PASS if passed else Decision.FAIL
@@ -68,7 +71,7 @@ class GradeReader:
         folded = word.casefold()
         if not word:
             return {"pass": None, "status": "abstained"}
-        score, passed = _GRADES.get(word, (_WORTH.get(folded), _meaning(word)))
+        score, passed = _GRADES.get(word, (_WORD_SCORES.get(folded), _meaning(word)))
         if folded not in self._passes and word not in _GRADES and passed is None:
             if (number := numeral(word)) is not None:
                 return self._number(number, whose)
@@ -99,7 +102,7 @@ def _meaning(word: str) -> bool | None:
 
 
 def numeral(word: str) -> float | None:
-    """A number that is written as a text."""
+    """Return the number that a text spells, or None. Numbers of 1e300 and more do not count."""
     try:
         number = float(word)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The juries of one sample, and the decision that the log states for each.
+"""Find the juries of one sample, and the decision that the log states for each.
 
-A scorer that is a panel is a jury of its own; the other scorers that ask a model are one jury, and
-those that ask none are checks.
+Each scorer that is a panel forms a separate jury. The other scorers that ask a model form one jury
+together. Scorers that ask no model are checks.
 """
 
 from __future__ import annotations
@@ -24,75 +24,84 @@ _NO_JURY = "a sample that no model graded has checks and no ballots"
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """The scorers of one jury, and what it comes to as keys of a verdict."""
+    """The scorers of one jury, and its result as fields of a verdict."""
 
     scorers: tuple[str, ...]
     outcome: dict[str, Any]
     panel: str = ""
-    """The scorer that is the panel, or nothing for the jury of the others."""
+    """The scorer that is the panel; empty for the jury of the other scorers."""
 
 
 def juries_of(broken: Any, given: Scores, bench: BallotContext) -> list[Jury]:
-    """The juries behind the scores of a sample, at least one; ``broken`` is the sample's error."""
+    """Return the juries behind a sample's scores, at least one.
+
+    ``broken`` is the sample's error, or None. ``given`` has the scores by name.
+    """
     lost = bench.transcript.failed_scorer if broken is not None else None
     if broken is not None and lost is None:
         if given:
             bench.remarks.count("the scores of a sample that failed itself are left out")
-        return [Jury(tuple(bench.run.scorers), _unjudged(broken))]
-    cast = {name: bench.ballots(name, score) for name, score in given.items()}
+        return [Jury(tuple(bench.run.scorers), _sample_error(broken))]
+    ballots = {name: bench.ballots(name, score) for name, score in given.items()}
     panels = [name for name in given if bench.is_panel(name, given[name])]
-    code = [name for name in given if name not in panels and _is_code(cast[name])]
+    code = [name for name in given if name not in panels and _is_code(ballots[name])]
     others = tuple(name for name in given if name not in panels and name not in code)
-    found = [Jury((name,), _judged((name,), given, cast, bench), panel=name) for name in panels]
+    found = [
+        Jury((name,), _jury_result((name,), given, ballots, bench), panel=name) for name in panels
+    ]
     if lost is not None:
         message = text(record(broken).get("message")) or "the scorer failed"
         ballot = bench.failed(lost, message)
         if bench.seats(lost) > 1:
             found.append(Jury((lost,), _error([ballot]), panel=lost))
         else:
-            jurors = [*_flat(others, cast), ballot]
+            jurors = [*_ballots_of(others, ballots), ballot]
             found.append(Jury((*others, lost, *code), _error(jurors)))
             others = ()
     if others or not found:
-        found.append(Jury((*others, *code), _together(others, code, given, cast, bench)))
-    checks = [_check(ballot) for name in code for ballot in cast[name]]
+        found.append(Jury((*others, *code), _other_jury(others, code, given, ballots, bench)))
+    checks = [_check(ballot) for name in code for ballot in ballots[name]]
     return [
         Jury(one.scorers, {**one.outcome, "checks": checks or None}, one.panel) for one in found
     ]
 
 
-def _together(
+def _other_jury(
     others: tuple[str, ...],
     code: list[str],
     given: Scores,
-    cast: dict[str, list[Ballot]],
+    ballots: dict[str, list[Ballot]],
     bench: BallotContext,
 ) -> dict[str, Any]:
-    """The jury of the scorers that are no panels, which may be none."""
+    """Return the result of the scorers that are not panels. There may be no such scorer."""
     if others:
-        return _judged(others, given, cast, bench)
+        return _jury_result(others, given, ballots, bench)
     if not code:
         bench.remarks.count("a sample without a score has no ballots")
         return {"jurors": []}
     bench.remarks.count(_NO_JURY)
-    return {**_judged(tuple(code), given, cast, bench), "jurors": []}
+    return {**_jury_result(tuple(code), given, ballots, bench), "jurors": []}
 
 
-def _judged(
-    names: tuple[str, ...], given: Scores, cast: dict[str, list[Ballot]], bench: BallotContext
+def _jury_result(
+    names: tuple[str, ...], given: Scores, ballots: dict[str, list[Ballot]], bench: BallotContext
 ) -> dict[str, Any]:
-    """The ballots of a jury, and what the log makes of them.
+    """Return the ballots of a jury, with the decision and score that the log states.
 
-    A scorer that stands alone speaks for its jury; several state no decision. A consensus of NaN
-    is inconclusive, unless no juror answered at all, and asks for review either way.
+    If the jury has one scorer, that scorer's value is the decision; several scorers state none.
+    A missing consensus (null or NaN) is escalated for review. Its decision is inconclusive,
+    ``error`` if every juror failed, or none if every ballot is unreadable.
     """
-    jurors, values_of = _flat(names, cast), {name: given[name].get("value") for name in names}
+    jurors, values_of = (
+        _ballots_of(names, ballots),
+        {name: given[name].get("value") for name in names},
+    )
     found: dict[str, Any] = {"jurors": jurors}
     alone = names[0] if len(names) == 1 else None
     unscored = [
         name
         for name, value in values_of.items()
-        if value is None and "value" in given[name] and (alone or len(cast[name]) > 1)
+        if value is None and "value" in given[name] and (alone or len(ballots[name]) > 1)
     ]
     if unscored:
         found["escalate_for_review"] = True
@@ -103,7 +112,7 @@ def _judged(
         return {**found, "decision": Decision.ERROR.value} if failed else found
     value = values_of[alone]
     if value is None:
-        return {**found, "decision": _without_value(jurors, failed=failed)}
+        return {**found, "decision": _decision_without_value(jurors, failed=failed)}
     if isinstance(value, dict | list):
         bench.remarks.count(_NO_RULE)
         return found
@@ -114,22 +123,22 @@ def _judged(
     return found
 
 
-def _without_value(jurors: list[Ballot], *, failed: bool) -> str | None:
+def _decision_without_value(jurors: list[Ballot], *, failed: bool) -> str | None:
     if failed:
         return Decision.ERROR.value
     unknown = all(ballot.get("status") == Status.UNKNOWN for ballot in jurors)
     return None if unknown else Decision.INCONCLUSIVE.value
 
 
-def _flat(names: tuple[str, ...], cast: dict[str, list[Ballot]]) -> list[Ballot]:
-    return [ballot for name in names for ballot in cast[name]]
+def _ballots_of(names: tuple[str, ...], ballots: dict[str, list[Ballot]]) -> list[Ballot]:
+    return [ballot for name in names for ballot in ballots[name]]
 
 
 def _error(jurors: list[Ballot]) -> dict[str, Any]:
     return {"decision": Decision.ERROR.value, "jurors": jurors}
 
 
-def _unjudged(broken: Any) -> dict[str, Any]:
+def _sample_error(broken: Any) -> dict[str, Any]:
     message = text(record(broken).get("message"))
     return {**_error([]), "meta": {"error": message} if message else None}
 
@@ -139,12 +148,12 @@ def _is_code(ballots: list[Ballot]) -> bool:
 
 
 def _check(ballot: Ballot) -> dict[str, Any]:
-    """What a scorer without a model found; a number decides only where it is 0 or 1."""
+    """Return the check of a scorer without a model. A number decides only if it is 0 or 1."""
     passed, number = ballot.get("pass"), values.first(ballot, ("score", "raw_score"))
     if passed is None and number in (0, 1):
         passed = number == 1
-    told = [f"score {number:g}"] if passed is None and number is not None else []
-    told += filter(None, (ballot.get("reason"), record(ballot.get("error")).get("message")))
+    reasons = [f"score {number:g}"] if passed is None and number is not None else []
+    reasons += filter(None, (ballot.get("reason"), record(ballot.get("error")).get("message")))
     return values.said(
-        {"name": ballot["id"], "pass": passed, "reason": "\n".join(told) or None}, "pass"
+        {"name": ballot["id"], "pass": passed, "reason": "\n".join(reasons) or None}, "pass"
     )

@@ -1,4 +1,4 @@
-"""Inspect logs as reports: recognised by their ``eval`` block, read sample by sample."""
+"""Open Inspect logs as reports: recognise the ``eval`` block, and read sample by sample."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _STARTED = "started"
 
 
 def _fits(look: FirstLook) -> bool:
-    """Any archive: whether there is a log in it shows when it is opened."""
+    """Return True for any zip archive, and for JSON with the ``eval`` block of a log.
+
+    Only opening an archive shows whether it holds a log.
+    """
     run = look.outline.first("eval")
     return look.kind == "zip" or (
         look.outline.kind == "object" and ("task" in run or "eval_id" in run)
@@ -72,13 +75,13 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
 
 def _open_archive(source: Source, options: ReadOptions) -> Report:
-    """A log in an archive, of which a sample that is damaged is bad by itself."""
+    """Open a log in an archive. A damaged sample spoils only the verdicts of that sample."""
     fail = failing(source)
     with source.open_raw() as stream:
         log = LogArchive(stream, fail, source.max_size)
         header, scales = log.header(), Scales()
         run = LogHeader.of(header)
-        total = _survey(_undamaged(log), run, options, scales)
+        total = _survey(_samples_or_none(log), run, options, scales)
 
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         mapper = SampleMapper(run, options, scales)
@@ -98,8 +101,11 @@ def _open_archive(source: Source, options: ReadOptions) -> Report:
     return _report(source, run, header.get("status"), items, total, options, raw=True)
 
 
-def _undamaged(log: LogArchive) -> Iterator[Sample | None]:
-    """The samples of an archive; nothing for one that cannot be read, which is told later."""
+def _samples_or_none(log: LogArchive) -> Iterator[Sample | None]:
+    """Yield the samples of an archive, and None for one that cannot be read.
+
+    The import itself reports the unreadable samples.
+    """
     for name in log.samples:
         try:
             yield log.sample(name, ImportTally(lenient=True))
@@ -110,7 +116,7 @@ def _undamaged(log: LogArchive) -> Iterator[Sample | None]:
 def _survey(
     samples: Iterable[Sample | None], run: LogHeader, options: ReadOptions, scales: Scales
 ) -> int:
-    """Show all scores to ``scales``, and count the verdicts; a bad sample stands for one."""
+    """Record all scores in ``scales``, and count the verdicts; a bad sample counts as one."""
     mapper, total = SampleMapper(run, options, Scales()), 0
     for sample in samples:
         if sample is not None:
@@ -159,7 +165,7 @@ def _report(
 
 
 def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
-    """What to know of a run that did not come to its end."""
+    """Return a note if the run was interrupted or did not succeed."""
     if status == _DONE:
         return ()
     of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""

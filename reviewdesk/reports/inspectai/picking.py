@@ -1,4 +1,4 @@
-"""What of a long JSON value is taken over: an allow-list in the value's own shape."""
+"""Read chosen parts of a long JSON value: an allow-list in the shape of the value."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 from reviewdesk.reports.bytes.window import Window
 
 KEEP = "keep"
-"""The value as it is; null where it is too long to be held."""
+"""In a shape: keep the value as it is, or None if it is too long to hold in memory."""
 
 ANY = "*"
-"""Stands for every key of an object."""
+"""In a shape: stands for every key of an object."""
 
 OTHERS = "*others"
-"""In a shape: list the names of the keys that are not taken over."""
+"""In a shape: list the names of the keys that are not kept."""
 
 Shape: TypeAlias = Any
 """``KEEP``, a dict of keys to shapes, or a list with the shape of every element."""
@@ -23,9 +23,10 @@ _MOST_OTHERS = 12
 
 
 def pick(window: Window, shape: Shape, where: str) -> Any:
-    """Step over the value that starts here and return what its shape names.
+    """Read the value at the window and return the parts that the shape names.
 
-    A value of another kind than its shape is kept whole, so that its reader can say what is wrong.
+    A value of another type than its shape is returned whole, so that the caller can say what is
+    wrong.
     """
     start = window.peek()
     if isinstance(shape, dict) and start == "{":

@@ -1,4 +1,4 @@
-"""One sample of a log: read by its parts, because a transcript can be longer than memory."""
+"""Read one sample of a log in parts, because its transcript may not fit into memory."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SAMPLE = {
     "error": {"message": KEEP},
     "invalidation": _SOURCE,
 }
-"""What of a sample is taken over. Metadata, stores and model settings never are."""
+"""The fields of a sample that are kept. Metadata, stores and model settings never are."""
 
 _MOST_TEXT = 64 << 20
-"""How much of a sample's attachments is held, in characters."""
+"""The most characters of a sample's attachments that are held."""
 
 
 @dataclass(slots=True)
 class Sample:
-    """A sample as it stands in the log."""
+    """A sample of the log: its kept fields, attachments and model calls."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     attachments: dict[str, str] = field(default_factory=dict)
@@ -38,14 +38,14 @@ class Sample:
     held: int = 0
 
     def attach(self, name: str, value: Any) -> None:
-        """Keep a text that stands aside, as long as there is room for it."""
+        """Keep a text from the attachments, unless the sample already holds too much."""
         if isinstance(value, str) and self.held + len(value) <= _MOST_TEXT:
             self.held += len(value)
             self.attachments[name] = value
 
 
 def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
-    """The sample that the window stands before; nothing where there is no object."""
+    """Read the sample at the window. Return None if the value there is not an object."""
     if window.peek() != "{":
         window.skip(where)
         return None
@@ -69,6 +69,6 @@ def read_sample(window: Window, where: str, fail: Fail) -> Sample | None:
 
 
 def read_events(window: Window, path: str, sample: Sample) -> None:
-    """Take in a list of events, one by one."""
+    """Read the list of events at the window into the sample's transcript."""
     for index in window.elements():
         sample.transcript.take(pick(window, EVENT, f"{path}[{index}]"))

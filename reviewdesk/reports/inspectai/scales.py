@@ -1,4 +1,4 @@
-"""Which scorers of a log leave the scale 0..1, seen before the first sample is mapped."""
+"""Find the scorers of a log that leave the scale 0..1, before any sample is mapped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviewdesk.reports.mapping.raw_scores import Scales
 
 
 def weigh(sample: Sample, scales: Scales) -> None:
-    """Show the scores of a sample to what must know those of all."""
+    """Record the scores of a sample in ``scales``, which must know all scores of the log."""
     for name, score in scores_of(sample.keys).items():
         for given in (score, *map(record, listed(score.get("history")))):
             _weigh(name, given, scales)

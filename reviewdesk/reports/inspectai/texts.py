@@ -1,4 +1,4 @@
-"""The texts of a sample: messages in words, and what was moved out of them put back."""
+"""Read the texts of a sample: messages as plain text, with their attachments put back."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _ATTACHED = "attachment://"
 
 
 class Texts:
-    """Reads texts of one sample, whose long ones stand aside as attachments."""
+    """Reads the texts of one sample. Inspect stores the long ones as attachments."""
 
     def __init__(self, attachments: Mapping[str, str]) -> None:
-        """Take the attachments by the name they are referred to."""
+        """Keep the attachments, keyed by the name that the texts refer to."""
         self._attachments = attachments
 
     def plain(self, value: Any) -> str | None:
-        """A text, or nothing where there is none."""
+        """Return the text, or the attachment that it refers to; None if it is not a text."""
         if not isinstance(value, str):
             return None
         if value.startswith(_ATTACHED):
@@ -24,27 +24,27 @@ class Texts:
         return value
 
     def content(self, value: Any) -> str | None:
-        """The content of a message: a text, or parts of which those that are no text are named."""
+        """Return a message's content as text. A part that is not text becomes its ``[type]``."""
         if not isinstance(value, list):
             return self.plain(value)
         parts = (self._part(part) for part in value)
         return "\n".join(part for part in parts if part) or None
 
     def messages(self, value: Any) -> str | None:
-        """An input: a text, the one user message, or a conversation with its roles."""
+        """Return an input: a text, a single user message, or a conversation with its roles."""
         if not isinstance(value, list):
             return self.plain(value)
-        said = [
+        turns = [
             (str(message.get("role")), self.content(message.get("content")) or "")
             for message in value
             if isinstance(message, dict)
         ]
-        if len(said) == 1 and said[0][0] == "user":
-            return said[0][1]
-        return "\n\n".join(f"{role}: {text}" for role, text in said) or None
+        if len(turns) == 1 and turns[0][0] == "user":
+            return turns[0][1]
+        return "\n\n".join(f"{role}: {text}" for role, text in turns) or None
 
     def output(self, value: Any) -> str | None:
-        """What a model answered: its completion, else the content of its first choice."""
+        """Return a model's answer: its completion, else the content of its first choice."""
         if not isinstance(value, dict):
             return None
         if completion := self.plain(value.get("completion")):
@@ -55,7 +55,7 @@ class Texts:
         return self.content(message.get("content")) if isinstance(message, dict) else None
 
     def reference(self, value: Any) -> str | list[str] | None:
-        """A target: one text, or several of which each will do."""
+        """Return a sample's target: one text, or a list if any of several texts is correct."""
         if not isinstance(value, list):
             return self.plain(value) or None
         texts = [text for text in map(self.plain, value) if text is not None]
@@ -68,5 +68,5 @@ class Texts:
             return None
         if part.get("type") == "text":
             return self.plain(part.get("text"))
-        # A model's own thoughts are no part of what it said.
+        # A model's reasoning is not part of its answer.
         return None if part.get("type") == "reasoning" else f"[{part.get('type')}]"

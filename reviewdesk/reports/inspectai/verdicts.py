@@ -1,4 +1,4 @@
-"""A sample of an Inspect log as canonical verdicts, one a jury."""
+"""Map a sample of an Inspect log to canonical verdicts, one for each jury."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 
 _ID_LENGTH = 480
-"""Room for a counter behind it: an id has at most 500 characters."""
+"""An id has at most 500 characters; the rest leaves room for a counter."""
 _JUROR_LENGTH = 190
 
 
 class SampleMapper:
-    """Maps the samples of one log; remembers the ids given and what is worth a note."""
+    """Maps the samples of one log; remembers the ids it gave and the remarks to show."""
 
     def __init__(self, run: LogHeader, options: ReadOptions, scales: Scales) -> None:
-        """Start with no id taken; ``scales`` has seen all scores of the log."""
+        """Start with no ids given; ``scales`` already knows all scores of the log."""
         self.remarks = Remarks()
         self.secrets = SecretRemover(named_secrets(run.spec))
         self.models = Models(options)
@@ -49,18 +49,18 @@ class SampleMapper:
         self._ids: dict[str, int] = {}
 
     def count(self, sample: Sample) -> int:
-        """How many verdicts a sample comes to."""
+        """Count the verdicts that a sample gives."""
         texts = Texts(sample.attachments)
         edits = {name: edited(score) for name, score in scores_of(sample.keys).items()}
         return len(self._juries(sample, edits, texts))
 
     def verdicts(self, sample: Sample, pointer: str) -> Iterator[dict[str, Any]]:
-        """The canonical verdicts of a sample; ``pointer`` says where it stands in the log."""
+        """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
         keys, texts = sample.keys, Texts(sample.attachments)
         edits = {name: edited(score) for name, score in scores_of(keys).items()}
         juries = self._juries(sample, edits, texts)
         name, case = self._case(keys)
-        said = self._said(keys, texts)
+        sample_texts = self._sample_texts(keys, texts)
         for jury in juries:
             several = len(juries) > 1 and jury.panel
             people = human(_edits(jury, juries, edits), self._grader, self.remarks, texts)
@@ -68,14 +68,14 @@ class SampleMapper:
             body = {
                 "id": unused(f"{name}/{jury.panel}"[:_ID_LENGTH] if several else name, self._ids),
                 "case": case,
-                **said,
+                **sample_texts,
                 "rubric": self._rubric(jury),
                 **jury.outcome,
                 "human": people["human"],
                 "provenance": {"pointer": pointer, "run_id": text(self._run.spec.get("run_id"))},
                 "meta": meta or None,
             }
-            _name(body["jurors"])
+            _name_jurors(body["jurors"])
             yield values.said({key: value for key, value in body.items() if value != {}})
 
     def _juries(self, sample: Sample, edits: dict[str, EditedScore], texts: Texts) -> list[Jury]:
@@ -92,7 +92,7 @@ class SampleMapper:
         return juries_of(sample.keys.get("error"), given, bench)
 
     def _rubric(self, jury: Jury) -> str | None:
-        """What the scorers of a jury were told to judge by, where it is the same for all."""
+        """Return the rubric of a jury's scorers, or None if they have none or several."""
         known = (self._run.scorers.get(name) for name in jury.scorers)
         rubrics = {one.rubric for one in known if one is not None and one.rubric}
         return rubrics.pop() if len(rubrics) == 1 else None
@@ -116,17 +116,17 @@ class SampleMapper:
         }
         return name, values.said(case)
 
-    def _said(self, keys: dict[str, Any], texts: Texts) -> dict[str, Any]:
-        """What was asked, answered and expected."""
+    def _sample_texts(self, keys: dict[str, Any], texts: Texts) -> dict[str, Any]:
+        """Return the sample's input, output, reference and generator."""
         output = record(keys.get("output"))
         if None in (keys.get("input", ""), output.get("completion", "")):
             self.remarks.count("an input or output too long to be held is left out")
-        asked = texts.messages(keys.get("input"))
+        question = texts.messages(keys.get("input"))
         choices = [choice for choice in listed(keys.get("choices")) if isinstance(choice, str)]
-        if asked is not None and choices:
-            asked += "\n\n" + "\n".join(f"- {texts.plain(choice)}" for choice in choices)
+        if question is not None and choices:
+            question += "\n\n" + "\n".join(f"- {texts.plain(choice)}" for choice in choices)
         return {
-            "input": asked,
+            "input": question,
             "output": texts.output(keys.get("output")),
             "reference": texts.reference(keys.get("target")),
             "generator": {"model": self._run.model} if self._run.model else None,
@@ -134,9 +134,9 @@ class SampleMapper:
 
 
 def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dict[str, EditedScore]:
-    """The edits of a jury's scores, and of those scores that no jury gave.
+    """Return the edited scores of a jury, and the edited scores that belong to no jury.
 
-    These stand at the jury that is no panel, else at each of the sample's.
+    The latter go to the jury that is not a panel or, if all are panels, to every jury.
     """
     named = {name for one in juries for name in one.scorers}
     takes_more = not jury.panel or all(one.panel for one in juries)
@@ -147,8 +147,8 @@ def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dic
     }
 
 
-def _name(jurors: list[Ballot]) -> None:
-    """Give every ballot an id of its own, and drop what it does not say."""
+def _name_jurors(jurors: list[Ballot]) -> None:
+    """Give every ballot a unique id, and drop its empty fields."""
     taken: dict[str, int] = {}
     for seat, ballot in enumerate(jurors, 1):
         name = ballot["id"] if ballot["id"].strip() else f"juror {seat}"

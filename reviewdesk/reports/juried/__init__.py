@@ -1,1 +1,1 @@
-"""Reports and label queues of juried."""
+"""The reader of juried's reports and label queues."""

@@ -1,4 +1,4 @@
-"""What juried's report and its label queue have in common: cases, texts and checks."""
+"""Read the parts that juried's report and its label queue share: cases, texts and checks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
 BY_CHECKS = "checks"
-"""What stands for the model of a verdict that a failed check decided without the judge."""
+"""The ``model`` of a verdict that a failed check decided without asking the judge."""
 
 
 def problem_of(value: Any, name: str) -> FieldProblem | None:
-    """Why a record is none, if it is none: it, or the list of objects in it, is no such thing."""
+    """Return what is wrong with a record, or None.
+
+    The record must be an object, and its field ``name`` a list of objects or absent.
+    """
     if not isinstance(value, dict):
         return FieldProblem((), must_be("an object", value))
     listed = value.get(name)
@@ -28,7 +31,7 @@ def problem_of(value: Any, name: str) -> FieldProblem | None:
 
 
 def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) -> dict[str, Any]:
-    """The scenario of a verdict, with the criterion it is held to and the number of its attempt."""
+    """Return a verdict's case: the scenario, its criterion (``suite``) and attempt number."""
     tags = [tag for tag in values.listed(about.get("tags")) if isinstance(tag, str)]
     return values.said(
         {
@@ -42,7 +45,7 @@ def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) ->
 
 
 def texts_of(scenario: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any]:
-    """The message, behind the turns before it where there are any, and the response."""
+    """Return the input (earlier turns and the message), the output and the reference."""
     before = foreign.dialogue(scenario.get("history")) + foreign.dialogue(attempt.get("transcript"))
     message = values.text(scenario.get("message"))
     if before and message is not None:
@@ -55,7 +58,7 @@ def texts_of(scenario: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any
 
 
 def checks_of(listed: Any) -> list[dict[str, Any]]:
-    """Deterministic checks as they came out."""
+    """Return the results of the deterministic checks."""
     checks = []
     for check in values.listed(listed):
         if not isinstance(check, dict):

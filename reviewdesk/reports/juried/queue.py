@@ -1,4 +1,4 @@
-"""The label queue of juried: responses a person should look at, and what the judge made of them."""
+"""Read the label queue of juried: responses for a person to label, with the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.wording import FieldProblem
 
 QUEUE = ("scenario", "criterion", "transcript")
-"""Keys that tell an entry of the queue."""
+"""Keys by which an entry of the queue is recognised."""
 
 _SAMPLED = "sampled"
 _QUEUE_KEYS = frozenset(
@@ -24,24 +24,24 @@ _QUEUE_KEYS = frozenset(
 
 
 class QueueMapper:
-    """Maps the lines of a label queue: a response, and what the judge's votes came to."""
+    """Maps the lines of a label queue, each one a response with the judge's verdict."""
 
     def __init__(self) -> None:
-        """Start with no id taken."""
+        """Start with no ids given."""
         self.remarks = Remarks()
         self._names = foreign.VerdictNames()
 
     def notes(self) -> list[str]:
-        """What is to be said of the import."""
+        """Return the notes on the import, one a line."""
         return self.remarks.notes(foreign.LEFT_OUT)
 
     def count(self, _record: Record) -> int:
-        """Every line is one."""
+        """Return 1: every line is one verdict."""
         return 1
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
-        """The verdict of a line."""
-        problem = problem_of(record.value, "checks") or _no_entry(record.value)
+        """Yield the verdict of a line, or the problem with it."""
+        problem = problem_of(record.value, "checks") or _entry_problem(record.value)
         yield record.refused(problem) if problem else record.item(self._verdict(record))
 
     def _verdict(self, record: Record) -> dict[str, Any]:
@@ -63,18 +63,18 @@ class QueueMapper:
                 "rubric": foreign.label(entry.get("criterion")),
                 "decision": decision,
                 "label": word,
-                # A response that was merely drawn calls for nobody.
+                # A response that was merely sampled needs no review.
                 "escalate_for_review": any(reason != _SAMPLED for reason in why),
                 "escalation_reasons": why or None,
                 "checks": checks_of(entry.get("checks")) or None,
-                "jurors": _judged(entry, decision, word),
+                "jurors": _jurors(entry, decision, word),
                 "provenance": values.said({"pointer": record.pointer, "run_id": run}),
             }
         )
 
 
-def _judged(entry: dict[str, Any], decision: str | None, word: str | None) -> list[dict[str, Any]]:
-    """The judge's one ballot of a queued response; there is none where it gave no verdict."""
+def _jurors(entry: dict[str, Any], decision: str | None, word: str | None) -> list[dict[str, Any]]:
+    """Return the judge's ballot on a queued response; empty if the judge gave no verdict."""
     model, reason = foreign.text(entry.get("model")), foreign.text(entry.get("reason"))
     if model == BY_CHECKS or (decision is None and reason is None and word is None):
         return []
@@ -84,7 +84,7 @@ def _judged(entry: dict[str, Any], decision: str | None, word: str | None) -> li
     return [understood(values.said({**body, "reason": reason}, "pass"), unread)]
 
 
-def _no_entry(value: dict[str, Any]) -> FieldProblem | None:
+def _entry_problem(value: dict[str, Any]) -> FieldProblem | None:
     known = "criterion" in value and "response" in value
     return (
         None

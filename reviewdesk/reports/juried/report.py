@@ -1,7 +1,8 @@
-"""The reader of juried: a report of scenarios tried several times, and a queue of answers to label.
+"""Open juried's reports of scenarios with several attempts, and its label queues.
 
-Every attempt is one verdict: the judge votes several times on a response of its own. The threshold
-of a report is a pass rate over attempts and no juror's pass line, so it is kept as its gate.
+Every attempt is one verdict: it has its own response, on which the judge votes several times. The
+threshold of a report is a pass rate over attempts, so it is kept as a gate and not as the threshold
+of a verdict.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _GATE = (
     *("status", "gate_passed", "gate_on", "threshold", "misses", "required_passes"),
     *("pass_rate", "attempts_planned", "attempts_made", "early_stopped"),
 )
-"""What decides about a scenario, over all of its attempts."""
+"""Keys that decide a scenario over all of its attempts."""
 
 _SCENARIO_KEYS = frozenset(
     {*_GATE, "id", "name", "criterion", "message", "history", "expected", "tags", "attempts"}
@@ -46,11 +47,14 @@ _SCENARIO_KEYS = frozenset(
     | {"responses_from_cache", "interval", "quality_met", "judge_agreement", "split_verdicts"}
     | {"usage", "latency", "calibration_cases_used"}
 )
-"""With the figures that follow from the attempts, and the failures, which repeat them."""
+"""All known keys of a scenario.
+
+The figures follow from the attempts, and ``failures`` repeats the attempts that failed.
+"""
 
 
 class _Attempts:
-    """Maps the criteria of a report, scenario by scenario and attempt by attempt."""
+    """Maps the criteria of a report, one attempt of a scenario at a time."""
 
     def __init__(self, judge: dict[str, Any]) -> None:
         self.remarks = Remarks()
@@ -67,12 +71,12 @@ class _Attempts:
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         if isinstance(record.value, dict):
             self.remarks.unmapped(foreign.beyond(record.value, _CRITERION_KEYS), "criterion.")
-        for place in _inner(record, "scenarios"):
+        for place in _inner_records(record, "scenarios"):
             if isinstance(place, FieldProblem):
                 yield record.refused(place)
                 continue
             self.remarks.unmapped(foreign.beyond(place.value, _SCENARIO_KEYS), "scenario.")
-            attempts = list(_inner(place, "attempts"))
+            attempts = list(_inner_records(place, "attempts"))
             if not attempts:
                 self.remarks.count("a scenario without an attempt is left out")
             for attempt in attempts:
@@ -121,16 +125,16 @@ class _Attempts:
         return {"label": stated}
 
     def _jurors(self, attempt: dict[str, Any]) -> list[dict[str, Any]]:
-        """The votes; without any the judge's failure, or the one verdict it gave."""
+        """Return the judge's votes as ballots; without votes, its single verdict or its failure."""
         votes = values.listed(attempt.get("votes"))
         verdict = attempt.get("verdict")
         if not votes and isinstance(verdict, dict) and verdict.get("model") != BY_CHECKS:
             votes = [verdict]
         error = attempt.get("judge_error")
-        called = [foreign.label(vote.get("model")) or self._judge or "judge" for vote in votes]
+        juror_names = [foreign.label(vote.get("model")) or self._judge or "judge" for vote in votes]
         if not votes and error:
-            called, votes = [self._judge or "judge"], [{"judge_error": error}]
-        ids = foreign.VerdictNames.jurors(called)
+            juror_names, votes = [self._judge or "judge"], [{"judge_error": error}]
+        ids = foreign.VerdictNames.jurors(juror_names)
         return [self._juror(*seat) for seat in zip(ids, votes, strict=True)]
 
     def _juror(self, juror_id: str, vote: dict[str, Any]) -> dict[str, Any]:
@@ -158,8 +162,8 @@ class _Attempts:
         return understood(values.said(body, "pass"), unread)
 
 
-def _inner(record: Record, name: str) -> Iterator[Record | FieldProblem]:
-    """The objects of a list inside a record, each with its place, or what is wrong with it."""
+def _inner_records(record: Record, name: str) -> Iterator[Record | FieldProblem]:
+    """Yield the objects of a list inside a record as records, or the problem with each one."""
     if not isinstance(record.value, dict):
         yield FieldProblem((), must_be("an object", record.value))
         return

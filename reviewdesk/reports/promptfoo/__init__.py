@@ -1,1 +1,1 @@
-"""Results of promptfoo: rows, their graders as juries, their other assertions as checks."""
+"""The reader of promptfoo results: graders become juries, other assertions become checks."""

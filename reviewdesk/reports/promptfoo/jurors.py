@@ -1,4 +1,4 @@
-"""The graders of a promptfoo assertion as jurors, and its providers as models."""
+"""Map the graders of promptfoo assertions to jurors, and providers to models."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.row import AssertionJury, GradedAssertion, record
 
 _ID_LENGTH = 190
-"""Room for a counter behind it: an id has at most 200 characters."""
+"""An id has at most 200 characters; the rest leaves room for a counter."""
 
-_NOBODY = "default grader"
+_DEFAULT_GRADER = "default grader"
 
 _ENDPOINTS = frozenset(
     {
@@ -33,7 +33,7 @@ _SCRIPTS = frozenset(
         *("webhook", "websocket", "package", "mcp", "browser", "promptfoo", "sequence"),
     }
 )
-"""Providers whose id names a program or an address, and no model."""
+"""Prefixes of provider ids that name a program or an address, not a model."""
 
 _VENDORS = frozenset(
     {
@@ -41,7 +41,7 @@ _VENDORS = frozenset(
         *("amazon", "alibaba", "qwen", "nvidia"),
     }
 )
-"""Providers that are vendors themselves; others host the models of several."""
+"""Providers that sell their own models. Other providers host models of several vendors."""
 
 _OWN_ADDRESS = ("apiBaseUrl", "apiHost", "baseUrl", "base_url", "url")
 _LOGIN = re.compile(r"(?<=://)[^/@\s]*@")
@@ -54,13 +54,13 @@ _FAILURES = (
 )
 _ANSWERS = ("pass", "score")
 _ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
-_UNREAD = "Model grader produced a malformed response"
-"""What promptfoo counts as a fail, because an answer that it cannot read is no yes."""
+_UNREADABLE_ANSWER = "Model grader produced a malformed response"
+"""The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider as a row names it, without its configuration."""
+    """A provider named in a row, without its configuration."""
 
     name: str | None = None
     model: str | None = None
@@ -68,36 +68,43 @@ class Provider:
 
     @staticmethod
     def of(stated: Any) -> Provider:
-        """From an id, or an object with ``id`` and perhaps ``label``; anything else is nobody."""
+        """Read a provider from an id, or from an object with an ``id`` and perhaps a ``label``.
+
+        Anything else gives a provider without a name.
+        """
         if isinstance(stated, dict) and "id" not in stated and stated.get("text"):
-            # A grader may be named for texts apart from the one for embeddings.
+            # A grader may be an object with one provider for texts and one for embeddings.
             stated = stated["text"]
         if isinstance(stated, str):
             stated = {"id": stated}
         if not isinstance(stated, dict):
             return Provider()
-        called = stated.get("id")
-        shown = shown_address(called) if isinstance(called, str) and called.strip() else None
+        provider_id = stated.get("id")
+        shown = (
+            shown_address(provider_id)
+            if isinstance(provider_id, str) and provider_id.strip()
+            else None
+        )
         label = stated.get("label")
         label = label if isinstance(label, str) and label.strip() else None
         model, vendor = _model(shown) if shown else (None, None)
         if any(record(stated, "config").get(key) for key in _OWN_ADDRESS):
-            # The vendor's protocol, spoken at somebody's own address.
+            # Another host speaks the vendor's protocol, so the vendor is unknown.
             vendor = None
         return Provider(label or shown, model, vendor)
 
 
-def shown_address(called: str) -> str:
-    """An id without a login and a query, where keys stand in addresses."""
-    return _LOGIN.sub("", called.split("?", 1)[0]) if "://" in called else called
+def shown_address(provider_id: str) -> str:
+    """Return a provider id without the login and query of an address, which may hold keys."""
+    return _LOGIN.sub("", provider_id.split("?", 1)[0]) if "://" in provider_id else provider_id
 
 
-def _model(called: str) -> tuple[str | None, str | None]:
-    head, colon, rest = called.partition(":")
+def _model(provider_id: str) -> tuple[str | None, str | None]:
+    head, colon, rest = provider_id.partition(":")
     if head in _SCRIPTS:
         return None, None
     if not colon:
-        return called, None
+        return provider_id, None
     steps = rest.split(":")
     while steps and steps[0] in _ENDPOINTS:
         del steps[0]
@@ -106,7 +113,7 @@ def _model(called: str) -> tuple[str | None, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Grader:
-    """Who graded an assertion, by the name of its juror."""
+    """The grader of one assertion, under the name of its juror."""
 
     name: str
     metric: str | None
@@ -114,25 +121,26 @@ class Grader:
 
 
 def graders(panel: AssertionJury, default: Any) -> list[Grader]:
-    """Who graded each of a jury; ``default`` does where an assertion names no provider.
+    """Return the grader of each ballot of a jury.
 
-    A juror is called by its metric where the metrics tell the jurors apart, else by its provider.
+    ``default`` is the provider of assertions that name none. A juror is named after its metric if
+    all metrics of the jury differ, else after its provider.
     """
-    asked = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
+    providers = [Provider.of(part.assertion.get("provider") or default) for part in panel.ballots]
     metrics = [_metric(part) for part in panel.ballots]
-    telling = None not in metrics and len(set(metrics)) == len(metrics)
+    distinct = None not in metrics and len(set(metrics)) == len(metrics)
     names = [
-        (metric if telling else provider.name or metric) or _NOBODY
-        for metric, provider in zip(metrics, asked, strict=True)
+        (metric if distinct else provider.name or metric) or _DEFAULT_GRADER
+        for metric, provider in zip(metrics, providers, strict=True)
     ]
     return [
         Grader(name[:_ID_LENGTH], metric, provider)
-        for name, metric, provider in zip(names, metrics, asked, strict=True)
+        for name, metric, provider in zip(names, metrics, providers, strict=True)
     ]
 
 
 def weigh(panel: AssertionJury, default: Any, scales: Scales) -> None:
-    """Show the scores of a jury to what must know all of the file's."""
+    """Record the scores of a jury in ``scales``, which must know all scores of the file."""
     for grader, part in zip(graders(panel, default), panel.ballots, strict=True):
         if not part.failed:
             scales.off(grader.name, part.result.get("score"))
@@ -140,33 +148,33 @@ def weigh(panel: AssertionJury, default: Any, scales: Scales) -> None:
 
 def ballots(
     panel: AssertionJury,
-    asked: list[Grader],
+    jury_graders: list[Grader],
     options: ReadOptions,
     models: Models,
     remarks: Remarks,
     scales: Scales,
 ) -> list[dict[str, Any]]:
-    """The jurors of a jury."""
+    """Return the canonical ballots of a jury, one for each grader."""
     taken: dict[str, int] = {}
     bodies = []
-    together = shared_line(panel, options) is not None
-    for part, one, line in zip(panel.ballots, asked, panel.lines, strict=True):
+    shared = shared_line(panel, options) is not None
+    for part, one, line in zip(panel.ballots, jury_graders, panel.lines, strict=True):
         name, metric, grader = one.name, one.metric, one.provider
         kind = _KINDS.get(panel.kind.removeprefix("not-"))
         body: dict[str, Any] = {"id": unused(name, taken), "kind": kind}
         names = (body["id"], name, metric or name, grader.name or name)
         body.update(_named_model(grader, names, models))
         body.update(_grade(part, options, remarks, off=scales.off(name)))
-        if line is not None and not together:
+        if line is not None and not shared:
             body["meta"] = {"threshold": line}
         bodies.append(understood(values.said(body), unread_keys(part.result, _ANSWERS, _ABOUT)))
     return bodies
 
 
 def shared_line(panel: AssertionJury, options: ReadOptions) -> float | int | None:
-    """The pass line that all jurors have in common, from 0 to 1.
+    """Return the threshold that all jurors share, from 0 to 1, or None.
 
-    A negated assertion turns the grade around behind its line, which then says nothing of it.
+    A negated assertion has none: promptfoo applies its threshold before it inverts the grade.
     """
     line = panel.lines[0]
     if panel.negated or line is None or any(other != line for other in panel.lines):
@@ -181,7 +189,7 @@ def _metric(part: GradedAssertion) -> str | None:
 
 
 def _named_model(grader: Provider, names: tuple[str, ...], models: Models) -> dict[str, str | None]:
-    """The model a person names for one of the juror's names, else that of the file."""
+    """Return the model given in the options for one of the juror's names, else the file's."""
     given = models.chosen(names)
     if given is not None:
         return {"model": given}
@@ -202,7 +210,7 @@ def _grade(
     if isinstance(stated, bool):
         body["pass"] = stated
     body["reason"] = reason
-    if not stated and reason and reason.startswith(_UNREAD):
+    if not stated and reason and reason.startswith(_UNREADABLE_ANSWER):
         remarks.count("an answer that promptfoo could not read is a fail, as it counted it")
     score = result.get("score")
     return body | fitted(score, options.scale, remarks.count, "a grader's score", off=off)

@@ -1,7 +1,7 @@
-"""The reader of promptfoo results: JSON, JSON Lines and YAML.
+"""Open promptfoo results: JSON, JSON Lines and YAML.
 
-A row is one output of one provider for one prompt and test. What is judged in it by the same
-assertion is one jury; rows are read one by one, and nothing of a configuration is copied.
+A row is one output of one provider for one prompt and test. All graders of the same assertion in
+a row form one jury. Rows are read one by one, and no configuration is copied.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from reviewdesk.reports.wording import FieldProblem, must_be, spell_path
 _LONGEST_YAML = 8 << 20
 
 _SHARED = 1 << 20
-"""Every row of a promptfoo YAML has its variables twice, the second time by an alias."""
+"""A promptfoo YAML has the variables of every row twice, the second time as an alias."""
 
 _AS_JSON = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedRow:
-    """A row with the places that errors name, and the pointer that its verdicts keep."""
+    """A row, with its place for error messages and the pointer for its verdicts."""
 
     value: Any
     pointer: str
@@ -66,20 +66,23 @@ def _is_row(outline: Outline) -> bool:
 
 
 def _is_envelope(outline: Outline) -> bool:
-    """An export, or the summary that promptfoo's library returns, which has the rows one up."""
+    """Return True for an export, and for the summary that promptfoo's library returns.
+
+    The summary has the rows under ``results``, an export under ``results.results``.
+    """
     keys = outline.keys
     if outline.kind != "object" or "results" not in keys:
         return False
     inner = keys["results"]
-    summed_up = isinstance(inner, dict) and {"results", "stats"} <= inner.keys()
+    has_summary = isinstance(inner, dict) and {"results", "stats"} <= inner.keys()
     first = outline.first("results")
-    return "evalId" in keys or summed_up or {"promptIdx", "testCase"} <= first.keys()
+    return "evalId" in keys or has_summary or {"promptIdx", "testCase"} <= first.keys()
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """A report of the rows of one evaluation."""
+    """Open the rows of one evaluation as a report."""
     fail = failing(source)
-    envelope, rows = _form(source, look, fail)
+    envelope, rows = _envelope_and_rows(source, look, fail)
     with source.open() as stream:
         seen = survey(found.value for found in rows(stream, ImportTally(lenient=True)))
     if not seen.rows:
@@ -115,59 +118,59 @@ def _items(found: LocatedRow, mapper: RowMapper) -> Iterator[ReportVerdict]:
         yield ReportVerdict(found.line, None, found.path, problem)
 
 
-def _form(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
-    """What stands around the rows, and how they are found."""
+def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
+    """Return the object around the rows, and the function that reads the rows from a stream."""
     outline = look.outline
     if look.kind == "text":
         document, counted = _yaml(source, fail)
-        return document, lambda _stream, tally: _loaded(document, tally, counted)
+        return document, lambda _stream, tally: _yaml_rows(document, tally, counted)
     if _is_row(outline):
         if outline.kind == "object" and not outline.goes_on:
-            return {}, lambda stream, tally: _single(Window(stream, fail, tally))
+            return {}, lambda stream, tally: _one_row(Window(stream, fail, tally))
         if outline.kind == "object":
-            return {}, lambda stream, tally: _lines(stream, fail, tally)
-        return {}, lambda stream, tally: _listed(Window(stream, fail, tally), "$", "")
+            return {}, lambda stream, tally: _line_rows(stream, fail, tally)
+        return {}, lambda stream, tally: _list_rows(Window(stream, fail, tally), "$", "")
     if outline.kind != "object" or "results" not in outline.keys:
         raise fail("$.results", "is missing", _AS_JSON)
     if outline.goes_on:
         raise fail("", "holds something behind the end of the result", "Remove it.")
-    return outline.keys, lambda stream, tally: _streamed(Window(stream, fail, tally))
+    return outline.keys, lambda stream, tally: _envelope_rows(Window(stream, fail, tally))
 
 
-def _lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[LocatedRow]:
+def _line_rows(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[LocatedRow]:
     for number, row in read_lines(stream, fail, tally):
         yield LocatedRow(row, f"line {number}", line=f"line {number}")
 
 
-def _single(window: Window) -> Iterator[LocatedRow]:
+def _one_row(window: Window) -> Iterator[LocatedRow]:
     yield LocatedRow(window.value("$"), "/")
 
 
-def _streamed(window: Window) -> Iterator[LocatedRow]:
-    """The rows under ``results``, or under ``results`` within it."""
+def _envelope_rows(window: Window) -> Iterator[LocatedRow]:
+    """Yield the rows under ``results`` or ``results.results``."""
     for key in window.members():
         if key != "results":
             window.skip(spell_path((key,)))
         elif window.peek() == "[":
-            yield from _listed(window, "$.results", "/results")
+            yield from _list_rows(window, "$.results", "/results")
         elif window.peek() == "{":
             for inner in window.members():
                 if inner == "results" and window.peek() == "[":
-                    yield from _listed(window, "$.results.results", "/results/results")
+                    yield from _list_rows(window, "$.results.results", "/results/results")
                 else:
                     window.skip(spell_path((inner,), "$.results"))
         else:
             window.skip("$.results")
 
 
-def _listed(window: Window, path: str, pointer: str) -> Iterator[LocatedRow]:
+def _list_rows(window: Window, path: str, pointer: str) -> Iterator[LocatedRow]:
     for index in window.elements():
         where = f"{path}[{index}]"
         yield LocatedRow(window.value(where), f"{pointer}/{index}", path=where)
 
 
 def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
-    # Inside, since most results are JSON and need no YAML parser.
+    # Imported here, because most results are JSON and need no YAML parser.
     from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
     counted = ImportTally(lenient=True)
@@ -191,7 +194,7 @@ def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
     return document, counted
 
 
-def _loaded(
+def _yaml_rows(
     document: dict[str, Any], tally: ImportTally, counted: ImportTally
 ) -> Iterator[LocatedRow]:
     tally.nonfinite += counted.nonfinite
@@ -207,15 +210,15 @@ def _loaded(
 
 
 def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
-    """The run as its outermost object tells of it; rows alone tell nothing."""
-    summary, told = record(envelope, "results"), record(envelope, "metadata")
+    """Return the report's header from the outermost object. Rows alone give little of it."""
+    summary, metadata = record(envelope, "results"), record(envelope, "metadata")
     version = summary.get("version", envelope.get("version"))
     shape = "yaml" if look.kind == "text" else "json" if envelope else "jsonl"
     numbered = isinstance(version, int) and not isinstance(version, bool)
     producer = {
         "name": "promptfoo",
         "format": f"{shape} v{version}" if numbered else shape,
-        "version": told.get("promptfooVersion"),
+        "version": metadata.get("promptfooVersion"),
         "run_id": envelope.get("evalId"),
     }
     header: dict[str, Any] = {
@@ -225,7 +228,7 @@ def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
     title = record(envelope, "config").get("description")
     if isinstance(title, str) and title.strip():
         header["title"] = title
-    started = summary.get("timestamp", told.get("evaluationCreatedAt"))
+    started = summary.get("timestamp", metadata.get("evaluationCreatedAt"))
     if isinstance(started, str) and is_time(started):
         header["created_at"] = started
     return header

@@ -1,7 +1,7 @@
-"""A row of a promptfoo result taken apart: what was judged, what was checked, who overruled it.
+"""Split a row of a promptfoo result into juries, checks and the rating of a person.
 
-Judged is what promptfoo sends to a language model to grade, its negations included. Embeddings,
-classifiers, moderation services and scripts measure, and are checks.
+Assertions that promptfoo sends to a language model to grade form juries, negated ones included.
+Assertions on embeddings, classifiers, moderation services and scripts are checks.
 """
 
 from __future__ import annotations
@@ -15,78 +15,81 @@ from typing import Any
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
-_JUDGED = frozenset(
+_MODEL_GRADED = frozenset(
     {
         *("llm-rubric", "agent-rubric", "search-rubric", "g-eval", "factuality", "select-best"),
         *("answer-relevance", "conversation-relevance", "trajectory:goal-success", "pi"),
     }
 )
-_JUDGED_KINDS = ("model-graded-", "context-", "promptfoo:redteam:")
+_MODEL_GRADED_PREFIXES = ("model-graded-", "context-", "promptfoo:redteam:")
 ERROR = 2
-"""``failureReason`` of a row that has no output, or none that could be graded."""
+"""The ``failureReason`` of a row without an output that could be graded."""
 
 _MOST_PANELS = 100
 
-_BROKEN = re.compile(r"API (?:call |response )?error:|Request timed out|No output\Z")
+_PROVIDER_ERROR = re.compile(r"API (?:call |response )?error:|Request timed out|No output\Z")
 
 _DEFERRED = ("select-", "max-score")
-"""Compares the outputs of several providers; its result comes behind all others."""
+"""Prefixes of assertions that compare the outputs of several providers.
+
+Their results follow all other results of a row.
+"""
 
 
 class RowError(Exception):
-    """A row that is not built as promptfoo builds one."""
+    """A row has another structure than promptfoo writes."""
 
     def __init__(self, path: Path, value: Any, expected: str) -> None:
-        """Say where it is wrong, and what must be there."""
+        """Build the problem: the value at ``path`` must be ``expected``."""
         super().__init__(expected)
         self.problem = FieldProblem(path, must_be(expected, value))
 
 
 @dataclass(frozen=True, slots=True)
 class GradedAssertion:
-    """One assertion and what came of it."""
+    """One assertion and its result."""
 
     assertion: dict[str, Any]
     result: dict[str, Any]
 
     @property
     def kind(self) -> str:
-        """The assertion's type, or nothing where the file does not say."""
+        """The assertion's type; empty if the file does not give it."""
         stated = self.assertion.get("type")
         return stated if isinstance(stated, str) else ""
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the grader left beside its grade."""
+        """The metadata of the grader's result."""
         return record(self.result, "metadata")
 
     @property
     def value(self) -> Any:
-        """What is asserted, with the test's variables filled in where promptfoo says so."""
+        """The assertion's value, with the test's variables filled in if promptfoo stored it so."""
         return values.first(self.metadata, ("renderedAssertionValue",)) or self.assertion.get(
             "value"
         )
 
     @property
     def failed(self) -> bool:
-        """Whether the grader gave no grade; the 0 that promptfoo writes then is none.
+        """Whether the grader failed to give a grade. Promptfoo then writes a score of 0.
 
-        Some assertions carry no mark of it, and give what their provider said as the reason.
+        Some assertions do not mark the failure, but give the provider's error as the reason.
         """
         if self.metadata.get("graderError") is True:
             return True
         reason = self.result.get("reason")
-        broken = isinstance(reason, str) and _BROKEN.match(reason) is not None
+        broken = isinstance(reason, str) and _PROVIDER_ERROR.match(reason) is not None
         return broken and not self.result.get("score")
 
 
 @dataclass(frozen=True, slots=True)
 class AssertScope:
-    """What has an outcome of its own: a whole row, or one assert-set of it."""
+    """The assertions that share one result: those of a whole row, or of one assert-set."""
 
     outcome: dict[str, Any]
     bar: float | int | None
-    """The weighted score it needs; without one, every assertion must pass."""
+    """The weighted score needed to pass; if None, every assertion must pass."""
     parts: list[GradedAssertion]
     assert_set: bool = False
     set_name: str | None = None
@@ -94,7 +97,7 @@ class AssertScope:
 
 @dataclass(frozen=True, slots=True)
 class AssertionJury:
-    """Judged assertions of one scope with the same type and value: one jury."""
+    """Model-graded assertions of one scope with the same type and value: one jury."""
 
     kind: str
     value: Any
@@ -103,54 +106,54 @@ class AssertionJury:
 
     @property
     def alone(self) -> bool:
-        """Whether the scope's outcome is this jury's."""
+        """Whether the scope has no other assertions, so that its result is the jury's."""
         return len(self.ballots) == len(self.scope.parts)
 
     @property
     def lines(self) -> list[Any]:
-        """The jurors' own pass lines."""
+        """The thresholds of the jurors, None for a juror without one."""
         return [values.number(part.assertion.get("threshold")) for part in self.ballots]
 
     @property
     def negated(self) -> bool:
-        """Whether the assertion holds where the rubric does not."""
+        """Whether the assertion passes if the rubric is not met."""
         return self.kind.startswith("not-")
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """All that was graded of one output."""
+    """All graded assertions of one output."""
 
     panels: list[AssertionJury]
     checks: list[GradedAssertion]
     human: GradedAssertion | None
     parts_left_out: int
     errored: bool
-    """Nothing was graded, because something broke before."""
+    """Whether nothing was graded because of an earlier error."""
 
     @property
     def stands_alone(self) -> bool:
-        """Whether the row is a verdict without a jury: an error, or what a person alone rated."""
+        """Whether the row is a verdict without a jury: an error, or only a person's rating."""
         return not self.panels and (self.errored or self.human is not None)
 
 
 def record(holder: dict[str, Any], key: str) -> dict[str, Any]:
-    """The object under a key, or an empty one."""
+    """Return the object under a key, or an empty one."""
     found = holder.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def is_judged(kind: str) -> bool:
-    """Whether a language model grades assertions of this type."""
+    """Return True if a language model grades assertions of this type."""
     base = kind.removeprefix("not-")
-    return base in _JUDGED or base.startswith(_JUDGED_KINDS)
+    return base in _MODEL_GRADED or base.startswith(_MODEL_GRADED_PREFIXES)
 
 
 def take_apart(row: dict[str, Any]) -> ResultRow:
-    """The juries, checks and human rating of a row, each component counted once.
+    """Return the juries, checks and human rating of a row, with each component counted once.
 
     Raises:
-        RowError: the grading has another shape.
+        RowError: the grading is not what promptfoo writes, or has too many rubrics.
     """
     grading = row.get("gradingResult")
     if grading is not None and not isinstance(grading, dict):
@@ -158,11 +161,11 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
     case = record(row, "testCase")
     whole = AssertScope(grading or {}, values.number(case.get("threshold")), [])
     scopes, human, left_out = [whole], None, 0
-    declared = _declared(case.get("assert"))
+    declared = _declared_assertions(case.get("assert"))
     for at, component in enumerate(_components(grading or {}, ("gradingResult",))):
         stated = declared[at] if at < len(declared) else {}
-        if _is_set(component):
-            scopes.append(_set(component, stated))
+        if _is_assert_set(component):
+            scopes.append(_assert_set(component, stated))
             continue
         graded = GradedAssertion(record(component, "assertion") or stated, component)
         parts = component.get("componentResults")
@@ -174,14 +177,14 @@ def take_apart(row: dict[str, Any]) -> ResultRow:
     checks = [part for scope in scopes for part in scope.parts if not is_judged(part.kind)]
     panels = [panel for scope in scopes for panel in _panels(scope)]
     if len(panels) > _MOST_PANELS:
-        # Each is a verdict with the whole input and output, which a small file could multiply.
+        # Each verdict repeats the whole input and output, so a small file could grow huge.
         raise RowError(("gradingResult",), len(panels), f"at most {_MOST_PANELS} rubrics")
     failed = row.get("failureReason") == ERROR or bool(row.get("error"))
     return ResultRow(panels, checks, human, left_out, failed and not panels and not checks)
 
 
 def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """The components of a result, without the copies of their parts that follow each of them."""
+    """Yield the components of a result, without the copies of its parts after each one."""
     listed = result.get("componentResults")
     if listed is None:
         return
@@ -192,11 +195,11 @@ def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     copy = None
     for at, component in enumerate(listed):
         if component is None:
-            # A place that a comparison of outputs has not taken.
+            # A place for a comparison of outputs that was not filled.
             continue
         if not isinstance(component, dict):
             raise RowError((*path, at), component, "an object")
-        if copy is not None and _same(component, copy):
+        if copy is not None and _is_copy(component, copy):
             copy = next(copies, None)
             continue
         yield component
@@ -205,13 +208,13 @@ def _components(result: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
         copy = next(copies, None)
 
 
-def _same(component: dict[str, Any], part: Any) -> bool:
+def _is_copy(component: dict[str, Any], part: Any) -> bool:
     return isinstance(part, dict) and all(
         component.get(key) == part.get(key) for key in ("pass", "score", "reason")
     )
 
 
-def _is_set(component: dict[str, Any]) -> bool:
+def _is_assert_set(component: dict[str, Any]) -> bool:
     if record(component, "metadata").get("assertionSet") is not None:
         return True
     has_parts = isinstance(component.get("componentResults"), list)
@@ -219,11 +222,11 @@ def _is_set(component: dict[str, Any]) -> bool:
     return has_parts and (own is None or own == "assert-set")
 
 
-def _set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
+def _assert_set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
     described = record(record(component, "metadata"), "assertionSet")
     if declared.get("type") != "assert-set":
         declared = {}
-    stated = _declared(declared.get("assert"))
+    stated = _declared_assertions(declared.get("assert"))
     children = [
         GradedAssertion(
             record(child, "assertion") or (stated[at] if at < len(stated) else {}), child
@@ -235,8 +238,8 @@ def _set(component: dict[str, Any], declared: dict[str, Any]) -> AssertScope:
     return AssertScope(component, bar, children, True, name if isinstance(name, str) else None)
 
 
-def _declared(asserts: Any) -> list[dict[str, Any]]:
-    """The assertions as the test declares them, in the order of their results."""
+def _declared_assertions(asserts: Any) -> list[dict[str, Any]]:
+    """Return the assertions that the test declares, in the order of their results."""
     found = (
         [each for each in asserts if isinstance(each, dict)] if isinstance(asserts, list) else []
     )

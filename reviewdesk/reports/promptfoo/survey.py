@@ -1,4 +1,4 @@
-"""What must be known of all rows of a promptfoo result before the first verdict has an id."""
+"""A first pass over all rows of a promptfoo result, needed before any verdict gets its id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME_LENGTH = 200
 
 @dataclass
 class ResultSurvey:
-    """What must be known of all rows before the first verdict gets its id."""
+    """Counts and names from a first pass over all rows."""
 
     providers: set[str | None] = field(default_factory=set)
     prompts: dict[str, int] = field(default_factory=dict)
@@ -30,43 +30,46 @@ class ResultSurvey:
 
     @cached_property
     def prompt_numbers(self) -> dict[str, int]:
-        """Prompts are numbered from 1, in the order of their columns."""
+        """The number of each prompt, from 1 in the order of the columns."""
         ordered = sorted(self.prompts, key=lambda prompt: self.prompts[prompt])
         return {prompt: number for number, prompt in enumerate(ordered, 1)}
 
 
 class TestNames:
-    """Tells repetitions of one test apart from other tests."""
+    """Names tests, and counts the repetitions of each one."""
 
     def __init__(self) -> None:
-        """Start before the first row."""
+        """Start with no rows."""
         self._first: dict[bytes, str] = {}
         self._epochs: dict[tuple[bytes, str | None, str], int] = {}
 
     def place(self, row: dict[str, Any]) -> tuple[str, int]:
-        """The name of a row's test, and how often it has run on the same prompt and provider."""
+        """Count a row, and return its test's name and repetition.
+
+        The repetition counts from 1, for each prompt and provider.
+        """
         case = record(row, "testCase")
-        told = [case.get(key) for key in ("description", "vars", "assert")]
-        mark = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).digest()
+        identity = [case.get(key) for key in ("description", "vars", "assert")]
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
         described = case.get("description")
         if not (isinstance(described, str) and described.strip()):
             index = row.get("testIdx")
             described = f"test {index + 1 if isinstance(index, int) else len(self._first) + 1}"
-        name = self._first.setdefault(mark, described)
-        key = (mark, Provider.of(row.get("provider")).name, prompt_of(row))
+        name = self._first.setdefault(digest, described)
+        key = (digest, Provider.of(row.get("provider")).name, prompt_of(row))
         self._epochs[key] = self._epochs.get(key, 0) + 1
         return name, self._epochs[key]
 
 
 def prompt_of(row: dict[str, Any]) -> str:
-    """What tells a row's prompt apart from others: its id, else its label, else its column."""
+    """Return the identity of a row's prompt: its id, else its label, else its column."""
     label = record(row, "prompt").get("label")
     stated = values.first({**row, "label": label}, ("promptId", "label", "promptIdx"))
     return str(stated)[:_NAME_LENGTH]
 
 
 def survey(rows: Iterable[Any]) -> ResultSurvey:
-    """A first look at all rows; one that cannot be read stands for one verdict."""
+    """Survey all rows. A row that cannot be read counts as one verdict."""
     found, tests = ResultSurvey(), TestNames()
     for row in rows:
         found.rows += 1
@@ -81,7 +84,7 @@ def survey(rows: Iterable[Any]) -> ResultSurvey:
 
 
 def default_grader(row: dict[str, Any]) -> Any:
-    """Who grades where an assertion names no provider."""
+    """Return the provider that grades the row's assertions that name none."""
     return record(record(row, "testCase"), "options").get("provider")
 
 

@@ -1,4 +1,4 @@
-"""The juries of a promptfoo row as canonical verdicts."""
+"""Map the juries of a promptfoo row to canonical verdicts."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from reviewdesk.reports.promptfoo.survey import (
 )
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
-"""Assertions whose value is the right answer, and no rubric."""
+"""Assertions whose value is the correct answer, not a rubric."""
 
 _CONTENT = frozenset({"vars", "output", "outputPath"})
-"""Where what is judged stands; a word there is no configuration."""
+"""Keys of the judged content, which holds no configuration and thus no named secrets."""
 
 _CODE = frozenset({"javascript", "python", "ruby"})
-"""Assertions whose value is a program."""
+"""Types of assertions whose value is a program."""
 
 _MOST_SECRETS = 100
-_IN_CLEAR = "a key stands in clear in the file; it is not copied, and is better changed"
+_SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
 
 _NAME_LENGTH = 200
 _ID_LENGTH = 480
-"""Room for a counter behind it: an id has at most 500 characters."""
+"""An id has at most 500 characters; the rest leaves room for a counter."""
 
 _ROW_KEYS = frozenset(
     {
@@ -74,67 +74,73 @@ _ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "
 
 
 class RowMapper:
-    """Maps the rows of one file; remembers the ids given and what could not be mapped."""
+    """Maps the rows of one file; remembers the ids it gave and the keys it could not map."""
 
     def __init__(self, seen: ResultSurvey, options: ReadOptions, secrets: set[str]) -> None:
-        """Take what a first look found, and the secrets of the file's configuration."""
+        """Start with the survey of all rows and the secrets in the file's configuration."""
         self.remarks = Remarks()
         for _ in secrets:
-            self.remarks.count(_IN_CLEAR)
+            self.remarks.count(_SECRET_NOTE)
         self.models = Models(options)
-        self._seen, self._options = seen, options
+        self._survey, self._options = seen, options
         self._secrets = frozenset(secrets)
-        self._known = set(secrets)
+        self._known_secrets = set(secrets)
         self._ids: dict[str, int] = {}
         self._tests = TestNames()
 
     def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
-        """The canonical verdicts of a row, one a jury."""
+        """Yield the canonical verdicts of a row, one for each jury."""
         test, epoch = self._tests.place(row)
-        number = self._seen.prompt_numbers[prompt_of(row)]
-        test, row = self._without_secrets(row).clean([test, row])
+        number = self._survey.prompt_numbers[prompt_of(row)]
+        test, row = self._secret_remover(row).clean([test, row])
         parts = take_apart(row)
         self._remark(row, parts)
-        common = _common(row, test, epoch if self._seen.repeats else None, pointer)
+        common = _common(row, test, epoch if self._survey.repeats else None, pointer)
         common["checks"] = [_check(check, at) for at, check in enumerate(parts.checks, 1)]
         common["human"] = _human(parts.human)
         if parts.stands_alone:
-            unjudged: dict[str, Any] = {
+            no_jury: dict[str, Any] = {
                 "jurors": [],
                 "decision": "error" if parts.errored else None,
             }
-            yield self._finished({**common, **unjudged}, number, "")
+            yield self._with_id({**common, **no_jury}, number, "")
         tags = _tags(parts.panels)
         for panel, tag in zip(parts.panels, tags, strict=True):
-            body = {**common, **_asserted(panel)}
+            body = {**common, **_rubric_fields(panel)}
             body["case"] = {**common["case"], "target": panel.kind}
-            asked = graders(panel, default_grader(row))
-            scales = self._seen.scales
-            body["jurors"] = ballots(panel, asked, self._options, self.models, self.remarks, scales)
-            raw = self._options.scale is None and any(scales.off(one.name) for one in asked)
+            jury_graders = graders(panel, default_grader(row))
+            scales = self._survey.scales
+            body["jurors"] = ballots(
+                panel, jury_graders, self._options, self.models, self.remarks, scales
+            )
+            raw = self._options.scale is None and any(scales.off(one.name) for one in jury_graders)
             body["threshold"] = None if raw else shared_line(panel, self._options)
-            body |= _outcome(panel, body["jurors"], overruled=parts.human is not None)
+            body |= _jury_decision(panel, body["jurors"], overruled=parts.human is not None)
             if raw:
                 body["score"] = None
             body["meta"] = {**common["meta"], **_set_meta(panel)}
-            yield self._finished(body, number, tag)
+            yield self._with_id(body, number, tag)
 
-    def _without_secrets(self, row: dict[str, Any]) -> SecretRemover:
-        """What takes out of a row the keys that its own and the file's configuration show."""
+    def _secret_remover(self, row: dict[str, Any]) -> SecretRemover:
+        """Return the remover of all secrets in the configuration of the file and of the row.
+
+        Raises:
+            RowError: the row shows too many secrets.
+        """
         own = named_secrets(row, _CONTENT)
-        for _ in own - self._known:
-            self.remarks.count(_IN_CLEAR)
-        self._known |= own
+        for _ in own - self._known_secrets:
+            self.remarks.count(_SECRET_NOTE)
+        self._known_secrets |= own
         if len(own) + len(self._secrets) > _MOST_SECRETS:
             raise RowError((), len(own), f"a row with at most {_MOST_SECRETS} keys in clear")
         return SecretRemover(self._secrets | own)
 
-    def _finished(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
-        """The body with its id and without what is unknown."""
+    def _with_id(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
+        """Return the body with an id and without empty fields."""
         steps = [body["case"]["test"][:_NAME_LENGTH]]
-        if len(self._seen.prompts) > 1:
+        if len(self._survey.prompts) > 1:
             steps.append(f"prompt {prompt}")
-        if len(self._seen.providers) > 1:
+        if len(self._survey.providers) > 1:
             steps.append(body["meta"]["row"].get("provider", "?")[:_NAME_LENGTH])
         if "epoch" in body["case"]:
             steps.append(f"epoch {body['case']['epoch']}")
@@ -160,7 +166,7 @@ class RowMapper:
 
 
 def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
-    """What all verdicts of a row share: the case, what was asked and what came back."""
+    """Return the fields that all verdicts of a row share: case, input, output, generator."""
     provider = Provider.of(row.get("provider"))
     generator = values.said({"model": provider.model, "vendor": provider.vendor})
     prompt, case = record(row, "prompt"), record(row, "testCase")
@@ -209,7 +215,7 @@ def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
 
 
 def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
-    """A person's rating, which promptfoo puts beside the assertions and above their outcome."""
+    """Return a person's rating of the row, which promptfoo lists among its assertions."""
     if rating is None:
         return None
     label = {True: "pass", False: "fail"}
@@ -229,8 +235,8 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
     )
 
 
-def _asserted(panel: AssertionJury) -> dict[str, Any]:
-    """The rubric, or the reference that the output is held against."""
+def _rubric_fields(panel: AssertionJury) -> dict[str, Any]:
+    """Return the rubric of a jury, and the reference if its output is compared with one."""
     base, value = panel.kind.removeprefix("not-"), panel.value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):
         value = "\n".join(value)
@@ -242,14 +248,15 @@ def _asserted(panel: AssertionJury) -> dict[str, Any]:
     }
 
 
-def _outcome(
+def _jury_decision(
     panel: AssertionJury, jurors: list[dict[str, Any]], *, overruled: bool
 ) -> dict[str, Any]:
-    """What promptfoo decided of the jury, as far as its own rules tell.
+    """Return the decision and score that promptfoo's rules give the jury.
 
-    The outcome of a row or an assert-set is the jury's where nothing else is in it. Else all of the
-    jury must pass, as promptfoo wants it where no bar is set; under a bar that other assertions
-    share, nothing is decided. A person's rating has taken the place of a row's outcome.
+    If a row or an assert-set holds only this jury, its result is the jury's. Otherwise every
+    assertion of the jury must pass, which is promptfoo's rule without a threshold. A threshold
+    that other assertions share leaves a jury of several undecided. If a person rated the row
+    (``overruled``), its result is that rating and is not used.
     """
     outcome = {} if overruled and not panel.scope.assert_set else panel.scope.outcome
     stated = outcome.get("pass") if panel.alone else None
@@ -265,7 +272,7 @@ def _outcome(
 
 
 def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
-    """False with one fail; a grader that failed leaves it open, where the others all pass."""
+    """Return False if any vote is a fail, True if all pass, None if a grader gave no vote."""
     votes = [None if part.failed else part.result.get("pass") for part in ballots]
     if any(vote is False for vote in votes):
         return False
@@ -273,22 +280,22 @@ def _all_pass(ballots: list[GradedAssertion]) -> bool | None:
 
 
 def _set_meta(panel: AssertionJury) -> dict[str, Any]:
-    """An assert-set's own outcome and bar, which are no juror's pass line."""
+    """Return the result and threshold of an assert-set, which belong to no single juror."""
     scope = panel.scope
     if not scope.assert_set:
         return {}
     passed = scope.outcome.get("pass")
-    said = {
+    set_facts = {
         "name": scope.set_name,
         "pass": passed if isinstance(passed, bool) else None,
         "score": values.number(scope.outcome.get("score")),
         "threshold": scope.bar,
     }
-    return {"assert_set": values.said(said)}
+    return {"assert_set": values.said(set_facts)}
 
 
 def _tags(panels: list[AssertionJury]) -> list[str]:
-    """What tells the juries of one row apart: their types, numbered where they repeat."""
+    """Return a tag for each jury of a row: its type, numbered if the type repeats."""
     if len(panels) < 2:
         return [""] * len(panels)
     often = Counter(panel.kind for panel in panels)

@@ -1,1 +1,1 @@
-"""Tables of ratings, and the exports of tools that are tables."""
+"""The readers of tables: plain tables of ratings, and the table exports of tools."""

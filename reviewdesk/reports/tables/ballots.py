@@ -1,4 +1,4 @@
-"""One vote of a table as a canonical ballot."""
+"""Turn one vote of a table into a canonical ballot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COUNTS = ("tokens_in", "tokens_out")
 
 
 class BallotMaker:
-    """Makes the ballots of one table; ``off_scale`` knows the judges with a scale not 0..1."""
+    """Makes the ballots of one table; ``off_scale`` tells whether a judge scores beyond 0..1."""
 
     def __init__(
         self,
@@ -40,15 +40,15 @@ class BallotMaker:
         notes: BallotNotes,
         off_scale: Callable[[str], bool],
     ) -> None:
-        """Take what a person said of the file; ``notes`` is told of what is kept another way."""
+        """Keep the options and the label words; ``notes`` collects remarks on changed values."""
         self._words, self._scale, self._models = words, options.scale, options.models
         self._notes, self._off_scale = notes, off_scale
 
     def make(self, vote: Vote) -> dict[str, Any]:
-        """The ballot without its id.
+        """Return the canonical ballot of a vote, without an id.
 
         Raises:
-            CellError: the score is none, or outside the scale that was given.
+            CellError: the score is not a score, or lies outside the given scale.
         """
         cells = vote.cells
         self._notes.judge(vote.judge)
@@ -64,7 +64,7 @@ class BallotMaker:
         return understood(values.said(body, "pass"), (*odd, *vote.unread))
 
     def _model(self, vote: Vote) -> str | None:
-        """The model that the table states, else the one a person gave."""
+        """Return the judge's model from the table, else from the options, else None."""
         stated, given = _text(vote.cells.get("model")), self._models.get(vote.judge)
         if stated and given and stated != given:
             self._notes.count("--models: the table's own model of a judge stands")
@@ -91,7 +91,7 @@ class BallotMaker:
             self._notes.raw(stated)
 
     def share(self, stated: float, column: str) -> float:
-        """A raw score as a share of the scale that was given."""
+        """Map a raw score from the given scale to 0..1. Raise CellError if it is outside."""
         low, high = self._scale or (0.0, 1.0)
         share = (stated - low) / (high - low)
         if not -_SLACK <= share <= 1 + _SLACK:
@@ -99,7 +99,7 @@ class BallotMaker:
         return min(max(share, 0.0), 1.0)
 
     def _add_word(self, body: dict[str, Any], vote: Vote, error: CellError) -> None:
-        """A score that is a word may be a vote; any other text is an error."""
+        """Read a score that is not a number as a vote or a label, or raise ``error``."""
         decided = self._words.vote(vote.score)
         if decided is not None:
             body["pass"] = decided
@@ -137,9 +137,9 @@ class BallotMaker:
             if isinstance(word, str) and not is_plain(word):
                 body.setdefault("label", word.strip())
         elif isinstance(word, str):
-            said = {key: body[key] for key in ("label",) if key in body}
+            stated_label = {key: body[key] for key in ("label",) if key in body}
             self._add_label(body, word)
-            body.update(said)
+            body.update(stated_label)
         else:
             body["pass"] = None
             self._notes.count(f"a vote that is no word, such as {found(word)}, is left out")
@@ -181,7 +181,7 @@ class BallotMaker:
 
 
 def _message(stated: Any) -> str:
-    """Why a ballot failed; false, null and the like say that it did not."""
+    """Return why a ballot failed; empty for false, null and the like, which mean no failure."""
     if blank(stated) or stated in (False, 0):
         return ""
     if isinstance(stated, str) and stated.strip().lower() in _NO_ERROR:

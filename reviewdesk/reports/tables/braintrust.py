@@ -1,6 +1,6 @@
-"""The reader of Braintrust experiments: one row a case, its scores by the name of the scorer.
+"""Read Braintrust experiments: one row per case, with its scores by the name of the scorer.
 
-The rows of the API are documented; how the app's CSV names its columns is not, so both a column
+The rows of the API are documented, but the column names of the app's CSV are not. So both a column
 ``scores`` with JSON and columns ``scores.NAME`` are read, and a CSV is marked "shape not verified".
 """
 
@@ -36,8 +36,8 @@ def _fits(columns: tuple[str, ...]) -> bool:
     )
 
 
-def _inner(row: TableRow) -> bool:
-    """Whether a row is a span inside a case, whose scores its root repeats."""
+def _is_inner_span(row: TableRow) -> bool:
+    """Return True if the row is a span inside a case. The case repeats the span's scores."""
     root = cell(row, "is_root")
     if root is not None:
         return str(root).strip().lower() == "false"
@@ -46,17 +46,17 @@ def _inner(row: TableRow) -> bool:
 
 
 def _entry(row: TableRow, remarks: Remarks, columns: tuple[str, ...]) -> TableEntry | None:
-    if _inner(row):
+    if _is_inner_span(row):
         remarks.count("a span inside a case is not read; the case has its scores")
         return None
     if "scores" in row.cells:
-        scores = _held(row)
+        scores = _score_cells(row)
     else:
         scores = {column: row.cells.get(column) for column in columns}
     votes = tuple(
         Vote(column.removeprefix(_PREFIX) or column, found, column, words=True)
         for column, found in scores.items()
-        # Null is a scorer that did not answer; an empty cell may be one that never ran.
+        # Null is a scorer that gave no answer, but an empty cell may be one that never ran.
         if not blank(found) or "scores" in row.cells
     )
     facts = {
@@ -71,7 +71,7 @@ def _entry(row: TableRow, remarks: Remarks, columns: tuple[str, ...]) -> TableEn
     return TableEntry(item, facts=facts, votes=votes)
 
 
-def _held(row: TableRow) -> dict[str, Any]:
+def _score_cells(row: TableRow) -> dict[str, Any]:
     held = mapping(row.cells.get("scores"), "scores")
     return {_PREFIX + scorer: found for scorer, found in held.items()}
 

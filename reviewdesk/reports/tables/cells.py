@@ -1,4 +1,4 @@
-"""What stands in a table's cells: numbers, names, and words that decide."""
+"""Read the cells of a table: numbers, names, and words that decide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_FINITE = frozenset({
 
 _VOTES = {"passed": True, "accepted": True, "1": True, "1.0": True}
 _VOTES |= {"failed": False, "rejected": False, "0": False, "0.0": False}
-"""What tables write for a vote, beside the words that decide everywhere."""
+"""Words for a vote in tables, beside those that decide in every report."""
 
 _PLAIN = frozenset({
     "pass", "passed", "yes", "true", "1", "1.0", "fail", "failed", "no", "false", "0", "0.0",
@@ -33,16 +33,19 @@ _FAILURES = {"error": "error", "parse_fail": "parse_fail"}
 
 
 class CellError(ValueError):
-    """A cell that makes a verdict wrong, and the column it stands in."""
+    """A cell cannot be read, so its verdict is bad; ``column`` names the cell's column."""
 
     def __init__(self, column: str, problem: str) -> None:
-        """Keep both apart, for the row to name the place."""
+        """Keep column and problem apart, so that the row can name the place."""
         super().__init__(problem)
         self.column, self.problem = column, problem
 
 
 def number(value: Any, column: str) -> float | int | None:
-    """A finite number as written; an empty cell is none, and anything else an error."""
+    """Return a finite number, or None for an empty cell. Raise CellError on anything else.
+
+    A text of up to 15 digits becomes an ``int``. Booleans do not count as numbers.
+    """
     if blank(value):
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -61,7 +64,7 @@ def number(value: Any, column: str) -> float | int | None:
 
 
 def likely_number(value: Any) -> float | int | None:
-    """A number, or nothing."""
+    """Return the number in a cell, or None if there is none."""
     try:
         return number(value, "")
     except CellError:
@@ -69,7 +72,7 @@ def likely_number(value: Any) -> float | int | None:
 
 
 def name(value: Any, column: str) -> str:
-    """The name of an item or a judge: a text or a whole number."""
+    """Return the name of an item or a judge. Raise CellError unless it is text or an integer."""
     if isinstance(value, str) and value.strip():
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):
@@ -78,7 +81,11 @@ def name(value: Any, column: str) -> str:
 
 
 def mapping(value: Any, column: str) -> dict[str, Any]:
-    """An object, which in CSV is a text of JSON; an empty cell is an empty one."""
+    """Return the object in a cell; in CSV it is JSON text, and an empty cell is an empty object.
+
+    Raises:
+        CellError: the cell holds anything else.
+    """
     if blank(value):
         return {}
     found = value
@@ -93,7 +100,7 @@ def mapping(value: Any, column: str) -> dict[str, Any]:
 
 
 def names(value: Any) -> list[str]:
-    """Tags: a list of texts, in CSV as JSON, or a text with commas or semicolons."""
+    """Return the tags in a list, in JSON text, or in a text with commas or semicolons."""
     listed = value
     if isinstance(value, str):
         try:
@@ -108,44 +115,44 @@ def names(value: Any) -> list[str]:
 
 
 class DecidingWords:
-    """The words that decide: the usual ones, and those that a person gave."""
+    """The words that mean pass or fail: the usual ones, and those given in the options."""
 
     def __init__(self, passing: Iterable[str], failing: Iterable[str]) -> None:
-        """A given word comes before the usual meaning."""
-        self._told = dict.fromkeys(map(folded, passing), True)
-        self._told.update(dict.fromkeys(map(folded, failing), False))
+        """Keep the given words, which take precedence over the usual meaning."""
+        self._given = dict.fromkeys(map(folded, passing), True)
+        self._given.update(dict.fromkeys(map(folded, failing), False))
 
     def vote(self, value: Any) -> bool | None:
-        """Pass, fail, or a word that decides nothing."""
+        """Return True for a pass, False for a fail, None for a value that decides nothing."""
         if isinstance(value, bool):
             return value
         if not isinstance(value, str | int | float):
             return None
         word = folded(str(value))
-        told = self._told.get(word, _VOTES.get(word))
+        given = self._given.get(word, _VOTES.get(word))
         decision = label_decision(word)
-        return told if told is not None or decision is None else decision is Decision.PASS
+        return given if given is not None or decision is None else decision is Decision.PASS
 
     def human(self, value: Any) -> str | None:
-        """A person's label: pass, fail or unsure."""
+        """Return a person's label (``pass``, ``fail`` or ``unsure``), or None."""
         vote = self.vote(value)
         if vote is not None:
             return "pass" if vote else "fail"
         return "unsure" if isinstance(value, str) and folded(value) in _UNSURE else None
 
     def failure(self, value: Any) -> str | None:
-        """The status behind a word that says a juror failed to answer."""
+        """Return the status for a word that means that a juror failed to answer, else None."""
         if not isinstance(value, str) or self.vote(value) is not None:
             return None
         return _FAILURES.get(folded(value))
 
 
 def is_plain(word: str) -> bool:
-    """Whether a word that decides says nothing beside that."""
+    """Return True if a word only means pass or fail, so that it need not be kept as a label."""
     return folded(word) in _PLAIN
 
 
 def is_word(value: Any) -> bool:
-    """Whether a text is a label rather than a number gone wrong."""
+    """Return True if a text looks like a label rather than a malformed number."""
     text = value.strip() if isinstance(value, str) else ""
     return text[:1].isalpha() and len(text) <= _LONGEST_WORD and text.lower() not in _NOT_FINITE

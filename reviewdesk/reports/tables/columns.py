@@ -1,4 +1,4 @@
-"""What the columns of a table are called in the field."""
+"""Recognise the columns of a table by their usual names."""
 
 from __future__ import annotations
 
@@ -49,31 +49,31 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "human_by": ("human_by", "labelled_by", "labeled_by"),
     "human_at": ("human_at", "labelled_at", "labeled_at"),
 }  # fmt: skip
-"""Role to the names it goes by, the surest first; a column takes one role alone."""
+"""The column names of each role, the clearest first. A column fills only one role."""
 
 _LAST_RESORT = "test"
-"""What names the items of a table without a column for them."""
+"""The role that names the items if no column does."""
 
-_PARTING = re.compile(r"[\s\-]+")
+_SEPARATORS = re.compile(r"[\s\-]+")
 
 BALLOT = frozenset({
     "model", "vendor", "pass", "label", "reason", "repeat", "confidence", "weight", "error",
     "status", "at", "latency_ms", "cost_usd", "tokens_in", "tokens_out",
 })  # fmt: skip
-"""The roles that say something of one ballot."""
+"""The roles that describe one ballot."""
 
 FACTS = frozenset({
     "test", "suite", "tags", "threshold", "decision", "input", "output", "alternative", "reference",
     "generator",
 })  # fmt: skip
-"""The roles that say something of an item."""
+"""The roles that describe an item."""
 
 ITEM = FACTS | {"item", "rubric", "repeat", "human", "human_by", "human_at"}
-"""The roles that a row with several judges has once."""
+"""The roles that have one cell in a row, even with a column for each judge."""
 
 
 def roles_of(columns: Iterable[str]) -> dict[str, str]:
-    """The column of each role that a table has."""
+    """Return the roles that the table's columns fill, each with its column."""
     named: dict[str, str] = {}
     for column in columns:
         named.setdefault(_plain(column), column)
@@ -87,15 +87,15 @@ def roles_of(columns: Iterable[str]) -> dict[str, str]:
 
 
 def doubled(columns: Sequence[str], used: Container[str]) -> str | None:
-    """A column that is read and stands in the header twice."""
+    """Return a used column that the header names twice, or None."""
     counts = Counter(columns)
     return next((name for name in columns if name and name in used and counts[name] > 1), None)
 
 
 def names_models(column: str) -> bool:
-    """Whether a judge's column says by its name that it holds models."""
+    """Return True if the judge column's name says that it holds models."""
     return _plain(column) in {"model_judge", "judge_model"}
 
 
 def _plain(column: str) -> str:
-    return _PARTING.sub("_", column.strip().casefold())
+    return _SEPARATORS.sub("_", column.strip().casefold())

@@ -1,4 +1,4 @@
-"""CSV as RFC 4180 has it, record by record: quoted line ends, and three delimiters."""
+"""Read CSV as in RFC 4180, record by record, with quoted line ends and three delimiters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail
 from reviewdesk.reports.tables.columns import roles_of
 
 _DELIMITERS = (",", ";", "\t")
-_BROKEN = {
+_SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
     "new-line char": ("holds a carriage return outside quotes", "End lines with LF or CRLF."),
     "field larger": ("holds a field of over 8 MiB", ""),
@@ -23,14 +23,17 @@ _BROKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A table's first record and what its columns are parted by."""
+    """The first record of a table and the delimiter of its columns."""
 
     delimiter: str
     columns: tuple[str, ...]
 
 
 def header_of(text: str) -> Header | None:
-    """The header that a text starts with, under the delimiter that makes most sense of it."""
+    """Return the header at the start of a text, or None.
+
+    The delimiter is the one that gives most known roles, then most columns.
+    """
     found: list[tuple[int, int, Header]] = []
     for delimiter in _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))
@@ -47,7 +50,7 @@ def header_of(text: str) -> Header | None:
 def records(
     stream: BinaryIO, columns: tuple[str, ...], delimiter: str, fail: Fail
 ) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """The records behind the header: line, cells by column, and what is wrong with the record."""
+    """Yield each record after the header: its line, its cells by column, and its problem."""
     lines = _Lines(stream, fail)
     reader = _reader(lines, delimiter)
     header = True
@@ -57,7 +60,7 @@ def records(
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise _broken(error, start, fail) from error
+            raise _syntax_error(error, start, fail) from error
         if fields is None:
             return
         if not any(fields):
@@ -74,7 +77,7 @@ def records(
 
 
 class _Lines:
-    """Decoded lines; ``held`` counts the bytes of one record, which may have many lines."""
+    """Decodes lines; ``held`` counts the bytes of one record, which may have many lines."""
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
         self._stream, self._fail = stream, fail
@@ -101,14 +104,14 @@ class _Lines:
 
 
 def _reader(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    # The module's own bound is for all of a process; it is only ever raised.
+    # The limit of the csv module holds for the whole process, so it is never lowered here.
     if csv.field_size_limit() < MAX_ITEM:
         csv.field_size_limit(MAX_ITEM)
     return csv.reader(lines, delimiter=delimiter, strict=True)
 
 
-def _broken(error: csv.Error, line: int, fail: Fail) -> InputFileError:
-    for start, (problem, hint) in _BROKEN.items():
+def _syntax_error(error: csv.Error, line: int, fail: Fail) -> InputFileError:
+    for start, (problem, hint) in _SYNTAX_ERRORS.items():
         if str(error).startswith(start):
             return fail(f"line {line}", problem, hint)
     problem = f"is not CSV: {show_line(str(error), 60)}"

@@ -1,4 +1,4 @@
-"""What one row of a table says, in the words that all tables share."""
+"""The content of one row, in the same form for all kinds of tables."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judge's ballot as the cells have it."""
+    """One judge's ballot, as the cells of a row hold it."""
 
     judge: str
     score: Any = None
     column: str = "score"
-    """Where the score stands, for errors."""
+    """The column of the score, for error messages."""
     cells: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Other cells by role, such as ``reason``; a ``pass`` that is there and empty is no vote."""
+    """Other cells by role, such as ``reason``. An empty ``pass`` means no vote."""
     words: bool = False
-    """Whether the score may be any word, because no other cell could hold one."""
+    """Whether the score may be any word, because no other cell can hold a label."""
     unread: tuple[str, ...] = ()
-    """Columns under which an answer may stand, where no column of an answer says anything."""
+    """Columns that may hold the answer, if the usual columns for an answer are empty."""
     check: bool = False
-    """Whether it is a program's check rather than a juror."""
+    """Whether this is a program's check rather than a juror's ballot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Human:
-    """A person's label as the cells have it; the first of ``words`` that decides counts."""
+    """A person's label in a row. The first of ``words`` that is a label counts."""
 
     words: tuple[Any, ...]
     by: Any = None
@@ -43,24 +43,24 @@ class Human:
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """One row: what it says of an item, and the ballots, checks or label it holds."""
+    """One row: facts on an item, with the ballots, checks or human label in the row."""
 
     item: str
     rubric: str = ""
     name: str = ""
-    """The item's id on the desk, where rows are told apart by another one."""
+    """The item's name on the desk, if ``item`` is an id that only groups the rows."""
     facts: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     votes: tuple[Vote, ...] = ()
     human: Human | None = None
 
     @property
     def key(self) -> tuple[str, str]:
-        """Rows with the same key are one verdict."""
+        """The key of the verdict: rows with the same key form one verdict."""
         return self.item, self.rubric
 
 
 EntryOf: TypeAlias = Callable[[TableRow, Remarks], TableEntry | None]
-"""Reads a row; nothing where the row says nothing of a jury.
+"""Reads a row; returns None if the row has nothing to do with a jury.
 
 Raises:
     CellError: the row cannot be read.
@@ -69,12 +69,12 @@ Raises:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """How the rows of one kind of table are read."""
+    """The rules for reading the rows of one kind of table."""
 
     entry: EntryOf
     notes: tuple[str, ...] = ()
     repeats: bool = False
     """Whether one judge may rate an item twice; the second ballot is ``#2``."""
     scale_by_judge: bool = False
-    """Whether judges measure different things, so that each has a scale of its own."""
+    """Whether each judge has a separate scale, because judges measure different things."""
     header: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)

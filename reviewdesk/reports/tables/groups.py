@@ -1,4 +1,4 @@
-"""The rows of a table gathered into verdicts, in the order in which their items come up."""
+"""Group the rows of a table into verdicts, in the order of the items' first rows."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Read: TypeAlias = tuple[TableRow, Key, TableEntry | CellError]
 
 
 class TableSurvey:
-    """What a first pass over the rows finds out: the verdicts, their rows, and the scales."""
+    """The results of a first pass over the rows: verdicts, their row counts, and scales."""
 
     def __init__(self, *, scale_by_judge: bool) -> None:
-        """Start with no row seen."""
+        """Start with no rows."""
         self.rows: dict[Key, int] = {}
         self.apart = 0
         self._rubrics: dict[str, str | None] = {}
@@ -38,7 +38,7 @@ class TableSurvey:
         self._judges: dict[str, None] = {}
 
     def add(self, key: Key, entry: TableEntry | CellError) -> None:
-        """Take one row into account."""
+        """Count one row."""
         if key != self._last and key in self.rows:
             self.apart += 1
         self._last = key
@@ -54,11 +54,14 @@ class TableSurvey:
             self._scales.off(self._scale_of(vote.judge), likely_number(vote.score))
 
     def several(self, item: str) -> bool:
-        """Whether an item is judged under more than one rubric."""
+        """Return True if an item is judged under more than one rubric."""
         return self._rubrics.get(item, "") is None
 
     def panel_note(self) -> tuple[str, ...]:
-        """What a tool's scores by name are taken for, as they may answer different questions."""
+        """Return a note that a tool's scores by name are read as one panel; empty for one judge.
+
+        The scores may answer different questions, which the table does not show.
+        """
         if not self._by_judge or len(self._judges) < 2:
             return ()
         named = ", ".join(show_line(name, 40) for name in [*self._judges][:_MOST_NAMED])
@@ -67,7 +70,7 @@ class TableSurvey:
         return (f"read as one panel: {named}{more}; {advice}",)
 
     def off_scale(self, judge: str) -> bool:
-        """Whether 0 and 1 are no ends of the scale, because others lie outside."""
+        """Return True if the judge's scale is not 0..1, because some score lies outside."""
         return self._scales.off(self._scale_of(judge))
 
     def _scale_of(self, judge: str) -> str:
@@ -75,7 +78,7 @@ class TableSurvey:
 
 
 def read_rows(rows: Iterable[TableRow], entry_of: EntryOf, remarks: Remarks) -> Iterator[Read]:
-    """Rows with what they say, or why they cannot be read; rows without a jury are left out."""
+    """Yield each row, its key, and its entry or error. Skip rows without a jury."""
     for row in rows:
         wrong = CellError("", row.problem) if row.problem else None
         try:
@@ -94,9 +97,9 @@ def verdicts(
     options: ReadOptions,
     notes: list[str],
 ) -> Iterator[ReportVerdict]:
-    """Verdicts in the order of their first rows, each as soon as its last row is read.
+    """Yield verdicts in the order of their first rows, each as soon as its last row is read.
 
-    At the end ``notes`` gets what there is to tell.
+    At the end the notes on the import are appended to ``notes``.
     """
     remarks = BallotNotes()
     maker = VerdictMaker(survey, options, remarks)

@@ -1,7 +1,7 @@
-"""The reader of Langfuse's scores: exports of the scores table, its API and its bucket.
+"""Read Langfuse scores: exports of the scores table, of the API and of a bucket.
 
-All of these have one score a row. The scores of a trace, or of an observation in it, are one
-jury; those that people gave (``ANNOTATION``) are a human label instead.
+All of these have one score per row. The scores of a trace, or of an observation in it, form one
+jury. Scores that people gave (``ANNOTATION``) are a human label instead.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 _TRACE = ("traceId", "trace_id")
 _OBSERVATION = ("observationId", "observation_id")
-_ELSE = ("sessionId", "session_id", "datasetRunId", "dataset_run_id")
+_SESSION = ("sessionId", "session_id", "datasetRunId", "dataset_run_id")
 _KIND = ("dataType", "data_type")
 _STRING = ("stringValue", "string_value")
 _AUTHOR = ("authorUserName", "authorUserId", "author_user_id")
 _TEST = ("traceName", "trace_name")
 _TAGS = ("traceTags", "trace_tags")
-_READ = {*_TRACE, *_OBSERVATION, *_ELSE, *_KIND, *_STRING, *_AUTHOR, *_TEST, *_TAGS}
+_READ = {*_TRACE, *_OBSERVATION, *_SESSION, *_KIND, *_STRING, *_AUTHOR, *_TEST, *_TAGS}
 _READ |= {"name", "value", "source", "comment", "timestamp"}
 _NO_SCORES = ("TEXT", "CORRECTION")
 
@@ -56,10 +56,10 @@ def _entry(row: TableRow, remarks: Remarks) -> TableEntry | None:
 def _item(row: TableRow) -> str:
     trace, observation = cell(row, *_TRACE), cell(row, *_OBSERVATION)
     if trace is None and observation is None:
-        found = cell(row, *_ELSE)
+        found = cell(row, *_SESSION)
         if found is None:
             raise CellError("", "names neither a trace, an observation nor a session")
-        return name(found, _ELSE[0])
+        return name(found, _SESSION[0])
     ids = [(_TRACE[0], trace), (_OBSERVATION[0], observation)]
     return "/".join(name(found, column) for column, found in ids if found is not None)
 
@@ -67,7 +67,7 @@ def _item(row: TableRow) -> str:
 def _vote(row: TableRow, kind: str, value: Any, word: Any) -> Vote:
     cells = {"reason": cell(row, "comment"), "at": cell(row, "timestamp")}
     if kind == "CATEGORICAL":
-        # Its value only numbers the categories.
+        # The value is only the number of the category.
         cells["label"] = value if word is None else word
         value = None
     elif kind == "BOOLEAN":

@@ -1,6 +1,6 @@
-"""The reader of LangSmith: feedback, one a row, and experiments with a column per feedback key.
+"""Read LangSmith exports: feedback in rows, and experiments with a column per feedback key.
 
-The feedback on a run is one jury; what people gave in the app is a human label instead.
+The feedback on a run forms one jury. Feedback that people gave in the app is a human label instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reviewdesk.reports.tables.report import preset, unread_note
 from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 Texts: TypeAlias = Mapping[str, tuple[str, ...]]
-"""The columns of each text of an item."""
+"""The columns of each text of an item, by role."""
 
 _MARKS = {"feedback_source", "feedback_source.type", "session_id", "trace_id"}
 _SOURCE = "feedback_source.type"
@@ -48,7 +48,7 @@ def _fits(columns: tuple[str, ...]) -> bool:
 
 
 def _feedback(row: TableRow, _remarks: Remarks) -> TableEntry:
-    """One feedback; a score of true or false is a vote, a value without a score a label."""
+    """Read one feedback. A true or false score is a vote; a value that is text is a label."""
     item, key = name(cell(row, "run_id"), "run_id"), name(cell(row, "key"), "key")
     score, value = cell(row, "score"), cell(row, "value")
     comment, at = cell(row, "comment"), cell(row, "created_at")
@@ -84,13 +84,13 @@ def _experiment(row: TableRow, keys: tuple[str, ...], texts: Texts) -> TableEntr
 
 
 def _text(row: TableRow, prefix: str, columns: tuple[str, ...]) -> Any:
-    """The one text under a prefix, or all of them by their names."""
-    said = {
+    """Return the only cell under a prefix, or all cells by name, or None."""
+    texts = {
         column.removeprefix(prefix): found
         for column in columns
         if (found := cell(row, column)) is not None
     }
-    return next(iter(said.values())) if len(said) == 1 else said or None
+    return next(iter(texts.values())) if len(texts) == 1 else texts or None
 
 
 def _shape(layout: Layout) -> TableShape:
@@ -98,8 +98,8 @@ def _shape(layout: Layout) -> TableShape:
     if _feedback_fits(columns):
         notes = unread_note(columns, _READ)
         return TableShape(_feedback, notes, repeats=True, scale_by_judge=True, header=_HEADER)
-    keys = _under(_FEEDBACK, columns)
-    texts = {role: _under(prefix, columns) for role, prefix in _TEXTS.items()}
+    keys = _with_prefix(_FEEDBACK, columns)
+    texts = {role: _with_prefix(prefix, columns) for role, prefix in _TEXTS.items()}
     read = {"id", "example_id", "error", *keys}.union(*texts.values())
     return TableShape(
         lambda row, _remarks: _experiment(row, keys, texts),
@@ -110,7 +110,7 @@ def _shape(layout: Layout) -> TableShape:
     )
 
 
-def _under(prefix: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+def _with_prefix(prefix: str, columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(column for column in columns if column.startswith(prefix))
 
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a table's ballots: how often, and with which words and numbers."""
+"""Collect notes on a table's ballots: how often something occurred, with which values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _RAW = (
 
 
 class BallotNotes(Remarks):
-    """Remarks on ballots that name the words, the scores and the judges they are about."""
+    """Remarks on ballots, with the words, scores and judges that they concern."""
 
     def __init__(self) -> None:
-        """Start with nothing to say."""
+        """Start with no remarks."""
         super().__init__()
         self._judges: set[str] = set()
         self._words: dict[str, None] = {}
@@ -30,24 +30,24 @@ class BallotNotes(Remarks):
         self._lowest = self._highest = 0.0
 
     def judge(self, name: str) -> None:
-        """A judge who is in the table."""
+        """Record that a judge occurs in the table."""
         self._judges.add(name)
 
     def label(self, word: str) -> None:
-        """One more word that decides nothing."""
+        """Count a word that decides nothing."""
         self._word_count += 1
         if len(self._words) <= _MOST_NAMED:
             self._words.setdefault(show_line(word, 40))
 
     def raw(self, score: float) -> None:
-        """One more score on a scale that nobody has told."""
+        """Count a score on an unknown scale."""
         if not self._raw_count:
             self._lowest = self._highest = score
         self._raw_count += 1
         self._lowest, self._highest = min(self._lowest, score), max(self._highest, score)
 
     def ballot_notes(self, models: Iterable[str]) -> list[str]:
-        """The notes on words, on scores, and on judges that a model was given for in vain."""
+        """Return the notes on words, on scores, and on ``models`` for judges that do not occur."""
         lines = []
         if self._raw_count:
             span = f"from {self._lowest:g} to {self._highest:g}"

@@ -1,7 +1,7 @@
-"""The reader of Phoenix: annotations of spans, and tables of evaluations.
+"""Read Phoenix exports: annotations of spans, and tables of evaluations.
 
-The annotations of a span by models are one jury. Those by people (``HUMAN``) are a human label,
-those by programs (``CODE``) are checks.
+The annotations of a span by models form one jury. Annotations by people (``HUMAN``) are a human
+label, and annotations by programs (``CODE``) are checks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _READ |= {"annotator_kind", "identifier", "created_at"}
 _UNNAMED = "evaluation"
 _UNNAMED_NOTE = 'the evaluation has no name in this file and is called "evaluation"'
 _NOTE = "note"
-"""The name that Phoenix keeps for remarks, which judge nothing."""
+"""The name that Phoenix reserves for comments, which judge nothing."""
 
 
 def _fits(columns: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""From the rows of a table to a report, for the usual tables and for the exports of tools."""
+"""Open tables as reports: plain tables, and the table exports of tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reviewdesk.reports.tables.rows import Layout, all_columns, layout_of
 ShapeOf: TypeAlias = Callable[[Layout], TableShape]
 
 USES = frozenset({"models", "pass_labels", "fail_labels", "scale"})
-"""The reading options that mean something to every table."""
+"""The reading options that apply to every table."""
 
 _MOST_LISTED = 20
 
@@ -29,7 +29,7 @@ _MOST_LISTED = 20
 def open_table(
     source: Source, layout: Layout, options: ReadOptions, format_name: str, shape: TableShape
 ) -> Report:
-    """A report over the rows of a table; the first pass finds every error of syntax."""
+    """Open the rows of a table as a report. A first pass finds every syntax error."""
     fail = failing(source)
     survey = TableSurvey(scale_by_judge=shape.scale_by_judge)
     with source.open() as stream:
@@ -56,13 +56,13 @@ def open_table(
 def preset(
     name: str, what: str, fits: Callable[[tuple[str, ...]], bool], shape: ShapeOf
 ) -> Dialect:
-    """The dialect of a tool whose exports are tables, recognised by their columns."""
+    """Return the dialect of a tool whose table exports are recognised by their columns."""
 
-    def known(look: FirstLook) -> bool:
+    def fits_look(look: FirstLook) -> bool:
         layout = layout_of(look)
         return layout is not None and fits(layout.columns)
 
-    def opened(source: Source, look: FirstLook, options: ReadOptions) -> Report:
+    def open_export(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         fail = failing(source)
         layout = layout_of(look)
         if layout is None or not fits(layout.columns):
@@ -73,11 +73,11 @@ def preset(
             raise fail("", f'has the column "{show_line(twice, 60)}" twice', "Keep one of them.")
         return open_table(source, layout, options, name, shape(layout))
 
-    return Dialect(name, what, known, opened, USES, reads_tables=True)
+    return Dialect(name, what, fits_look, open_export, USES, reads_tables=True)
 
 
 def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
-    """The note on columns that no cell is taken from."""
+    """Return a note that lists the columns that are not read; empty if all are."""
     named = {*columns}
     read = {"", *used, *(column.split(".")[0] for column in used)}
     left = [
@@ -89,7 +89,7 @@ def unread_note(columns: tuple[str, ...], used: set[str]) -> tuple[str, ...]:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """The names of columns, as a line may show them."""
+    """Return the names of columns, shortened to fit a line."""
     shown = ", ".join(show_line(column, 60) for column in columns[:_MOST_LISTED])
     more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
     return f"{shown}{more}"

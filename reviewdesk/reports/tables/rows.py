@@ -1,4 +1,4 @@
-"""The rows of a table, whether it is written as CSV, as JSON Lines or as a JSON list."""
+"""Read the rows of a table in CSV, in JSON Lines or in a JSON list."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from reviewdesk.reports.tables import csvrows as tablecsv
 from reviewdesk.reports.wording import must_be, spell_path
 
 _LISTS = ("data", "events", "rows")
-"""Keys under which a service's answer holds its rows."""
+"""Keys that hold the rows in a service's response."""
 
 _MOST_COLUMNS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row: its cells by column, and the place that errors name."""
+    """One row: its cells by column, and its place for error messages."""
 
     place: str
     cells: Mapping[str, Any]
     problem: str = ""
-    """Why it is no row of this table, if it is none."""
+    """Why this is not a row of the table; empty if it is one."""
 
     def at(self, column: str) -> str:
-        """One cell as an error names it; only the path of JSON has a ``$``."""
+        """Return the place of a cell for error messages: a JSON path, or line and column."""
         if self.place.startswith("$"):
             return spell_path(tuple(column.split(".")), self.place)
         return f'{self.place}, column "{show_line(column, 60)}"'
@@ -38,7 +38,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is written. ``key`` names the list of rows inside one JSON object."""
+    """The format of a table. ``key`` names the list of rows inside one JSON object."""
 
     columns: tuple[str, ...]
     delimiter: str = ""
@@ -46,7 +46,7 @@ class Layout:
     key: str = ""
 
     def rows(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[TableRow]:
-        """Every row in the order of the file; an error of syntax ends the reading."""
+        """Yield every row in the order of the file. Raise InputFileError at a syntax error."""
         if self.outline is None:
             for line, cells, problem in tablecsv.records(
                 stream, self.columns, self.delimiter, fail
@@ -89,7 +89,10 @@ def _elements(window: Window, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def layout_of(look: FirstLook) -> Layout | None:
-    """How a file's table is written, as far as its start tells; JSON names its first row's keys."""
+    """Return the layout that a file's start shows, or None if it is not a table.
+
+    The columns of JSON are the keys of its first row.
+    """
     if look.kind == "text":
         header = tablecsv.header_of(look.text)
         return Layout(header.columns, header.delimiter) if header else None
@@ -104,7 +107,7 @@ def layout_of(look: FirstLook) -> Layout | None:
 
 
 def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
-    """The layout with every key that any row of a JSON table has."""
+    """Return the layout with the keys of every row as columns. A CSV layout is unchanged."""
     if layout.outline is None:
         return layout
     names: dict[str, None] = {}
@@ -113,7 +116,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
         names.update(dict.fromkeys(row.cells))
         if len(names) > _MOST_COLUMNS:
             raise fail("", f"has more than {_MOST_COLUMNS} different keys in its rows", "")
-        # Free data may have a key of its own in every row.
+        # Objects with free data may have different keys in every row.
         if len(inner) < _MOST_COLUMNS:
             inner.update(dict.fromkeys(flat_names(row.cells)))
     columns = (*names, *(name for name in inner if name not in names))
@@ -121,7 +124,7 @@ def all_columns(layout: Layout, stream: BinaryIO, fail: Fail) -> Layout:
 
 
 def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of cells, with those of an object inside one written behind a point."""
+    """Return the names of cells; for an object in a cell also ``CELL.KEY`` for its keys."""
     names = []
     for name, value in cells.items():
         names.append(name)
@@ -131,7 +134,7 @@ def flat_names(cells: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def cell(row: TableRow, *columns: str) -> Any:
-    """The first cell that says something; ``a.b`` is also ``b`` of an object in ``a``."""
+    """Return the first cell that is not blank; ``a.b`` also finds ``b`` in an object ``a``."""
     for column in columns:
         value = row.cells.get(column)
         if value is None and "." in column:
@@ -144,5 +147,5 @@ def cell(row: TableRow, *columns: str) -> Any:
 
 
 def blank(value: Any) -> bool:
-    """Whether a cell says nothing."""
+    """Return True if a cell is null or only white space."""
     return value is None or (isinstance(value, str) and not value.strip())

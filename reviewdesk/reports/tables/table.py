@@ -1,4 +1,4 @@
-"""The reader of tables: one ballot a row, or one item a row with a column for each judge."""
+"""Read plain tables: one ballot per row, or one item per row with a column for each judge."""
 
 from __future__ import annotations
 
@@ -36,17 +36,20 @@ from reviewdesk.reports.tables.rows import (
 )
 
 _ITEMS = frozenset({"item", "item_id", "example_id", "question_id", "case_id", "sample_id"})
-"""Names that make a table of JSON rows without a judge; ``id`` does beside a score or a vote."""
+"""Item columns that make JSON rows a table without a judge column.
 
-_OTHERS = frozenset({"truth", "correct", ESCALATE})
-"""Columns of a labels file, which another command reads, and of a jury."""
+The name ``id`` does so too, together with a score, a vote or a label.
+"""
 
-_LOOKED_AT = 20
+_FOREIGN_COLUMNS = frozenset({"truth", "correct", ESCALATE})
+"""Columns of other formats: of labels files, which another command reads, and of juries."""
+
+_SAMPLE_ROWS = 20
 _REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """A table with the usual column names, long or wide."""
+    """Open a table with the usual column names, long or wide."""
     fail = failing(source)
     layout = layout_of(look)
     if layout is None:
@@ -67,7 +70,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         problem = f'has a column "{show_line(roles["judge"], 60)}" with a judge in each row'
         raise fail("", problem, "Leave out --judge-columns.")
     if not judges and "judge" not in roles:
-        raise _no_judge(source, layout, roles, fail)
+        raise _no_judge_error(source, layout, roles, fail)
     if not judges and not {"score", "pass", "label", "error"} & roles.keys():
         problem = f"has no column with what the judges said (its columns: {listed(layout.columns)})"
         raise fail("", problem, 'Add a column "score", or "pass".')
@@ -89,12 +92,16 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> TableShape:
         cells = row.cells
         human = _human(cells, roles)
         held = {role: cells[column] for role, column in of_ballot.items() if column in cells}
-        spoken = (cells.get(score), held.get("pass"), held.get("label"), held.get("error"))
+        answer_cells = (cells.get(score), held.get("pass"), held.get("label"), held.get("error"))
         votes: tuple[Vote, ...] = ()
-        # A row of a person's label alone names no judge.
-        if human is None or not blank(cells.get(roles["judge"])) or not all(map(blank, spoken)):
+        # A row with only a person's label names no judge.
+        if (
+            human is None
+            or not blank(cells.get(roles["judge"]))
+            or not all(map(blank, answer_cells))
+        ):
             judge = name(cells.get(roles["judge"]), roles["judge"])
-            unread = unread_keys(cells, answers, used) if all(map(blank, spoken)) else ()
+            unread = unread_keys(cells, answers, used) if all(map(blank, answer_cells)) else ()
             votes = (Vote(judge, cells.get(score), score, held, unread=tuple(unread)),)
         return _entry(cells, roles, votes, human)
 
@@ -104,13 +111,13 @@ def _long(columns: tuple[str, ...], roles: Mapping[str, str]) -> TableShape:
 def _wide(
     columns: tuple[str, ...], roles: Mapping[str, str], judges: tuple[str, ...]
 ) -> TableShape:
-    reasons = {judge: _beside(judge, columns) for judge in judges}
+    reasons = {judge: _reason_column(judge, columns) for judge in judges}
     of_item = {role: column for role, column in roles.items() if role in ITEM}
     if "pass" in roles:
-        # Beside a column for each judge, the one outcome of the row is the panel's.
+        # With a column for each judge, the row's single outcome is the panel's decision.
         of_item.setdefault("decision", roles["pass"])
     if "model" in roles:
-        # With several judges in a row, the one model of the row wrote what they judge.
+        # With several judges in a row, the row's single model wrote the output.
         of_item.setdefault("generator", roles["model"])
 
     def entry(row: TableRow, _remarks: Remarks) -> TableEntry:
@@ -120,7 +127,10 @@ def _wide(
                 judge,
                 cells.get(judge),
                 judge,
-                {"reason": _said(cells, reasons, judge), "repeat": _said(cells, roles, "repeat")},
+                {
+                    "reason": _role_cell(cells, reasons, judge),
+                    "repeat": _role_cell(cells, roles, "repeat"),
+                },
             )
             for judge in judges
         )
@@ -132,7 +142,7 @@ def _wide(
 def _entry(
     cells: Mapping[str, Any], roles: Mapping[str, str], votes: tuple[Vote, ...], human: Human | None
 ) -> TableEntry:
-    rubric = _said(cells, roles, "rubric")
+    rubric = _role_cell(cells, roles, "rubric")
     return TableEntry(
         name(cells.get(roles["item"]), roles["item"]),
         "" if blank(rubric) else (values.text(rubric) or "").strip(),
@@ -143,33 +153,35 @@ def _entry(
 
 
 def _human(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Human | None:
-    word = _said(cells, roles, "human")
+    word = _role_cell(cells, roles, "human")
     if blank(word):
         return None
-    return Human((word,), _said(cells, roles, "human_by"), _said(cells, roles, "human_at"))
+    return Human(
+        (word,), _role_cell(cells, roles, "human_by"), _role_cell(cells, roles, "human_at")
+    )
 
 
-def _said(cells: Mapping[str, Any], columns: Mapping[str, str], role: str) -> Any:
-    """The cell of a role, if the table has a column for it; a column without a name has none."""
+def _role_cell(cells: Mapping[str, Any], columns: Mapping[str, str], role: str) -> Any:
+    """Return the cell of a role, or None if the table has no named column for it."""
     column = columns.get(role)
     return cells.get(column) if column else None
 
 
-def _beside(judge: str, columns: tuple[str, ...]) -> str:
-    """The column with a judge's reasons, named after its own; empty where there is none."""
+def _reason_column(judge: str, columns: tuple[str, ...]) -> str:
+    """Return the column of a judge's reasons, found by its name; empty if there is none."""
     wanted = {f"{judge}{mark}{word}".casefold() for mark in "_ .:" for word in _REASONS}
     return next((column for column in columns if column.casefold() in wanted), "")
 
 
-def _no_judge(
+def _no_judge_error(
     source: Source, layout: Layout, roles: Mapping[str, str], fail: Fail
 ) -> InputFileError:
-    """The refusal of a table that may be wide, with the option that would open it."""
+    """Return the error for a table without a judge column, with an option that may open it."""
     known = {column for role, column in roles.items() if role != "score"}
     rest = [name for name in dict.fromkeys(layout.columns) if name and name not in known]
     with source.open() as stream:
-        looked_at = list(islice(layout.rows(stream, fail, ImportTally()), _LOOKED_AT))
-    judges = [name for name in rest if "," not in name and _holds_numbers(looked_at, name)]
+        sample = list(islice(layout.rows(stream, fail, ImportTally()), _SAMPLE_ROWS))
+    judges = [name for name in rest if "," not in name and _holds_numbers(sample, name)]
     problem = f"has no column that names the judge (its columns: {listed(layout.columns)})"
     hint = 'Add a column "judge", or name the columns that hold one judge\'s scores each'
     named = show_line(shlex.quote(",".join(judges)), 300) if judges else "NAME,NAME"
@@ -177,8 +189,8 @@ def _no_judge(
 
 
 def _holds_numbers(rows: list[TableRow], column: str) -> bool:
-    said = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
-    return bool(said) and all(likely_number(value) is not None for value in said)
+    filled = [row.cells.get(column) for row in rows if not blank(row.cells.get(column))]
+    return bool(filled) and all(likely_number(value) is not None for value in filled)
 
 
 def _fits(look: FirstLook) -> bool:
@@ -186,19 +198,19 @@ def _fits(look: FirstLook) -> bool:
     if layout is None:
         return False
     roles = roles_of(layout.columns)
-    spoken = {"score", "pass", "label"} & roles.keys()
+    answer_roles = {"score", "pass", "label"} & roles.keys()
     if look.kind == "text":
-        return "item" in roles or bool("judge" in roles and spoken)
+        return "item" in roles or bool("judge" in roles and answer_roles)
     first = look.outline.first(layout.key) if layout.key else look.outline.keys
     texts = {roles[role] for role in FACTS & roles.keys()}
     scalar = all(
         not isinstance(value, dict | list) for key, value in first.items() if key not in texts
     )
-    if {"item", "judge"} <= roles.keys() and spoken:
+    if {"item", "judge"} <= roles.keys() and answer_roles:
         return scalar
     several = look.outline.goes_on or look.outline.kind == "array"
-    rows = roles.get("item") in _ITEMS or (roles.get("item") == "id" and bool(spoken))
-    other = not _OTHERS.isdisjoint(layout.columns)
+    rows = roles.get("item") in _ITEMS or (roles.get("item") == "id" and bool(answer_roles))
+    other = not _FOREIGN_COLUMNS.isdisjoint(layout.columns)
     return several and scalar and rows and not other and len(layout.columns) > 1
 
 

@@ -1,4 +1,4 @@
-"""The rows of one item as a canonical verdict."""
+"""Combine the rows of one item into a canonical verdict."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from reviewdesk.reports.tables.rows import TableRow, blank
 
 _ID_LENGTH = 480
 _JUDGE_LENGTH = 190
-"""Room for a counter behind them: ids have at most 500 and 200 characters."""
+"""Ids have at most 500 and 200 characters; the rest leaves room for a counter."""
 
 _TEXTS = ("input", "output", "alternative", "test", "suite")
 
 
 class TableFacts(Protocol):
-    """What is known of the whole table."""
+    """Facts that only the whole table shows."""
 
     def several(self, item: str) -> bool:
-        """Whether an item is judged under more than one rubric."""
+        """Return True if an item is judged under more than one rubric."""
 
     def off_scale(self, judge: str) -> bool:
-        """Whether a judge's 0 and 1 are no ends of its scale."""
+        """Return True if a judge's scale is not 0..1."""
 
 
 class Draft:
-    """A verdict that waits for the rest of its rows."""
+    """A verdict that still waits for rows."""
 
     def __init__(self, row: TableRow) -> None:
         """Start at the first row of an item."""
@@ -52,24 +52,24 @@ class Draft:
         self.places: dict[tuple[str, str], str] = {}
 
     def wrong(self, row: TableRow, error: CellError) -> None:
-        """Keep why this item makes no verdict; the first reason counts."""
+        """Record why this item gives no verdict. The first reason is kept."""
         if self.problem is None:
             place = row.at(error.column) if error.column else row.place
             self.problem = (place, error.problem)
 
 
 class VerdictMaker:
-    """Makes the verdicts of one table; remembers the ids it gave."""
+    """Makes the verdicts of one table, with unique ids."""
 
     def __init__(self, seen: TableFacts, options: ReadOptions, notes: BallotNotes) -> None:
-        """Start with no id taken."""
-        self._seen, self._notes, self._scale = seen, notes, options.scale
+        """Start with no ids given; ``seen`` holds the facts of the whole table."""
+        self._table, self._notes, self._scale = seen, notes, options.scale
         self._words = DecidingWords(options.pass_labels, options.fail_labels)
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale)
         self._ids: dict[str, int] = {}
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
-        """Take in one row of an item."""
+        """Add one row of an item to its draft."""
         draft.item, draft.rubric = entry.item, entry.rubric
         draft.name = draft.name or entry.name
         try:
@@ -87,17 +87,17 @@ class VerdictMaker:
             self._add_human(draft, entry.human)
 
     def body(self, draft: Draft) -> dict[str, Any]:
-        """The finished verdict."""
+        """Return the canonical body of a draft that has all of its rows."""
         facts = draft.facts
         name = draft.name or draft.item
-        if draft.rubric and self._seen.several(draft.item):
+        if draft.rubric and self._table.several(draft.item):
             name = f"{name} / {draft.rubric}"
         case = {"test": facts.get("test") or draft.name or draft.item}
         case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
         taken: dict[str, int] = {}
         jurors = [
             {"id": unused(judge[:_JUDGE_LENGTH], taken), **ballot}
-            for judge, _, ballot in _seated(draft.ballots)
+            for judge, _, ballot in _in_seat_order(draft.ballots)
         ]
         body = {
             "id": unused(name[:_ID_LENGTH], self._ids),
@@ -128,7 +128,7 @@ class VerdictMaker:
         draft.ballots.append((vote.judge, 0 if order is None else order, ballot))
 
     def _check(self, vote: Vote) -> dict[str, Any]:
-        """A program's answer; its score counts only where it is 0 or 1."""
+        """Return a program's check. Its score decides only if it is 0 or 1."""
         answer = self._ballots.make(vote)
         passed = answer.get("pass")
         if passed is None and answer.get("score") in (0, 1):
@@ -146,7 +146,7 @@ class VerdictMaker:
         elif role not in facts:
             facts[role] = found
         elif role == "decision" and facts[role] != found:
-            # Then it is no panel's, but says something of each ballot.
+            # A decision that differs by row belongs to the ballots, not to the panel.
             facts[role] = None
             self._notes.count("rows of one item differ in their decision, which is left out")
         elif facts[role] != found:
@@ -191,15 +191,15 @@ class VerdictMaker:
                 self._notes.count("human labels of one item differ; the first one is kept")
             return
         at = human.at if isinstance(human.at, str) and is_time(human.at) else None
-        said = {"by": human.by, "note": human.note}
-        kept = {key: values.text(value) for key, value in said.items() if not blank(value)}
+        source = {"by": human.by, "note": human.note}
+        kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
         draft.human = values.said({"label": label, **kept, "at": at})
 
 
-def _seated(
+def _in_seat_order(
     ballots: list[tuple[str, float, dict[str, Any]]],
 ) -> list[tuple[str, float, dict[str, Any]]]:
-    """Ballots in the order of the rows, those of one judge by their repeats."""
+    """Return ballots in the order of each judge's first row, then of the judge's repeats."""
     seats: dict[str, int] = {}
     for judge, _, _ in ballots:
         seats.setdefault(judge, len(seats))
