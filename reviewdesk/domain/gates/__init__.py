@@ -1,1 +1,1 @@
-"""Expectations that a suite holds juries and judges to."""
+"""The expectations of a suite, and how juries and judges are checked against them."""

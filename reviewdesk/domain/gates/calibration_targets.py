@@ -1,4 +1,4 @@
-"""The targets that a suite may hold a judge's calibration to, and what they read of its labels."""
+"""The targets that a suite may set for a judge's calibration, and how their values are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reviewdesk.domain.verdict import SLACK
 
 
 class CalibrationTarget(StrEnum):
-    """What a suite may ask of a judge; the corrected rates need both of their inputs."""
+    """A figure of a judge that a suite may check; the corrected rates need both of their inputs."""
 
     ECE = "ece"
     BRIER = "brier"
@@ -69,18 +69,18 @@ RANGED = frozenset(
     }
     | {CalibrationTarget.KAPPA, CalibrationTarget.HONEST}
 )
-"""The figures with an interval, whose ends are targets of their own."""
+"""The figures with an interval; the ends of the interval are targets too."""
 PROVEN = RANGED - {CalibrationTarget.KAPPA}
-"""The figures that ``--require-representative`` judges by their interval."""
+"""The figures that ``--require-representative`` checks by their interval."""
 SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_number, numeric=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """A judge against a trusted set: how often each was said, by what it should have been.
+    """A judge against a trusted set: the counts of its decisions by what they should have been.
 
-    Labels that stand for different numbers of verdicts give weights in place of counts, scaled to
-    the number of labels.
+    If the labels stand for different numbers of verdicts, the cells are weights instead of counts,
+    scaled to the number of labels.
     """
 
     tp: float
@@ -90,7 +90,7 @@ class Reliability:
 
     @staticmethod
     def of(found: Confusion) -> Reliability:
-        """The counts; of rows that weigh apart the weights, scaled to the number of rows."""
+        """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
         n, whole = sum(found.counts), sum(found.mass)
         scaled = [mass * n / whole for mass in found.mass] if whole else list(found.mass)
         even = all(
@@ -101,7 +101,7 @@ class Reliability:
 
     @property
     def cells(self) -> tuple[float, float, float, float]:
-        """tp, fn, tn, fp."""
+        """The four cells in the order tp, fn, tn, fp."""
         return self.tp, self.fn, self.tn, self.fp
 
     @property
@@ -110,7 +110,7 @@ class Reliability:
         return sum(self.cells)
 
     def correct(self, observed: float) -> Corrected:
-        """The observed pass rate with the judge's mistakes taken out."""
+        """Correct the observed pass rate for the judge's errors."""
         sensitivity = rate_or_zero(self.tp, self.tp + self.fn)
         specificity = rate_or_zero(self.tn, self.tn + self.fp)
         return corrected(observed, sensitivity, specificity, self.total)
@@ -120,7 +120,7 @@ _NO_LABELS = "there are no labels"
 
 
 class CalibrationReadings:
-    """The figures of a labels file or a run, and the corrected rate where its inputs are given."""
+    """The figures of a labels file or a run, with the corrected rate if its inputs are given."""
 
     def __init__(
         self,
@@ -131,14 +131,14 @@ class CalibrationReadings:
         *,
         by_default: bool,
     ) -> None:
-        """``by_default`` skips the corrected rate of a judge that carries no signal."""
+        """Keep the figures; ``by_default`` skips the corrected rate of a judge without a signal."""
         self._metrics, self._fit, self._rate, self._ranged = metrics, fit, rate, ranged
         self._by_default = by_default
 
     def read(self, target: CalibrationTarget) -> TargetValue:
-        """The value of a target; what the labels leave undefined is skipped."""
+        """Return the value of a target; a value that the labels leave undefined is skipped."""
         if target in RATES:
-            return self._corrected(target)
+            return self._corrected_rate(target)
         if target is CalibrationTarget.N:
             return TargetValue(self._metrics.n)
         figure, _, end = target.rpartition("_")
@@ -148,10 +148,12 @@ class CalibrationReadings:
         if not self._metrics.n:
             return TargetValue(value, skip=_NO_LABELS)
         note = ece_note(self._metrics.n, self._fit.null) if target is CalibrationTarget.ECE else ""
-        return TargetValue(value, note=note, skip="" if value is not None else self._why(target))
+        return TargetValue(
+            value, note=note, skip="" if value is not None else self._why_undefined(target)
+        )
 
     def _of_interval(self, target: CalibrationTarget, figure: str, end: str) -> TargetValue:
-        """A figure with its interval, or one end of it."""
+        """Return a figure with its interval, or one end of the interval."""
         found = self._ranged.get(target if target in RANGED else figure)
         if found is None:
             return TargetValue(None, skip=_NO_LABELS)
@@ -169,11 +171,11 @@ class CalibrationReadings:
             return self._fit.null.p if self._fit.null else None
         return self._metrics.ece
 
-    def _why(self, target: CalibrationTarget) -> str:
+    def _why_undefined(self, target: CalibrationTarget) -> str:
         one = "every verdict was right, or every one wrong, so there is nothing to rank"
         return one if target is CalibrationTarget.AUROC else "undefined"
 
-    def _corrected(self, target: CalibrationTarget) -> TargetValue:
+    def _corrected_rate(self, target: CalibrationTarget) -> TargetValue:
         if self._rate is None:
             return TargetValue(
                 None, skip="reliability and observed_positive_rate are not both given"

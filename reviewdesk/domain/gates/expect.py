@@ -1,4 +1,4 @@
-"""What a suite expects of a figure, and what became of that: pass, fail or skip, kept apart."""
+"""What a suite expects of a figure, and the result: pass, fail or skip, counted separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value: TypeAlias = bool | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a target can be: in words, and as a test of a value."""
+    """The values that a target can take: in words, and as a test of a value."""
 
     words: str
     holds: Callable[[object], bool]
@@ -23,12 +23,12 @@ class Span:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; true and false are none."""
+    """Return True if a value is a number. Booleans do not count as numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class Origin(StrEnum):
-    """Whether a value is the report's own word or was worked out from its ballots."""
+    """Whether a value was stated by the report or recomputed from its ballots."""
 
     STATED = "stated"
     RECOMPUTED = "recomputed"
@@ -36,35 +36,35 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """Whether a value fits; ``margin`` is the room left, negative outside a plain limit."""
+    """Whether a value fits a matcher; ``margin`` is the room left, negative outside a limit."""
 
     fits: bool
     margin: float | None = None
     why: str = ""
-    """What is wrong, where the matcher's own words do not tell."""
+    """What is wrong, if the matcher's own words do not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The minimum and the maximum that a matcher sets; ``None`` where it sets none."""
+    """The minimum and the maximum that a matcher sets; ``None`` if it sets none."""
 
     low: float | None = None
     high: float | None = None
 
     def nearest(self, value: float) -> float | None:
-        """The limit that a value is nearest to."""
+        """Return the limit nearest to a value, or ``None`` without limits."""
         set_ = [one for one in (self.low, self.high) if one is not None]
         return min(set_, key=lambda one: abs(value - one), default=None)
 
     def hold(self, low: float, high: float) -> bool:
-        """Whether an interval lies within both limits; 1e-9 is forgiven."""
+        """Return True if an interval lies within both limits, with 1e-9 slack."""
         return (self.low is None or low >= self.low - SLACK) and (
             self.high is None or high <= self.high + SLACK
         )
 
 
 class Matcher(Protocol):
-    """What a value is held to; ``written`` is the matcher as its suite has it."""
+    """A condition on a value; ``written`` is the matcher as its suite file has it."""
 
     @property
     def written(self) -> Any:
@@ -72,18 +72,18 @@ class Matcher(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """The limits it sets to a number; none unless it asks for a minimum or a maximum."""
+        """The limits that it sets on a number; empty unless it has a minimum or a maximum."""
 
     def words(self, *, negated: bool = False) -> str:
-        """What it asks for, after "must"."""
+        """Return the condition in words that continue "must"."""
 
     def judge(self, value: Value) -> MatchResult:
-        """Hold a value to it."""
+        """Check whether a value meets the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One target held to one matcher; ``message`` is the author's own word on a failure."""
+    """One target and its matcher; ``message`` is what the suite's author says about a failure."""
 
     target: str
     matcher: Matcher
@@ -92,9 +92,9 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class TargetValue:
-    """The value of a target; a reason under ``skip`` means that it is not held to anything.
+    """The value of a target; a reason in ``skip`` means that the value is not checked.
 
-    ``low`` and ``high`` are the ends of its 95% interval, ``None`` where it has none.
+    ``low`` and ``high`` are the ends of its 95% interval, ``None`` if it has none.
     """
 
     value: Value
@@ -108,7 +108,7 @@ class TargetValue:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of one expectation; ``verdict`` and ``test`` name the jury it was held to."""
+    """The result of one expectation; ``verdict`` and ``test`` name the jury that was checked."""
 
     expected: Expectation
     reading: TargetValue
@@ -120,7 +120,7 @@ class Finding:
 
     @property
     def limit(self) -> float | None:
-        """The minimum or maximum that the value is nearest to; ``None`` without one."""
+        """The minimum or maximum nearest to the value; ``None`` without one."""
         value = self.reading.value
         if value is None or isinstance(value, bool | str):
             return None
@@ -138,39 +138,39 @@ class Finding:
 def hold(
     expected: Expectation, reading: TargetValue, verdict: str | None = None, test: str | None = None
 ) -> Finding:
-    """Hold a reading to what is expected of it; one that says ``skip`` neither passes nor fails."""
+    """Check a value against an expectation; one with a ``skip`` reason neither passes nor fails."""
     if reading.skip:
         return Finding(expected, reading, GateStatus.SKIP, reading.skip, None, verdict, test)
-    judged = expected.matcher.judge(reading.value)
-    status = GateStatus.PASS if judged.fits else GateStatus.FAIL
-    note = "; ".join(text for text in ("" if judged.fits else judged.why, reading.note) if text)
-    return Finding(expected, reading, status, note, judged.margin, verdict, test)
+    result = expected.matcher.judge(reading.value)
+    status = GateStatus.PASS if result.fits else GateStatus.FAIL
+    note = "; ".join(text for text in ("" if result.fits else result.why, reading.note) if text)
+    return Finding(expected, reading, status, note, result.margin, verdict, test)
 
 
 def overall(statuses: Iterable[GateStatus]) -> GateStatus:
-    """A fail where anything fails, else a pass where anything passes, else a skip."""
+    """Return a fail if anything fails, else a pass if anything passes, else a skip."""
     found = set(statuses)
     return next(
         (one for one in (GateStatus.FAIL, GateStatus.PASS) if one in found), GateStatus.SKIP
     )
 
 
-def _no_counts() -> dict[GateStatus, int]:
+def _zero_counts() -> dict[GateStatus, int]:
     return dict.fromkeys(GateStatus, 0)
 
 
 @dataclass(slots=True)
 class FindingTally:
-    """The findings of an entry as they come; of each status but a few are kept, if so bounded."""
+    """Counts the findings of an entry and keeps ``keep`` of each status, or all if ``None``."""
 
     keep: int | None = None
-    counts: dict[GateStatus, int] = field(default_factory=_no_counts)
-    units: dict[GateStatus, int] = field(default_factory=_no_counts)
+    counts: dict[GateStatus, int] = field(default_factory=_zero_counts)
+    units: dict[GateStatus, int] = field(default_factory=_zero_counts)
     origins: dict[Origin, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, found: Iterable[Finding]) -> None:
-        """Take the findings of one verdict, or of one labels file."""
+        """Add the findings of one verdict, or of one labels file."""
         statuses = []
         for one in found:
             statuses.append(one.status)
@@ -183,12 +183,12 @@ class FindingTally:
 
     @property
     def status(self) -> GateStatus:
-        """How the entry as a whole came out; one that held nothing to anything is skipped."""
+        """The status of the whole entry; an entry that checked nothing is skipped."""
         return overall(status for status, count in self.counts.items() if count)
 
 
 class EntryKind(StrEnum):
-    """What an entry of a suite looks at."""
+    """What an entry of a suite checks."""
 
     JURY = "jury"
     CALIBRATION = "calibration"
@@ -196,11 +196,11 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntryResult:
-    """One entry of a suite: ``counts`` are of its checks, ``units`` of its verdicts.
+    """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
-    ``origins`` say how many of the values that were read are the report's own. ``source`` is the
-    report, run or labels file as the suite names it; ``notes`` say what else to know. An ``error``
-    means that it could not be held to anything.
+    ``origins`` counts how many values the report stated and how many were recomputed. ``source`` is
+    the report, run or labels file as the suite names it; ``notes`` say what else to know. An
+    ``error`` means that the entry could not be checked.
     """
 
     name: str
@@ -216,25 +216,25 @@ class EntryResult:
     error: str = ""
     design: str | None = None
     representative: bool | None = None
-    """Whether the labels are known to stand for the whole run; ``None`` of a jury."""
+    """Whether the labels are known to represent the whole run; ``None`` for a jury."""
     doubts: tuple[str, ...] = ()
-    """Why a calibration entry that passes does not yet speak for the judge."""
+    """The reasons why a calibration entry that passes is not yet proof about the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """All entries of a suite, in the order of its file."""
+    """The results of all entries of a suite, in the order of its file."""
 
     suite: str
     entries: tuple[EntryResult, ...]
 
     def count(self, status: GateStatus) -> int:
-        """How many entries came out so; one with an error counts for none."""
+        """Return how many entries have this status; entries with an error do not count."""
         return sum(entry.status is status and not entry.error for entry in self.entries)
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What kept entries from being held to anything, a line each."""
+        """The errors of the entries that could not be checked, a line each."""
         return tuple(entry.error for entry in self.entries if entry.error)
 
     @property

@@ -1,4 +1,4 @@
-"""The targets that a suite may hold a jury to, and what they read of a verdict."""
+"""The targets that a suite may set for a jury, and how their values are read from a verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reviewdesk.domain.verdict import Band, Verdict
 
 
 class JuryTarget(StrEnum):
-    """What a suite may ask of a jury."""
+    """A value of a jury that a suite may check."""
 
     AGREEMENT = "jury.agreement"
     CONFIDENCE = "jury.confidence"
@@ -61,17 +61,17 @@ _BAND_ALONE = "the report states a band and no agreement"
 class JuryReadings:
     """A verdict as a gate reads it: what its report states, else what its ballots give.
 
-    Agreement and band are the pair that stands together everywhere. Source: the jury consensus
-    document. Where agreement is undefined for want of a second ballot, the band reads low and the
-    escalation true, whatever the report's defaults say.
+    Agreement and band are the pair that every view shows together. If agreement is undefined
+    because fewer than two jurors answered, the band reads low and the escalation true, whatever
+    the report's defaults say. Source: the jury consensus document.
     """
 
     def __init__(self, verdict: Verdict) -> None:
-        """Recompute nothing yet: many reports state all that a suite asks for."""
+        """Keep the verdict; recompute nothing yet, as many reports state all that is checked."""
         self._verdict = verdict
 
     def read(self, target: JuryTarget) -> TargetValue:
-        """The value of a target, and where it comes from."""
+        """Return the value of a target, and where it comes from."""
         if target is JuryTarget.AGREEMENT:
             return self._agreement()
         if target is JuryTarget.CONFIDENCE:
@@ -82,73 +82,81 @@ class JuryReadings:
             return self._same_family()
         if self._verdict.bias_warning is not None:
             return TargetValue(self._verdict.bias_warning, Origin.STATED)
-        return TargetValue(self._found.bias_warning, Origin.RECOMPUTED)
+        return TargetValue(self._assessment.bias_warning, Origin.RECOMPUTED)
 
     @cached_property
-    def _found(self) -> Assessment:
+    def _assessment(self) -> Assessment:
         return assess(self._verdict)
 
     @cached_property
-    def _ours(self) -> Spread:
+    def _own_spread(self) -> Spread:
         scores = [one.score for one in self._verdict.ballots if one.score is not None]
         votes = [one.vote for one in self._verdict.ballots if one.vote is not None]
         return verdict_agreement(scores, votes)
 
     @cached_property
     def _pair(self) -> AgreementPair:
-        return agreement_pair(self._verdict, self._ours)
+        return agreement_pair(self._verdict, self._own_spread)
 
     @property
-    def _alone(self) -> bool:
-        """Whether neither the report nor the ballots know an agreement."""
-        return self._pair.value is None and self._ours.raw is None
+    def _lacks_agreement(self) -> bool:
+        """Whether neither the report nor the ballots give an agreement."""
+        return self._pair.value is None and self._own_spread.raw is None
 
     def _agreement(self) -> TargetValue:
-        """The pair's value on 0..1; r_WG and alpha go below 0 where jurors differ more."""
+        """Return the pair's value, clamped to 0..1; r_WG and alpha can be negative."""
         pair = self._pair
         origin = Origin.STATED if pair.reported else Origin.RECOMPUTED
         if pair.value is None:
-            unsaid = _UNDEFINED if pair.metric else _BAND_ALONE
+            reason = _UNDEFINED if pair.metric else _BAND_ALONE
             metric = pair.metric if pair.reported else None
-            return TargetValue(None, origin, metric, skip=_ALONE if self._alone else unsaid)
+            return TargetValue(
+                None, origin, metric, skip=_ALONE if self._lacks_agreement else reason
+            )
         value = min(max(pair.value, 0.0), 1.0)
         note = "" if value == pair.value else f"{pair.value:.6g} before it is clamped to 0..1"
         return TargetValue(value, origin, pair.metric, note=note)
 
     def _confidence(self) -> TargetValue:
-        pair, ours = self._pair, self._ours
+        pair, ours = self._pair, self._own_spread
         if self._verdict.band is not None:
             return TargetValue(self._verdict.band.value, Origin.STATED)
-        if self._alone:
+        if self._lacks_agreement:
             return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=f"{_ALONE}: reads low")
         if pair.band is not None and pair.reported:
-            return TargetValue(pair.band.value, Origin.STATED, note=f"of the {_stated(pair)}")
+            return TargetValue(
+                pair.band.value, Origin.STATED, note=f"of the {_agreement_text(pair)}"
+            )
         if ours.band is None:
-            note = f"{self._instead()}: reads low"
+            note = f"{self._why_recomputed()}: reads low"
             return TargetValue(Band.LOW.value, Origin.RECOMPUTED, note=note)
-        return TargetValue(ours.band.value, Origin.RECOMPUTED, note=self._instead())
+        return TargetValue(ours.band.value, Origin.RECOMPUTED, note=self._why_recomputed())
 
     def _escalate(self) -> TargetValue:
         pair, stated = self._pair, self._verdict.escalate
-        if self._alone and not stated:
+        if self._lacks_agreement and not stated:
             return TargetValue(True, Origin.RECOMPUTED, note=f"{_ALONE}: reads true")
         if stated is not None:
             return TargetValue(stated, Origin.STATED)
         if pair.reported and pair.value is not None and pair.band is not None:
-            note = f"the {_stated(pair)} is {pair.band}"
+            note = f"the {_agreement_text(pair)} is {pair.band}"
             return TargetValue(pair.band is Band.LOW, Origin.STATED, note=note)
-        if self._ours.raw is None:
-            return TargetValue(True, Origin.RECOMPUTED, note=f"{self._instead()}: reads true")
-        return TargetValue(bool(self._found.escalation), Origin.RECOMPUTED, note=self._instead())
+        if self._own_spread.raw is None:
+            return TargetValue(
+                True, Origin.RECOMPUTED, note=f"{self._why_recomputed()}: reads true"
+            )
+        return TargetValue(
+            bool(self._assessment.escalation), Origin.RECOMPUTED, note=self._why_recomputed()
+        )
 
-    def _instead(self) -> str:
-        """Why our reading stands beside a report that states something of the agreement."""
-        pair, ours = self._pair, self._ours
+    def _why_recomputed(self) -> str:
+        """Return why our value is used although the report states part of the agreement."""
+        pair, ours = self._pair, self._own_spread
         if not pair.reported:
             return ""
         none = "the report states no agreement"
-        said = none if pair.value is None else f"the {_stated(pair)} has no band"
-        return f"{said}, ours is r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
+        reason = none if pair.value is None else f"the {_agreement_text(pair)} has no band"
+        return f"{reason}, ours is r_WG {'undefined' if ours.raw is None else f'{ours.raw:.6g}'}"
 
     def _same_family(self) -> TargetValue:
         if self._verdict.same_family is not None:
@@ -158,7 +166,7 @@ class JuryReadings:
         return TargetValue(bool(found), Origin.RECOMPUTED, note=note)
 
 
-def _stated(pair: AgreementPair) -> str:
-    """A reported agreement in words."""
+def _agreement_text(pair: AgreementPair) -> str:
+    """Write a reported agreement in words."""
     value = "" if pair.value is None else f" {pair.value:.6g}"
     return f"stated {pair.metric}{value}"

@@ -1,4 +1,4 @@
-"""Limits that figures are held to, and how far inside or outside of them they are."""
+"""Limits on figures, and how far inside or outside of its limit a figure is."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from reviewdesk.domain.verdict import SLACK
 ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
 FEW = 50
-"""Labels up to which a perfectly calibrated judge often misses the limit of the ECE."""
+"""Up to this many labels, a perfectly calibrated judge often misses the limit of the ECE."""
 
 
 class GateStatus(StrEnum):
-    """How a figure stands to its limit."""
+    """Whether a figure keeps its limit."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -25,7 +25,7 @@ class GateStatus(StrEnum):
 
 
 class Op(StrEnum):
-    """On which side of its limit a figure must be."""
+    """The side of its limit on which a figure must be."""
 
     AT_MOST = "<="
     AT_LEAST = ">="
@@ -33,7 +33,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LimitCheck:
-    """One figure held to one limit; ``margin`` is the room left, negative outside the limit."""
+    """A figure checked against a limit; ``margin`` is the room left, negative outside the limit."""
 
     target: str
     value: float | None
@@ -42,13 +42,13 @@ class LimitCheck:
     status: GateStatus
     margin: float | None
     note: str = ""
-    """Why it was skipped, or what to keep in mind."""
+    """Why the check was skipped, or what to keep in mind about the figure."""
 
 
 def check(
     target: str, value: float | None, op: Op, limit: float | None, *, skip: str = "", note: str = ""
 ) -> LimitCheck:
-    """Hold a figure to a limit with 1e-9 slack; ``skip`` says why it is not held to it."""
+    """Check a figure against a limit with 1e-9 slack; ``skip`` is the reason not to check it."""
     if not skip and (value is None or limit is None):
         skip = "undefined"
     if skip or value is None or limit is None:
@@ -59,9 +59,9 @@ def check(
 
 
 def ece_note(n: int, null: NullEce | None) -> str:
-    """What to keep in mind of an ECE: how large that of a calibrated judge would be on these rows.
+    """Return a note on an ECE: how large that of a calibrated judge would be on these rows.
 
-    ``n`` is the number of labels, of which a few say little.
+    ``n`` is the number of labels; the note warns if there are few.
     """
     words = [f"up to {FEW} labels, a calibrated judge often misses it"] if n <= FEW else []
     if null is not None:
@@ -71,10 +71,10 @@ def ece_note(n: int, null: NullEce | None) -> str:
 
 
 def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCheck, ...]:
-    """The gates of a judge for which nobody wrote any.
+    """Return the default checks of a judge, for which no suite was written.
 
-    ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
-    ``corrected_rate <= observed_positive_rate``; ``null`` is told beside the ECE. Source: the judge
+    The checks are ``ece <= 0.10``, ``brier <= 0.25`` and, with counts and an observed rate,
+    ``corrected_rate <= observed_positive_rate``. ``null`` adds a note to the ECE. Source: the judge
     calibration document.
     """
     empty = "" if found.n else "no labels"
@@ -84,11 +84,11 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCh
         check("brier", found.brier, Op.AT_MOST, BRIER_LIMIT, skip=empty),
     ]
     if found.tp is not None and found.observed_positive_rate is not None:
-        checks.append(_corrected(found, empty))
+        checks.append(_corrected_rate_check(found, empty))
     return tuple(checks)
 
 
-def _corrected(found: Metrics, empty: str) -> LimitCheck:
+def _corrected_rate_check(found: Metrics, empty: str) -> LimitCheck:
     signal = found.corrected_status != CorrectionStatus.SKIPPED_NO_SIGNAL
     return check(
         "corrected_rate",

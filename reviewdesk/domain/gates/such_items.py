@@ -1,7 +1,7 @@
-"""The figures that gates hold a judge to, each with its interval for such items.
+"""The figures of a judge that gates check, each with its interval for such items.
 
-Such items are what the process behind a run gives: a run is itself a sample of it, so that the
-interval of a run whose every verdict is labelled is as wide as that of as many labels at random.
+Such items are what the process behind a run produces. A run is itself a sample of them, so a fully
+labelled run has an interval as wide as that of the same number of labels drawn at random.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ NO_LABEL = "no label that counts says pass or fail"
 
 @dataclass(frozen=True, slots=True)
 class DrawnLabels:
-    """Labels with the draw that gave them: a loaded run, or a file that says as much."""
+    """Labels with the draw that gave them, from a loaded run or from a file that states strata."""
 
     made: LabelledRows
     labelled: Sequence[LabelledRow]
@@ -68,19 +68,22 @@ class DrawnLabels:
 
     @property
     def intervals(self) -> PanelIntervals:
-        """The intervals of the panel through the draw."""
+        """The intervals of the panel's figures, computed through the draw."""
         return panel_intervals(self.made, self.labelled, self.figures, Target.ITEMS)
 
     def pass_rate(self, lacking: str | None = None) -> Ranged:
-        """The share that should pass; bounds, for the reason ``lacking``, if a stratum has none."""
+        """Return the share that should pass.
+
+        If a stratum has no labels, return bounds, with ``lacking`` as the reason if it is given.
+        """
         return share(pass_parts(self.labelled, self.figures), lacking)
 
 
 def as_run(rows: Rows, strata: Sequence[str] | None) -> DrawnLabels | None:
-    """The run that drawn rows stand for: each stratum as large as its rows weigh.
+    """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
-    ``None`` unless every row names a stratum of a draw that fits its decision, and the rows of a
-    stratum weigh the same.
+    Return ``None`` unless every row names a stratum that fits its decision, and all rows of a
+    stratum have the same weight.
     """
     if rows.passed is None or strata is None or not set(strata) <= set(STRATA):
         return None
@@ -111,15 +114,15 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> DrawnLabels | None:
 def such_items(
     rows: Rows, line: Metrics, fit: Fit, found: PanelIntervals | None
 ) -> dict[str, Ranged]:
-    """Every figure of labelled rows that has an interval, by name; empty without rows.
+    """Return every figure of labelled rows that has an interval, by name; empty without rows.
 
-    ``line`` and ``fit`` are of the same rows, and give the values. ``found`` are the intervals
-    through the draw; without one the rows count as drawn at random, at Kish's effective number
-    where they weigh apart.
+    ``line`` and ``fit`` describe the same rows and give the values. ``found`` holds the intervals
+    through the draw; without it the rows count as drawn at random, with Kish's effective number if
+    their weights differ.
     """
     if not line.n:
         return {}
-    right = _of(found.accuracy) if found else _share_ends(rows.correct, rows.weight)
+    right = _ends(found.accuracy) if found else _share_ends(rows.correct, rows.weight)
     brier, gap = (found.brier, found.gap) if found else (fit.brier, fit.gap)
     made = {
         "accuracy": Ranged(line.accuracy, *right),
@@ -131,7 +134,7 @@ def such_items(
         return made | dict.fromkeys(("sensitivity", "specificity", "kappa"), unknown)
     deserved = rows.passed == rows.correct
     sensitive, specific = (
-        (_of(found.sensitivity), _of(found.specificity))
+        (_ends(found.sensitivity), _ends(found.specificity))
         if found
         else (
             _share_ends(rows.correct[deserved], rows.weight[deserved]),
@@ -146,10 +149,10 @@ def such_items(
 
 
 def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
-    """Sensitivity, specificity and kappa of a confusion alone, counts or scaled weights.
+    """Return sensitivity, specificity and kappa of a confusion alone, in counts or scaled weights.
 
-    Wilson at the sizes of the classes; a rate without its class is the document's 0.0, and its
-    interval 0..1.
+    The intervals of the rates are Wilson's at the sizes of the classes. A rate whose class is empty
+    is 0.0, as the judge calibration document defines it, with the interval 0..1.
     """
     return {
         "sensitivity": _rate_of(tp, tp + fn),
@@ -159,7 +162,7 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
 
 
 def share(parts: Sequence[Part], lacking: str | None) -> Ranged:
-    """A share over the strata of a run, or its bounds."""
+    """Return a share over the strata of a run, or its bounds with the reason."""
     if not any(part.labelled for part in parts):
         return Ranged(None, reason=lacking or NO_LABEL)
     made = stratified_rate(parts, Target.ITEMS)
@@ -167,17 +170,17 @@ def share(parts: Sequence[Part], lacking: str | None) -> Ranged:
     return Ranged(made.estimate, made.low, made.high, reason)
 
 
-def _of(found: Estimate) -> tuple[float, float]:
+def _ends(found: Estimate) -> tuple[float, float]:
     return found.low, found.high
 
 
 def _rate_of(hits: float, size: float) -> Ranged:
-    # A millionth of a label is none, and would leave the range of floats below.
+    # A class of almost no weight counts as empty; its interval would leave the range of floats.
     return Ranged(rate_or_zero(hits, size), *(wilson(hits, size) if size > SLACK else (0.0, 1.0)))
 
 
 def _share_ends(hit: Bools, weight: Floats) -> tuple[float, float]:
-    """Wilson's interval of a weighted share at Kish's effective number; 0..1 without rows."""
+    """Return Wilson's interval of a weighted share, at Kish's effective number; 0..1 if empty."""
     ess = effective_sample_size(weight) or 0.0
     part = float((weight * hit).sum() / weight.sum()) if ess else 0.0
     return wilson(min(part, 1.0) * ess, ess)
@@ -186,11 +189,11 @@ def _share_ends(hit: Bools, weight: Floats) -> tuple[float, float]:
 def _brier(
     rows: Rows, shown: Interval | None, right: tuple[float, float]
 ) -> tuple[float | None, float | None]:
-    """The bootstrap's ends; of labels that all agree, those that another kind of label could give.
+    """Return the ends of the bootstrap, widened if all verdicts are right or all are wrong.
 
-    Every redraw of labels that all agree is the same, so that four of them would settle the
-    figure. There the ends are ``a·L + (1 - a)·M`` at both ends of the accuracy a, with L and M the
-    mean losses of these confidences if right and if wrong.
+    Then every redraw is the same, so four labels would already settle the figure. The ends are
+    widened to cover ``a·L + (1 - a)·M`` at both ends of the accuracy a, with L and M the mean
+    losses of these confidences if right and if wrong.
     """
     if not _one_sided(rows):
         return (None, None) if shown is None else (shown.low, shown.high)
@@ -204,7 +207,10 @@ def _brier(
 def _gap(
     rows: Rows, gap: float, shown: Interval | None, right: tuple[float, float]
 ) -> tuple[float | None, float | None]:
-    """The ends shown; of labels that all agree, with the doubt about their accuracy in them."""
+    """Return the ends of the bootstrap, widened if all verdicts are right or all are wrong.
+
+    Then the ends also include the doubt about the accuracy, which the redraws cannot show.
+    """
     if not _one_sided(rows):
         return (None, None) if shown is None else (shown.low, shown.high)
     part = float(rows.correct[0])
@@ -214,12 +220,12 @@ def _gap(
 
 
 def _one_sided(rows: Rows) -> bool:
-    """Whether every verdict was right, or every one wrong."""
+    """Return True if every verdict was right, or every one wrong."""
     return bool(rows.correct.all() or not rows.correct.any())
 
 
 def _kappa(rows: Rows, passed: Bools, found: PanelIntervals | None) -> Ranged:
-    """Cohen's kappa of weighted rows; its ends through the draw, else by redrawing all of them."""
+    """Return Cohen's kappa of weighted rows, with ends from the draw, else from redrawn rows."""
     # tp, fn, tn, fp by decision and truth.
     cell = np.where(rows.correct, np.where(passed, 0, 2), np.where(passed, 3, 1))
     counted = Counter(zip(cell.tolist(), rows.weight.tolist(), strict=True))
@@ -233,11 +239,12 @@ def _kappa(rows: Rows, passed: Bools, found: PanelIntervals | None) -> Ranged:
 
 
 def _kappa_of(counts: Floats, adds: Floats) -> Ranged:
-    """``(p_o - p_e) / (1 - p_e)`` with its percentile bootstrap, seeded.
+    """Return kappa, ``(p_o - p_e) / (1 - p_e)``, with the ends of a seeded percentile bootstrap.
 
-    ``counts`` are of kinds of rows, of which one adds ``adds`` to tp, fn, tn and fp. The ends are
-    2.5% and 97.5% of the redraws in which kappa is defined; ``None`` where p_e is 1, and without
-    ends under two rows. Source: Cohen 1960; Efron 1979.
+    ``counts`` is ``[k]``, the rows of each kind; ``adds`` is ``[k, 4]``, what one row of the kind
+    adds to tp, fn, tn and fp. The ends are the 2.5% and 97.5% quantiles of the redraws in which
+    kappa is defined. The value is ``None`` where p_e is 1; there are no ends under two rows, or if
+    kappa is undefined in every redraw. Source: Cohen 1960; Efron 1979.
     """
     value = float(_kappas((counts @ adds)[None])[0])
     if math.isnan(value):
@@ -259,7 +266,7 @@ def _kappa_of(counts: Floats, adds: Floats) -> Ranged:
 
 
 def _kappas(mass: Floats) -> Floats:
-    """Kappa per row of tp, fn, tn, fp; NaN where the expected agreement is 1, or nothing is."""
+    """Return kappa per row of tp, fn, tn, fp; NaN if the expected agreement is 1 or all are 0."""
     total = mass.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         tp, fn, tn, fp = (mass / total[:, None]).T

@@ -1,1 +1,1 @@
-"""A panel that is asked: its jurors, prompts, cases, costs and re-runs."""
+"""A live panel: its jurors, prompts, cases, costs and re-runs."""

@@ -1,4 +1,4 @@
-"""One case for a live panel: a response to judge, and what it is to be judged by."""
+"""A case for a live panel: a response, and the rubric, reference and checks to judge it by."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a panel is asked about. ``rubric`` is ``None`` where the panel's own serves."""
+    """One response that waits for a panel. Without a ``rubric``, the panel's rubric applies."""
 
     id: str
     output: str
@@ -34,13 +34,13 @@ class Case:
     generator: Generator = field(default_factory=Generator)
     tags: tuple[str, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
-    """More slots of a template, by name."""
+    """The texts of further template slots, by slot name."""
     checks: tuple[Check, ...] = ()
     test: str | None = None
-    """What the case is called; its id where nothing is said."""
+    """The name of the case; ``None`` if its id is its name."""
 
     def slots(self, rubric: str | None) -> dict[str, str]:
-        """The texts of a template's slots; what the case lacks is an empty text."""
+        """Return the text of each template slot by name; what the case lacks is an empty text."""
         own = {
             "input": self.input,
             "output": self.output,
@@ -52,18 +52,21 @@ class Case:
 
     @property
     def reference_text(self) -> str | None:
-        """Several references one below the other."""
+        """The reference as one text; several references are joined by line breaks."""
         if self.reference is None or isinstance(self.reference, str):
             return self.reference
         return "\n".join(self.reference)
 
     def under(self, rubric: str | None) -> Case:
-        """The case with the panel's rubric where it has none of its own."""
+        """Return the case, with the panel's rubric filled in if the case has none."""
         return self if self.rubric else replace(self, rubric=rubric)
 
 
 def case_of(body: Body, generator: Generator | None = None) -> Case:
-    """The case that a canonical verdict judged, for asking again."""
+    """Return the case that a canonical verdict judged, so that jurors can be asked about it again.
+
+    ``generator`` fills in the model and the vendor that the verdict does not state.
+    """
     stated = body.get("generator") or {}
     known = generator or Generator()
     reference = body.get("reference")
@@ -83,15 +86,20 @@ def case_of(body: Body, generator: Generator | None = None) -> Case:
     )
 
 
-_OUTSIDE = (("response", "output"), ("alternative response", "alternative"), ("input", "input"))
+_OUTSIDE_KEYS = (
+    ("response", "output"),
+    ("alternative response", "alternative"),
+    ("input", "input"),
+)
 
 
 def outside_texts(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a canonical verdict that come from outside, each with what it is called.
+    """Yield the name and text of each part of a canonical verdict that comes from outside.
 
-    Any of them may speak to the jurors; rubric and reference are of whoever asks the panel.
+    Any of these texts may address the jurors. Rubric and reference are not among them, because
+    they come from whoever asks the panel.
     """
-    for name, key in _OUTSIDE:
+    for name, key in _OUTSIDE_KEYS:
         text = body.get(key)
         if isinstance(text, str):
             yield name, text
@@ -100,26 +108,26 @@ def outside_texts(body: Body) -> Iterator[tuple[str, str]]:
 
 
 def _context(body: Body) -> dict[str, str]:
-    """Return the texts that filled further slots, which a live panel keeps beside its verdict."""
+    """Return the texts of further slots by name, which a live panel keeps with its verdict."""
     context = own_facts(body).get("context")
-    told = context.items() if isinstance(context, Mapping) else ()
-    return {key: text for key, text in told if isinstance(key, str) and isinstance(text, str)}
+    slots = context.items() if isinstance(context, Mapping) else ()
+    return {key: text for key, text in slots if isinstance(key, str) and isinstance(text, str)}
 
 
 def case_key(case: Case) -> str:
-    """The content of a case as one text, so that equal cases are recognised on disk."""
-    told = [
+    """Serialise the content of a case as JSON, so that equal cases are recognised on disk."""
+    content = [
         case.id, case.output, case.input, case.alternative, case.rubric, case.reference_text,
         sorted(case.context.items()),
     ]  # fmt: skip
-    return json.dumps(told, ensure_ascii=True)
+    return json.dumps(content, ensure_ascii=True)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check of one response; ``reason`` is a line for a person where it did not pass.
+    """The result of one check on a response; ``reason`` is a line for a person if it did not pass.
 
-    ``passed`` is ``None`` where it came to no answer, which says nothing against the response.
+    ``passed`` is ``None`` if the check gave no answer, which does not count against the response.
     """
 
     name: str
@@ -128,11 +136,11 @@ class CheckResult:
 
     @property
     def failed(self) -> bool:
-        """Whether it keeps the response from the jury."""
+        """Whether the check failed, so that no juror is asked about the response."""
         return self.passed is False
 
     @property
     def body(self) -> dict[str, Any]:
-        """The check as a canonical verdict states it."""
+        """The check result as a canonical verdict writes it."""
         stated = {"name": self.name, "pass": self.passed}
         return stated if self.reason is None else {**stated, "reason": self.reason}

@@ -1,4 +1,4 @@
-"""What a panel is before it is asked: who sits on it, how it breaks, what it costs, its flaws."""
+"""The description of a panel before it is asked: its seats, breakdown, cost and warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
 
-_ONE_IS_ENOUGH = frozenset(
+_BROKEN_BY_ONE = frozenset(
     {
         Strategy.MEAN,
         Strategy.WEIGHTED_AVERAGE,
@@ -28,18 +28,22 @@ _ONE_IS_ENOUGH = frozenset(
         Strategy.FIRST_DISAGREEMENT,
     }
 )
-"""A mean follows any one score, an extreme is one score, and one vote ends unanimity."""
+"""The strategies that a single juror can break.
+
+A mean follows any one score, an extreme is one score, and one vote ends unanimity.
+"""
 
 
 def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Breakdown | None:
-    """What ``strategy`` bears on a panel of ``seats``, and the seats that break it.
+    """Return how many bought jurors ``strategy`` tolerates on a panel of ``seats`` jurors.
 
-    For values it is the breakdown point, the fewest scores that can carry the value anywhere. For
-    votes it is the fewest that can turn a decision on which all the others agree. The median and
-    the strict majority break at the half, ``(n - 1) // 2`` being borne; a quorum of ``c`` seats
-    breaks at ``c`` false passes or at ``n - c + 1`` false fails; a supermajority of share ``s``
-    bears ``floor(n (1 - s))``, and ``n - 3`` at most. ``None`` where nobody can say, as
-    of votes that are weighed by what the jurors claim themselves.
+    One more juror breaks it. For a strategy on scores that number is the breakdown point: the
+    fewest scores that can carry the value anywhere. For a strategy on votes it is the fewest votes
+    that can turn a decision on which all the others agree. The median and the strict majority
+    tolerate ``(n - 1) // 2``; a quorum of ``c`` seats breaks at ``c`` false passes or at
+    ``n - c + 1`` false fails; a supermajority of share ``s`` tolerates ``floor(n (1 - s))``, at
+    most ``n - 3``. Return ``None`` if the number is unknown, as for a weighted vote, whose weights
+    depend on the confidence that the jurors state.
     """
     if strategy is Strategy.TRIMMED_MEAN:
         return breakdown(seats, rule.trim, rule.rounding)
@@ -53,7 +57,7 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
         borne = int(seats * (1 - exact_share(rule.supermajority)))
         left = seats - LEAST_COMMITTED
         return None if left < 0 else Breakdown(seats, min(borne, left), None)
-    return Breakdown(seats, 0, None) if strategy in _ONE_IS_ENOUGH else None
+    return Breakdown(seats, 0, None) if strategy in _BROKEN_BY_ONE else None
 
 
 def _meets(passes: int, seats: int, rule: PanelRule) -> bool:
@@ -64,31 +68,31 @@ FEWEST_JURORS = 5
 FEWEST_FAMILIES = 3
 
 ITEM_BYTES = 4000
-"""The case that costs are told for: some 600 words with its rubric, input and response."""
+"""The bytes of the case that costs assume: about 600 words with rubric, input and response."""
 
 _BYTES_PER_TOKEN = 4
 _ANSWER_TOKENS = 300
-"""A reply of two or three sentences with its JSON; a model that thinks aloud takes more."""
+"""The tokens of a typical reply: two or three sentences in JSON. A reasoning model takes more."""
 
 _NONCE = "0" * 32
 
 
 @dataclass(frozen=True, slots=True)
 class PanelPlace:
-    """One juror with what follows from its place on the panel."""
+    """One juror with its family, its share of the weight and the variable of its API key."""
 
     juror: Juror
     family: Family | None
     share: float
-    """Of all weights; a juror without a weight counts as 1."""
+    """The juror's share of all weights; a juror without a weight counts as 1."""
     key_variable: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one case of ``ITEM_BYTES``, one answer a juror, in US dollars.
+    """The cost in US dollars of one case of ``ITEM_BYTES``, with one answer from each juror.
 
-    ``bribe`` is what the calls of the cheapest jurors cost that could carry the trimmed mean.
+    ``bribe`` is the cost of calling the cheapest jurors that could carry the trimmed mean.
     """
 
     worst: float
@@ -98,7 +102,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A panel as ``panel check`` tells it; ``strategy`` is ``None`` where a person decides."""
+    """A panel as ``panel check`` reports it; ``strategy`` is ``None`` if a person decides."""
 
     spec: PanelSpec
     seats: tuple[PanelPlace, ...]
@@ -113,7 +117,7 @@ class Composition:
 
 
 def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:
-    """Look at a panel; ``generator`` is the model whose responses it is to judge, if known."""
+    """Describe a panel; ``generator`` is the model whose responses it will judge, if known."""
     whole = sum(_weight(juror) for juror in spec.jurors)
     seats = tuple(
         PanelPlace(
@@ -160,35 +164,35 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
 
 
 def _bytes_sent(juror: Juror) -> int:
-    """The case's bytes with what the juror is told around it."""
+    """Return the bytes of one call: those of the case and of the prompts around it."""
     full = dict.fromkeys(CASE_SLOTS, "x")
-    told = render(juror.system_prompt, juror.prompt, full, _NONCE)
-    return ITEM_BYTES + len(told.system.encode()) + len(told.user.encode())
+    prompt = render(juror.system_prompt, juror.prompt, full, _NONCE)
+    return ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
 
 
 def _warnings(
     spec: PanelSpec, seats: Sequence[PanelPlace], strategy: Strategy | None, generator: Generator
 ) -> list[str]:
     return [
-        *_size(seats),
-        *_doubles(seats),
-        *_kin(seats, generator),
-        *_weighed(seats, strategy),
-        *_prompts(spec.jurors),
-        *_exposed(seats),
+        *_size_warnings(seats),
+        *_repeated_models(seats),
+        *_same_family_warnings(seats, generator),
+        *_missing_weights(seats, strategy),
+        *_prompt_warnings(spec.jurors),
+        *_plain_http_warnings(seats),
         *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
     ]
 
 
-def _size(seats: Sequence[PanelPlace]) -> list[str]:
+def _size_warnings(seats: Sequence[PanelPlace]) -> list[str]:
     found = []
     count = len(seats)
     if count < FEWEST_JURORS:
-        found.append(f"{_many(count, 'juror')}: under five, a single one weighs a lot")
+        found.append(f"{_plural(count, 'juror')}: under five, a single one weighs a lot")
     known = {seat.family.name for seat in seats if seat.family}
     if len(known) < FEWEST_FAMILIES:
         named = f" ({', '.join(sorted(known))})" if known else ""
-        text = f"{_many(len(known), 'known family', 'known families')}{named}: "
+        text = f"{_plural(len(known), 'known family', 'known families')}{named}: "
         found.append(f"{text}under three, jurors may be wrong together")
     strangers = [seat.juror.name for seat in seats if seat.family is None]
     if strangers:
@@ -196,19 +200,19 @@ def _size(seats: Sequence[PanelPlace]) -> list[str]:
     return found
 
 
-def _doubles(seats: Sequence[PanelPlace]) -> list[str]:
+def _repeated_models(seats: Sequence[PanelPlace]) -> list[str]:
     by_model: dict[str, list[str]] = {}
     for seat in seats:
         model = seat.juror.model.lower().rpartition("/")[2]
         by_model.setdefault(model, []).append(seat.juror.name)
     return [
-        f"one model on {_many(len(names), 'seat')}: {', '.join(names)} ({model})"
+        f"one model on {_plural(len(names), 'seat')}: {', '.join(names)} ({model})"
         for model, names in by_model.items()
         if len(names) > 1
     ]
 
 
-def _kin(seats: Sequence[PanelPlace], generator: Generator) -> list[str]:
+def _same_family_warnings(seats: Sequence[PanelPlace], generator: Generator) -> list[str]:
     if generator.model is None and generator.vendor is None:
         return []
     own = family(generator.model, generator.vendor)
@@ -218,7 +222,7 @@ def _kin(seats: Sequence[PanelPlace], generator: Generator) -> list[str]:
     return [f"of the generator's own family ({own.name}): {', '.join(kin)}"] if kin else []
 
 
-def _weighed(seats: Sequence[PanelPlace], strategy: Strategy | None) -> list[str]:
+def _missing_weights(seats: Sequence[PanelPlace], strategy: Strategy | None) -> list[str]:
     bare = [seat.juror.name for seat in seats if seat.juror.weight is None]
     if strategy is not Strategy.WEIGHTED_AVERAGE or not bare:
         return []
@@ -226,18 +230,22 @@ def _weighed(seats: Sequence[PanelPlace], strategy: Strategy | None) -> list[str
     return [f"without a weight, counted as 1: {who}"]
 
 
-def _prompts(jurors: Sequence[Juror]) -> list[str]:
-    return [text for juror in jurors for text in (*_unfilled(juror), *_template(juror))]
+def _prompt_warnings(jurors: Sequence[Juror]) -> list[str]:
+    return [
+        text
+        for juror in jurors
+        for text in (*_system_prompt_warnings(juror), *_template_warnings(juror))
+    ]
 
 
-def _unfilled(juror: Juror) -> Iterator[str]:
+def _system_prompt_warnings(juror: Juror) -> Iterator[str]:
     named = [slot for slot in slots_in(juror.system_prompt or "") if slot in CASE_SLOTS]
     if named:
         slots = ", ".join(f"{{{slot}}}" for slot in named)
         yield f"the system prompt of {juror.name} has {slots}, where nothing is filled in"
 
 
-def _template(juror: Juror) -> Iterator[str]:
+def _template_warnings(juror: Juror) -> Iterator[str]:
     if juror.prompt is None:
         return
     slots = slots_in(juror.prompt)
@@ -248,7 +256,7 @@ def _template(juror: Juror) -> Iterator[str]:
         yield f"the prompt of {juror.name} has no {{rubric}} to judge by"
 
 
-def _exposed(seats: Sequence[PanelPlace]) -> list[str]:
+def _plain_http_warnings(seats: Sequence[PanelPlace]) -> list[str]:
     return [
         f"{seat.juror.name}: {seat.key_variable} would go over plain http to {host}"
         for seat in seats
@@ -257,7 +265,7 @@ def _exposed(seats: Sequence[PanelPlace]) -> list[str]:
 
 
 def _plain_host(base_url: str | None) -> str | None:
-    """The host of an address that is neither encrypted nor on this machine."""
+    """Return the host of an address if it is neither encrypted nor on this machine."""
     parts = urlsplit(base_url or "")
     host = parts.hostname
     if parts.scheme != "http" or host is None or host == "localhost":
@@ -268,5 +276,5 @@ def _plain_host(base_url: str | None) -> str | None:
         return None if host.endswith(".localhost") else host
 
 
-def _many(count: int, one: str, several: str = "") -> str:
+def _plural(count: int, one: str, several: str = "") -> str:
     return f"{count} {one if count == 1 else several or one + 's'}"

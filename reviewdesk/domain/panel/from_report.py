@@ -1,4 +1,4 @@
-"""The panel of a verdict, as far as its report tells how to ask it again."""
+"""The panel of a verdict, rebuilt from its report so that it can be asked again."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ def panel_of(
     vendors: Mapping[str, str],
     wanted: Collection[str] | None = None,
 ) -> PanelSpec:
-    """The jurors and the rule of a verdict, to be asked at their vendors' own endpoints.
+    """Return the jurors and the rule of a verdict, as a panel that asks the vendors' endpoints.
 
-    A report is somebody else's text, so it never says where a key is sent: addresses and names of
-    variables come from a panel file alone. ``vendors`` are those with an endpoint of
-    their own, and its host.
-
-    ``wanted`` are the jurors to be asked, all of them where nothing is said; others are left out.
+    A report comes from outside, so it never decides where a key is sent: addresses and names of
+    variables come from a panel file alone. ``vendors`` maps each vendor that has an endpoint to
+    the host of that endpoint. ``wanted`` names the jurors to ask; ``None`` means all of them.
 
     Raises:
-        UsageError: a wanted juror's model or vendor is not told, or it was told something else.
+        UsageError: the verdict has no jurors, the report does not state the model, vendor or
+            prompt of a wanted juror, or the juror was asked at another address.
     """
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)
     bodies = verdict.body.get("jurors") or ()
-    told = _told(header)
+    settings = _juror_settings(header)
     jurors = tuple(
-        _juror(cast, body, told.get(cast.id, {}), vendors)
+        _juror(cast, body, settings.get(cast.id, {}), vendors)
         for cast, body in zip(verdict.ballots, bodies, strict=True)
         if wanted is None or cast.id in wanted
     )
     return PanelSpec("the report's own panel", jurors, _rule(verdict))
 
 
-def _told(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a report of this program keeps of its panel, by juror."""
+def _juror_settings(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return each juror's settings by id, which a report of this program keeps of its panel."""
     panel = (header.get("meta") or {}).get("panel")
     listed = panel.get("jurors") if isinstance(panel, Mapping) else None
     if not isinstance(listed, list):
@@ -62,27 +61,29 @@ def _told(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _juror(cast: Ballot, body: Body, told: Mapping[str, Any], vendors: Mapping[str, str]) -> Juror:
+def _juror(
+    cast: Ballot, body: Body, settings: Mapping[str, Any], vendors: Mapping[str, str]
+) -> Juror:
     if not cast.model:
         raise UsageError(f"the report does not say which model {cast.id!r} is", _HINT)
-    vendor, host = _vendor(cast, vendors), told.get("host")
+    vendor, host = _vendor(cast, vendors), settings.get("host")
     if host is not None and host != vendors[vendor]:
         raise UsageError(f"{cast.id!r} was asked at another address than {vendor}'s own", _HINT)
-    made = Juror(
+    juror = Juror(
         name=cast.id,
         model=cast.model,
         vendor=vendor,
         weight=cast.weight,
         temperature=body.get("temperature"),
-        max_tokens=_whole(told.get("max_tokens")) or DEFAULT_MAX_TOKENS,
-        timeout=float(_whole(told.get("timeout")) or DEFAULT_TIMEOUT),
-        system_prompt=_text(told.get("system_prompt")),
-        prompt=_text(told.get("prompt")),
+        max_tokens=_whole(settings.get("max_tokens")) or DEFAULT_MAX_TOKENS,
+        timeout=float(_whole(settings.get("timeout")) or DEFAULT_TIMEOUT),
+        system_prompt=_text(settings.get("system_prompt")),
+        prompt=_text(settings.get("prompt")),
     )
     stated = body.get("prompt_sha256")
-    if stated is not None and made.contract_of(stated) is None:
+    if stated is not None and juror.contract_of(stated) is None:
         raise UsageError(f"{cast.id!r} was asked with a prompt that the report lacks", _HINT)
-    return made
+    return juror
 
 
 def _vendor(cast: Ballot, vendors: Mapping[str, str]) -> str:

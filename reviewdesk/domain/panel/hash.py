@@ -16,36 +16,37 @@ RULE_KEYS = ("strategy", "trim_fraction", "rounding", "threshold", "quorum", "ru
 
 
 class HashStatus(StrEnum):
-    """Whether a stated panel hash is the one that jurors and rule of the report give."""
+    """Whether a stated panel hash equals the hash of the report's jurors and rule."""
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
 
 
 def panel_hash(jurors: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> str:
-    """sha256 over the canonical JSON of ``[jurors, rule]``, of which only the named keys count.
+    """Return the sha256 of the canonical JSON of ``[jurors, rule]``.
 
-    A key that is absent counts as ``null``, and a whole number as an integer, so that 1 and 1.0
-    are one threshold. The share of a supermajority counts in lowest terms, and only where it is
-    not the default, so that hashes of rules without one stay what they were.
+    Only ``JUROR_KEYS`` and ``RULE_KEYS`` count. A missing key counts as ``null``, and a whole
+    number as an integer, so that 1 and 1.0 are the same threshold. The share of a supermajority is
+    added in lowest terms, but only if it is not the default, so that a stated default gives the
+    same hash as none.
     """
     seats = [{key: _plain(juror.get(key)) for key in JUROR_KEYS} for juror in jurors]
-    held: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
+    rule_part: dict[str, Any] = {key: _plain(rule.get(key)) for key in RULE_KEYS}
     if (share := own_share(rule.get("supermajority"))) is not None:
-        held["supermajority"] = share
-    return hashlib.sha256(canonical_json([seats, held])).hexdigest()
+        rule_part["supermajority"] = share
+    return hashlib.sha256(canonical_json([seats, rule_part])).hexdigest()
 
 
 def verdict_panel_hash(verdict: Verdict) -> str:
-    """The panel hash recomputed from a verdict's report; what a person filled in stays out."""
+    """Recompute the panel hash from a verdict's report, without what a person filled in."""
     policy, own = verdict.policy, verdict.set_by_you
     fraction = verdict.trim.fraction
     rule = {
-        "strategy": _stated("strategy", policy, own),
+        "strategy": _value_from_report("strategy", policy, own),
         "trim_fraction": policy.trim_fraction if fraction is None else fraction,
         "rounding": verdict.trim.rounding,
-        "threshold": _stated("threshold", policy, own),
-        "quorum": _stated("quorum", policy, own),
+        "threshold": _value_from_report("threshold", policy, own),
+        "quorum": _value_from_report("quorum", policy, own),
         "rubric_sha256": text_hash(verdict.text("rubric")),
         "supermajority": policy.supermajority,
     }
@@ -54,7 +55,10 @@ def verdict_panel_hash(verdict: Verdict) -> str:
 
 
 def panel_hash_status(verdict: Verdict) -> HashStatus | None:
-    """``None`` without a stated hash; a hash that is not ours may be made otherwise."""
+    """Compare the stated panel hash with the recomputed one; return ``None`` if none is stated.
+
+    A hash that differs is only unverified: another program may compute its hash in another way.
+    """
     stated = (verdict.body.get("provenance") or {}).get("panel_hash")
     if not stated:
         return None
@@ -66,12 +70,12 @@ def _juror(ballot: Ballot, body: Body) -> dict[str, Any]:
     return {**{key: body.get(key) for key in JUROR_KEYS}, "weight": ballot.weight}
 
 
-def _stated(name: str, policy: Policy, filled: Sequence[str]) -> Any:
+def _value_from_report(name: str, policy: Policy, filled: Sequence[str]) -> Any:
     return None if name in filled else getattr(policy, name)
 
 
 def text_hash(text: str | None) -> str | None:
-    """sha256 of a text such as a rubric, where there is one."""
+    """Return the sha256 of a text such as a rubric, or ``None`` if there is no text."""
     return None if text is None else hashlib.sha256(text.encode()).hexdigest()
 
 

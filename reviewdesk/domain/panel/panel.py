@@ -1,4 +1,4 @@
-"""A panel as a library sees it: a rule by configuration, and ballots that are already there."""
+"""The panel rule of the library: settings that decide a case from ballots that exist already."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from reviewdesk.errors import NoJurorsError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class PanelRule:
-    """How a panel decides. Every field is checked when the panel is built.
+    """The rule by which a panel decides. Every field is checked when the rule is built.
 
-    Without a ``strategy`` it is the regime's, or the weighted average where there is no regime. A
-    case with a tag of ``routes`` takes that tag's strategy, the first that fits in their order.
+    Without a ``strategy``, the regime's strategy decides, or the weighted average if there is no
+    regime. A case with a tag in ``routes`` takes the strategy of the first route that matches.
     """
 
     strategy: Strategy | str | None = None
     threshold: float = 0.7
     quorum: float | str = 0.5
     weights: Mapping[str, float] = field(default_factory=dict)
-    """By juror; one without a weight counts as 1."""
+    """Weights by juror name; a juror without a weight counts as 1."""
     trim: float = DEFAULT_TRIM_FRACTION
     rounding: Rounding | str = Rounding.DOWN
     failed_jurors: Strategy | str | None = None
-    """``median`` lets it stand in for any strategy when a juror failed."""
+    """With ``median``, the median replaces any strategy when a juror failed."""
     regime: Regime | str | None = None
     routes: Mapping[str, Strategy | str] = field(default_factory=dict)
     aggregate: Aggregate | None = None
-    """A label rule of one's own in the place of a strategy: ``(ballots) -> (label, bool)``."""
+    """A caller's label rule that replaces the strategy: ``(ballots) -> (label, bool)``."""
     priority: tuple[str, ...] = ()
-    """Labels that win a tie of labels, the first one first."""
+    """The labels that win a tie, in order of preference."""
     use_confidence: bool = True
     """Whether a weighted vote of labels multiplies weight by confidence."""
     supermajority: float | str = DEFAULT_SHARE
-    """The share of those who committed that a supermajority needs; "2/3" is exact."""
+    """The share of committed jurors that a supermajority needs; "2/3" is exact."""
 
     def __post_init__(self) -> None:
-        """Refuse what no panel can decide by, and keep words as what they name."""
+        """Raise UsageError for settings that no panel can use, and turn words into enum members."""
         if self.aggregate is not None and self.strategy is not None:
             raise UsageError("a panel with both a strategy and an aggregate", "Give one of them")
         if self.aggregate is not None and not callable(self.aggregate):
@@ -73,8 +73,8 @@ class PanelRule:
         kept = {
             "strategy": None if self.strategy is None else strategy_named(self.strategy),
             "weights": weights,
-            "rounding": _word(Rounding, "rounding", self.rounding),
-            "regime": None if self.regime is None else _word(Regime, "regime", self.regime),
+            "rounding": _enum_member(Rounding, "rounding", self.rounding),
+            "regime": None if self.regime is None else _enum_member(Regime, "regime", self.regime),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
             "priority": tuple(self.priority),
         }
@@ -82,13 +82,13 @@ class PanelRule:
             object.__setattr__(self, name, value)
 
     def route(self, tags: Iterable[str]) -> Strategy | None:
-        """The strategy that the tags of a case ask for, if one does."""
-        worn = set(tags)
-        routes = (strategy for tag, strategy in self.routes.items() if tag in worn)
+        """Return the strategy of the first route that matches a tag of the case, or ``None``."""
+        case_tags = set(tags)
+        routes = (strategy for tag, strategy in self.routes.items() if tag in case_tags)
         found = next(routes, None)
         return None if found is None else Strategy(found)
 
-    def _unrouted(self) -> Strategy | None:
+    def _default_strategy(self) -> Strategy | None:
         if self.aggregate is not None:
             return Strategy.EXTERNAL
         if self.strategy is not None:
@@ -103,13 +103,15 @@ class PanelRule:
         generator: Generator | str | None = None,
         case: str = "case",
     ) -> Assessment:
-        """Decide one case by ballots in seat order: what a desk computes from the same panel.
+        """Decide one case from ballots in seat order, as a desk does for the same panel.
 
-        A panel of which nobody answered is a ``NoJurorsError``, never a score of 0. Where every
-        juror abstains there is nobody to ask again, and no decision.
+        If every juror abstains, the assessment has no decision.
+
+        Raises:
+            NoJurorsError: no juror answered, and not all of them abstained.
         """
-        worn = tuple(tags)
-        verdict = self.verdict(ballots, tags=worn, generator=generator, case=case)
+        case_tags = tuple(tags)
+        verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
         statuses = {cast.status for cast in verdict.ballots}
         if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
             missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
@@ -117,7 +119,7 @@ class PanelRule:
                 f"{case}: no juror answered: {missing or 'the panel is empty'}",
                 "Ask them again; a panel without an answer has no score",
             )
-        routed = self.route(worn) is not None
+        routed = self.route(case_tags) is not None
         counting = LabelRules(
             priority=self.priority,
             use_confidence=self.use_confidence,
@@ -133,15 +135,15 @@ class PanelRule:
         generator: Generator | str | None = None,
         case: str = "case",
     ) -> Verdict:
-        """The verdict that the ballots make under this panel, before anything is worked out."""
-        worn = list(tags)
+        """Return the verdict that the ballots form under this rule, before anything is computed."""
+        case_tags = list(tags)
         writer = generator if isinstance(generator, Generator) else Generator(generator)
         body = {
             "id": case,
-            "case": {"test": case, "tags": worn},
+            "case": {"test": case, "tags": case_tags},
             "jurors": [as_juror(cast) for cast in ballots],
             "regime": self.regime,
-            "strategy": self.route(worn) or self._unrouted(),
+            "strategy": self.route(case_tags) or self._default_strategy(),
         }
         policy = Policy(
             threshold=self.threshold,
@@ -155,7 +157,7 @@ class PanelRule:
         return replace(made, trim=replace(made.trim, rounding=Rounding(self.rounding)))
 
 
-def _word(kind: type[Rounding | Regime], place: str, word: str) -> Rounding | Regime:
+def _enum_member(kind: type[Rounding | Regime], place: str, word: str) -> Rounding | Regime:
     try:
         return kind(word)
     except ValueError:

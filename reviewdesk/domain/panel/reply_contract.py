@@ -44,43 +44,43 @@ _NONCE = ReplyKey("nonce", ("string",), '"{nonce}"')
 
 @cache
 def parts(*, labels: bool = False) -> tuple[ReplyKey, ...]:
-    """Return the keys of a reply in their order; a panel of labels asks for a word, not a vote."""
+    """Return the keys of a reply in order; with ``labels``, a label takes the place of the vote."""
     return (_REASON, _LABEL if labels else _PASS, _SCORE, _CONFIDENCE, _NONCE)
 
 
 def schema(*, labels: bool = False) -> dict[str, Any]:
-    """Return the JSON Schema of a reply, for endpoints that hold a model to one."""
-    asked = parts(labels=labels)
+    """Return the JSON Schema of a reply, for endpoints that make a model follow one."""
+    keys = parts(labels=labels)
     return {
         "type": "object",
-        "properties": {part.key: part.schema for part in asked},
-        "required": [part.key for part in asked],
+        "properties": {part.key: part.schema for part in keys},
+        "required": [part.key for part in keys],
         "additionalProperties": False,
     }
 
 
 def shape(nonce: str, *, labels: bool = False) -> str:
-    """Write the reply that is asked for, key by key, as the prompt shows it."""
-    told = (f'"{part.key}": {part.asked}' for part in parts(labels=labels))
-    return "{" + ", ".join(told).replace("{nonce}", nonce) + "}"
+    """Write the form of the reply, key by key, as the prompt shows it."""
+    fields = (f'"{part.key}": {part.asked}' for part in parts(labels=labels))
+    return "{" + ", ".join(fields).replace("{nonce}", nonce) + "}"
 
 
-def breach(said: Mapping[str, Any], *, labels: bool = False) -> str | None:
-    """Say what of a decoded reply breaks the schema; ``None`` where it keeps to it.
+def breach(reply: Mapping[str, Any], *, labels: bool = False) -> str | None:
+    """Return how a decoded reply breaks the schema, or ``None`` if it follows the schema.
 
-    A key that is missing is no breach here: a vote without a reason, and a score without a vote,
-    are answers, and what holds neither is found by the reader.
+    A missing key is no breach here, because a vote without a reason and a score without a vote are
+    both answers. The parser rejects a reply that holds neither.
     """
-    asked = {part.key: part for part in parts(labels=labels)}
-    for key, value in said.items():
-        if key not in asked:
+    keys = {part.key: part for part in parts(labels=labels)}
+    for key, value in reply.items():
+        if key not in keys:
             return "has a key that was not asked for"
-        if not any(_is(value, name) for name in asked[key].types):
-            return f"has no {' or '.join(asked[key].types)} under {key}"
+        if not any(_has_type(value, name) for name in keys[key].types):
+            return f"has no {' or '.join(keys[key].types)} under {key}"
     return None
 
 
-def _is(value: object, name: str) -> bool:
+def _has_type(value: object, name: str) -> bool:
     if name == "number":
         return isinstance(value, int | float) and not isinstance(value, bool)
     kinds: dict[str, type] = {"string": str, "boolean": bool, "null": type(None)}

@@ -1,4 +1,4 @@
-"""Asking again: which jurors, under which rule, and what came of it beside the first verdict."""
+"""Re-runs: which jurors answer again, under which rule, and what differs from the first verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECIDED = {Decision.PASS, Decision.FAIL}
 
 
 class RerunScope(StrEnum):
-    """Who is asked again."""
+    """The jurors that a re-run asks."""
 
     PANEL = "panel"
     MISSING = "missing"
@@ -29,17 +29,17 @@ class RerunScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RerunRequest:
-    """What a person wants asked again; ``juror`` is named for that scope alone."""
+    """A person's request for a re-run; ``juror`` is set only if the scope is ``JUROR``."""
 
     scope: RerunScope = RerunScope.PANEL
     juror: str | None = None
     masked: bool = False
-    """Whether passages of the case that speak to the judge are masked."""
+    """Whether passages of the case that address the judge are masked."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerunSeats:
-    """The seats of the verdict to come: ``asked`` by seat, and the ballots that stay."""
+    """The panel of a re-run: the jurors to ask and the ballots that stay, both by seat."""
 
     panel: PanelSpec
     asked: Mapping[int, Juror]
@@ -47,11 +47,11 @@ class RerunSeats:
 
     @property
     def size(self) -> int:
-        """How many seats there are."""
+        """The number of seats."""
         return len(self.asked) + len(self.kept)
 
     def committed(self, rubric: str | None, tags: Iterable[str]) -> str:
-        """The panel hash of the verdict to come, known before the first request."""
+        """Return the panel hash of the re-run's verdict, known before the first request."""
         seats = [
             seat_body(self.asked[seat]) if seat in self.asked else self.kept[seat]
             for seat in range(self.size)
@@ -60,18 +60,21 @@ class RerunSeats:
 
 
 def missing(verdict: Verdict) -> tuple[str, ...]:
-    """The jurors whose answer a panel lacks; who abstained, or was not asked, is not missing."""
+    """Return the ids of the jurors whose answer is missing.
+
+    A juror that abstained or was not asked is not missing.
+    """
     return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
 
 
 def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeats:
-    """Who is asked, and whose ballots stay.
+    """Return which jurors a re-run asks, and which ballots of the verdict stay.
 
-    A whole panel decides by its own rule. Where ballots stay, the verdict's own rule holds, and the
-    panel's fills what the report leaves unknown.
+    If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
+    and the panel's rule fills in what the report leaves unknown.
 
     Raises:
-        UsageError: nobody is missing, or the panel has no juror of that name.
+        UsageError: no juror is missing, or the verdict or the panel has no juror of that name.
     """
     if wish.scope is RerunScope.PANEL:
         return RerunSeats(panel, dict(enumerate(panel.jurors)), {})
@@ -117,10 +120,10 @@ def _rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """One re-run of a verdict, as it stands beside the first.
+    """One re-run of a verdict, kept beside the first.
 
-    ``correct`` holds its decision against the label that stands, ``None`` without a pass or fail on
-    both sides.
+    ``correct`` says whether its decision agrees with the current label; it is ``None`` unless both
+    are pass or fail.
     """
 
     at: str | None
@@ -134,23 +137,23 @@ class Rerun:
     assessment: Assessment
     correct: bool | None
     filed: bool
-    """Whether it came with the report."""
+    """Whether the re-run came with the report."""
 
     @property
     def contract_before(self) -> int | None:
-        """The version of the reply contract that the first panel was asked under, if another."""
+        """The version of the reply contract that the first panel answered under, if it differs."""
         found = own_facts(self.verdict.body).get("contract_before")
         return found if isinstance(found, int) else None
 
     @property
     def panel_hash(self) -> str | None:
-        """The hash that its ballots and its rule give."""
+        """The panel hash of its verdict, computed from its ballots and its rule."""
         found: str | None = (self.verdict.body.get("provenance") or {}).get("panel_hash")
         return found
 
     @property
     def kept_its_panel(self) -> bool | None:
-        """Whether the panel that answered is the one that was committed."""
+        """Whether the panel that answered is the committed one; ``None`` if a hash is missing."""
         if self.committed is None or self.panel_hash is None:
             return None
         return self.committed == self.panel_hash
@@ -158,17 +161,17 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One juror before and after; ``None`` where it was not on that panel."""
+    """One juror's ballots before and after a re-run; ``None`` if it was not on that panel."""
 
     juror: str
     before: Ballot | None
     after: Ballot | None
     asked: bool
-    """Whether it was asked again, or its ballot stayed."""
+    """Whether the juror was asked again; if not, its ballot stayed."""
 
     @property
     def moved(self) -> float | None:
-        """By how much its score moved."""
+        """The change of the juror's score; ``None`` unless it gave one both times."""
         if self.before is None or self.after is None:
             return None
         if self.before.score is None or self.after.score is None:
@@ -177,21 +180,21 @@ class Change:
 
     @property
     def flipped(self) -> bool:
-        """Whether its vote was turned over."""
+        """Whether the juror's vote changed to its opposite."""
         return is_flip(self.before, self.after)
 
 
 def is_flip(before: Ballot | None, after: Ballot | None) -> bool:
-    """Both voted, and not the same."""
+    """Return True if both ballots have a vote and the votes differ."""
     if before is None or after is None or before.vote is None or after.vote is None:
         return False
     return before.vote is not after.vote
 
 
 def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
-    """Return the version of the contract that jurors with these prompts answered before.
+    """Return the oldest earlier version of the contract that these jurors answered under.
 
-    ``None`` where it is the present one, or where the report does not tell.
+    Return ``None`` if all answered under the present version, or if the report does not say.
     """
     stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body.get("jurors") or ()}
     found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
@@ -199,7 +202,7 @@ def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
 
 
 def contract_note(before: int) -> str:
-    """Say that a re-run asks under another contract than the first panel was asked under."""
+    """Write the note that a re-run asks under another contract version than the first panel."""
     return (
         f"the first panel answered under version {before} of the reply contract; "
         f"a re-run asks under version {VERSION}"
@@ -207,7 +210,7 @@ def contract_note(before: int) -> str:
 
 
 def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
-    """Every juror of both, in the order of the first panel; matched by name."""
+    """Return the change of each juror of either panel, by name, in the first panel's order."""
     mine = {cast.id: cast for cast in before.ballots}
     theirs = {cast.id: cast for cast in rerun.verdict.ballots}
     first = {body["id"]: body for body in before.body.get("jurors") or ()}
@@ -222,12 +225,12 @@ def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
 
 
 def flipped(before: Decision | None, after: Decision | None) -> bool:
-    """From pass to fail, or the reverse."""
+    """Return True if the decision changed from pass to fail, or the reverse."""
     return before in _DECIDED and after in _DECIDED and before is not after
 
 
 def correct(decision: Decision | None, truth: str | None) -> bool | None:
-    """Whether a decision is the label's; ``None`` unless both are pass or fail."""
+    """Return whether a decision agrees with the label; ``None`` unless both are pass or fail."""
     if decision not in _DECIDED or truth not in {"pass", "fail"}:
         return None
     return decision == truth
@@ -235,7 +238,7 @@ def correct(decision: Decision | None, truth: str | None) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class FlipRate:
-    """How often a juror turned its vote when it was asked again: ``flipped`` of ``asked``."""
+    """How often one juror changed its vote when asked again: ``flipped`` of ``asked`` times."""
 
     juror: str
     asked: int
@@ -243,17 +246,17 @@ class FlipRate:
 
     @property
     def rate(self) -> float | None:
-        """The share; ``None`` before a vote was given twice."""
+        """The share of changed votes; ``None`` if the juror never voted twice."""
         return self.flipped / self.asked if self.asked else None
 
 
 def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRate, ...]:
-    """Per juror over verdicts and their re-runs, each re-run held against the first verdict.
+    """Return each juror's flip rate over all re-runs, each compared with its first verdict.
 
-    Only jurors that were asked again and voted both times count.
+    A juror counts only where it was asked again and voted both times.
     """
     asked: dict[str, int] = {}
-    turned: dict[str, int] = {}
+    flips: dict[str, int] = {}
     for verdict, reruns in pairs:
         for rerun in reruns:
             for change in changes(verdict, rerun):
@@ -262,14 +265,14 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
                 if change.before.vote is None or change.after.vote is None:
                     continue
                 asked[change.juror] = asked.get(change.juror, 0) + 1
-                turned[change.juror] = turned.get(change.juror, 0) + change.flipped
-    return tuple(FlipRate(name, count, turned[name]) for name, count in asked.items())
+                flips[change.juror] = flips.get(change.juror, 0) + change.flipped
+    return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
 
 
 def rerun_facts(
     wish: RerunRequest, panel: str, committed: str, told: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What the event says that commits a re-run; ``told`` is what the person was told of it."""
+    """Return the data of the event that commits a re-run; ``told`` is what the person was shown."""
     return {
         "scope": wish.scope.value,
         "juror": wish.juror,

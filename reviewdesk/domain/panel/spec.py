@@ -1,4 +1,4 @@
-"""A panel as its file describes it: the jurors to be asked, and the rule that decides."""
+"""A panel as its file describes it: the jurors to ask, and the rule that decides."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
 from reviewdesk.domain.verdict import Strategy
 
 DEFAULT_TIMEOUT = 120.0
-"""Seconds for one ballot, its retries included."""
+"""Seconds for one ballot, including its retries."""
 
 DEFAULT_MAX_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, in US dollars per million tokens."""
+    """The price of a model, in US dollars per million tokens."""
 
     input: float
     output: float
@@ -34,12 +34,12 @@ class Juror:
     model: str
     vendor: str
     base_url: str | None = None
-    """In the place of the vendor's own; local servers and proxies."""
+    """The address used instead of the vendor's, for local servers and proxies."""
     api_key_env: str | None = None
-    """The variable that holds the key, in the place of the vendor's own."""
+    """The environment variable that holds the key, instead of the vendor's variable."""
     weight: float | None = None
     temperature: float | None = None
-    """Sent only where it is given."""
+    """The sampling temperature; it is sent only if it is set."""
     max_tokens: int = DEFAULT_MAX_TOKENS
     system_prompt: str | None = None
     prompt: str | None = None
@@ -50,7 +50,7 @@ class Juror:
 
     @property
     def prompt_sha256(self) -> str:
-        """The hash of what this juror is told, the case aside."""
+        """The hash of this juror's prompt, without the case."""
         return prompt_sha256(self.system_prompt, self.prompt)
 
     def contract_of(self, stated: str) -> int | None:
@@ -60,7 +60,7 @@ class Juror:
 
 @dataclass(frozen=True, slots=True)
 class PanelSpec:
-    """A whole panel file. ``rule`` decides; ``rubric`` serves where a case has none."""
+    """A whole panel file. ``rule`` decides; ``rubric`` applies to a case that has none."""
 
     name: str
     jurors: tuple[Juror, ...]
@@ -68,24 +68,24 @@ class PanelSpec:
     rubric: str | None = None
 
     def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
-        """What decides a case with these tags; ``None`` leaves it to the regime."""
+        """Return the strategy for a case with these tags; ``None`` leaves it to the regime."""
         routed = self.rule.route(tags)
         if routed is not None or self.rule.regime is not None:
             return routed or _strategy(self.rule)
         return _strategy(self.rule) or Strategy.WEIGHTED_AVERAGE
 
     def wants_labels(self, tags: Iterable[str]) -> bool:
-        """Return whether jurors answer a case with these tags by a word and not by a vote."""
+        """Return whether jurors answer a case with these tags by a label instead of a vote."""
         strategy = self.strategy_for(tags)
         return strategy is not None and STRATEGIES[strategy].reads is Reads.LABELS
 
     def seated(self, names: Iterable[str]) -> PanelSpec:
-        """The same panel with only the named jurors, in seat order."""
+        """Return the same panel with only the named jurors, in seat order."""
         wanted = set(names)
         return replace(self, jurors=tuple(one for one in self.jurors if one.name in wanted))
 
     def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
-        """The rule of one case as the panel hash takes it."""
+        """Return the rule of one case as the panel hash reads it."""
         return {
             "strategy": self.strategy_for(tags),
             "trim_fraction": self.rule.trim,
@@ -97,14 +97,14 @@ class PanelSpec:
         }
 
     def hash(self, rubric: str | None, tags: Iterable[str] = ()) -> str:
-        """The panel hash of a case with this rubric and these tags."""
+        """Return the panel hash of a case with this rubric and these tags."""
         seats = [seat_body(juror) for juror in self.jurors]
         return panel_hash(seats, self.rule_body(rubric, tags))
 
 
 def seat_body(juror: Juror) -> dict[str, Any]:
-    """What a ballot says of its juror, and the panel hash of a seat; nulls are left out."""
-    said = {
+    """Return a juror as its ballots and the panel hash state it, without null values."""
+    body = {
         "id": juror.name,
         "model": juror.model,
         "vendor": juror.vendor,
@@ -112,7 +112,7 @@ def seat_body(juror: Juror) -> dict[str, Any]:
         "temperature": juror.temperature,
         "prompt_sha256": juror.prompt_sha256,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def _strategy(rule: PanelRule) -> Strategy | None:

@@ -1,4 +1,4 @@
-"""What became of the calls to each juror: how many answers, how many abstentions, what was lost."""
+"""The turnout of each juror: how many of its ballots were answered, withheld or lost."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from reviewdesk.domain.verdict import SLACK, Body, Status
 
 @dataclass(slots=True)
 class Turnout:
-    """The ballots of one juror over many cases."""
+    """The counts of one juror's ballots over many cases."""
 
     juror: str
     answered: int = 0
     abstained: int = 0
     why: Counter[str] = field(default_factory=Counter)
-    """The lost ballots by the kind of their fault."""
+    """The number of lost ballots by kind of error."""
 
     @property
     def failed(self) -> int:
@@ -27,14 +27,14 @@ class Turnout:
 
 @dataclass(slots=True)
 class Turnouts:
-    """The turnout of a whole panel, juror by juror in the order in which they are first seen."""
+    """The turnout of a whole panel, by juror in order of first appearance."""
 
     by_juror: dict[str, Turnout] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
-    """What the first fault of each kind says."""
+    """The message of the first error of each kind."""
 
     def add(self, ballots: Iterable[Body]) -> None:
-        """Count canonical ballots."""
+        """Add canonical ballots to the counts."""
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
             status = Status(ballot["status"])
@@ -68,7 +68,7 @@ class Turnouts:
 
     @property
     def why(self) -> Counter[str]:
-        """Return the lost ballots by the kind of their fault, the most frequent first."""
+        """Return the number of lost ballots by kind of error, the most frequent first."""
         kinds: Counter[str] = Counter()
         for one in self.by_juror.values():
             kinds.update(one.why)
@@ -83,12 +83,12 @@ class Allowance:
     is_share: bool = False
 
     def is_passed(self, lost: int, ballots: int) -> bool:
-        """Return whether more were lost than allowed."""
+        """Return whether more ballots were lost than allowed."""
         return lost > (self.most * ballots if self.is_share else self.most) + SLACK
 
     @property
     def text(self) -> str:
-        """Write it as a person would."""
+        """The allowance as a person would write it: a count, or a percentage."""
         return f"{self.most * 100:g}%" if self.is_share else f"{self.most:g}"
 
 

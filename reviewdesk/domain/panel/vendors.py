@@ -1,4 +1,4 @@
-"""The vendors that a juror can be asked at, by the names that panel files use."""
+"""The vendors that can serve a juror, by the names that panel files use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reviewdesk.domain.jury.family import family
 
 
 class Vendor(StrEnum):
-    """Where a juror is asked; endpoints and wires belong to ``live``."""
+    """The vendor that serves a juror; ``live`` defines the endpoints and wire formats."""
 
     OPENAI = "openai"
     DEEPSEEK = "deepseek"
@@ -27,13 +27,13 @@ LOCAL: Mapping[Vendor, str | None] = {
     Vendor.VLLM: "http://127.0.0.1:8000/v1",
     Vendor.CUSTOM: None,
 }
-"""Servers of one's own, with the address they listen at by default; they may need no key."""
+"""Self-hosted servers with their default addresses; they may need no key."""
 
 
 def key_variable(vendor: str, named: str | None = None) -> str | None:
-    """The variable that holds the key: the one a juror names, else the vendor's own.
+    """Return the variable that holds the key: the one that a juror names, else the vendor's.
 
-    ``None`` where a server of one's own is asked without a key.
+    Return ``None`` for a self-hosted server if the juror names no variable.
     """
     if named is not None:
         return named
@@ -41,7 +41,7 @@ def key_variable(vendor: str, named: str | None = None) -> str | None:
 
 
 def likely_vendor(model: str) -> Vendor | None:
-    """The vendor that a model's name points to, for a hint; ``None`` where nothing does."""
+    """Return the vendor that a model's name suggests, for use in a hint, or ``None``."""
     if "/" in model:
         return Vendor.OPENROUTER
     found = family(model)

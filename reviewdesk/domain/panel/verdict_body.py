@@ -1,4 +1,4 @@
-"""From a case, a panel and the ballots that came in to the canonical verdict."""
+"""The canonical verdict, built from a case, a panel and its ballots."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def judged(
     checks: Sequence[Mapping[str, Any]] = (),
     run_id: str | None = None,
 ) -> dict[str, Any]:
-    """The verdict of a panel whose ``jurors`` (canonical ballots, in seat order) have answered.
+    """Return the verdict of a panel; ``jurors`` are its canonical ballots in seat order.
 
-    Reading it in again gives the same decision, score, trim and panel hash; the hash is that of the
-    ballots, so that it can be held against the one that was committed.
+    Reading the verdict back gives the same decision, score, trim and panel hash. The hash is
+    computed from the ballots, so that it can be compared with the committed one.
     """
     case = case.under(panel.rubric)
-    body = _stated(case, panel, jurors, checks)
-    body["provenance"] = _said(
+    body = _base_body(case, panel, jurors, checks)
+    body["provenance"] = _without_none(
         {
             "panel_hash": panel_hash(jurors, panel.rule_body(case.rubric, case.tags)),
             "committed_at": committed_at,
@@ -48,15 +48,17 @@ def judged(
         }
     )
     verdict = verdict_from_body(body, Policy(), Generator())
-    return _said({**body, **_outcome(verdict, assess(verdict, escalation_stated=False))})
+    return _without_none(
+        {**body, **_computed_body(verdict, assess(verdict, escalation_stated=False))}
+    )
 
 
 def unasked(
     case: Case, panel: PanelSpec, reason: str, checks: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The verdict of a case that failed a deterministic check, so that no juror was asked."""
+    """Return the verdict of a case that failed a deterministic check, so no juror was asked."""
     case = case.under(panel.rubric)
-    body = _stated(case, panel, (), checks)
+    body = _base_body(case, panel, (), checks)
     own = {
         "strategy": Strategy.EXTERNAL.value,
         "decision": Decision.FAIL.value,
@@ -64,35 +66,35 @@ def unasked(
         "trim": None,
         "meta": {"reviewdesk": {**own_facts(body), "not_asked": reason}},
     }
-    return _said({**body, **own})
+    return _without_none({**body, **own})
 
 
-def _stated(
+def _base_body(
     case: Case, panel: PanelSpec, jurors: Sequence[Body], checks: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """What is known before anything is worked out."""
+    """Return the part of a verdict that is known before anything is computed."""
     rule = panel.rule
     strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
     generator = {"model": case.generator.model, "vendor": case.generator.vendor}
-    # What the format has no key for, so that the report reads back as the rule that decided.
-    beyond = _said(
+    # The format has no keys for these, and without them the report would read back as another rule.
+    beyond = _without_none(
         {
             "failed_jurors": None if rule.failed_jurors is None else str(rule.failed_jurors),
             "supermajority": own_share(rule.supermajority),
             "context": dict(case.context) or None,
         }
     )
-    return _said(
+    return _without_none(
         {
             "id": case.id,
-            "case": _said({"test": case.test or case.id, "tags": list(case.tags) or None}),
+            "case": _without_none({"test": case.test or case.id, "tags": list(case.tags) or None}),
             "input": case.input,
             "output": case.output,
             "alternative": case.alternative,
             "reference": reference,
             "rubric": case.rubric,
-            "generator": _said(generator) or None,
+            "generator": _without_none(generator) or None,
             "threshold": rule.threshold,
             "quorum": rule.quorum,
             "strategy": None if strategy is None else strategy.value,
@@ -105,8 +107,8 @@ def _stated(
     )
 
 
-def _outcome(verdict: Verdict, found: Assessment) -> dict[str, Any]:
-    """What the panel decided, and what a person is to know of it."""
+def _computed_body(verdict: Verdict, found: Assessment) -> dict[str, Any]:
+    """Return the computed part of a verdict: the panel's decision, score, agreement and flags."""
     pair = found.pair
     return {
         "decision": None if found.decision is None else found.decision.value,
@@ -122,7 +124,7 @@ def _outcome(verdict: Verdict, found: Assessment) -> dict[str, Any]:
 
 
 def _trim(verdict: Verdict, found: Assessment) -> dict[str, Any]:
-    """The trim in full where it is what decides, else the rule alone."""
+    """Return the full trim if the trimmed mean decides, else the trim rule alone."""
     stated: dict[str, Any] = dict(verdict.body["trim"])
     if found.rule.used is not Strategy.TRIMMED_MEAN:
         return stated
@@ -137,5 +139,5 @@ def _trim(verdict: Verdict, found: Assessment) -> dict[str, Any]:
     }
 
 
-def _said(record: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(record: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if value is not None}

@@ -1,1 +1,1 @@
-"""The ballots of a whole run as columns, and what is computed from them."""
+"""The ballots of a whole run as columns, and the figures computed from them."""

@@ -1,4 +1,4 @@
-"""How far the jurors of a run agree over all of its verdicts."""
+"""The agreement of the jurors of a run over all of its verdicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reviewdesk.domain.stats.alpha import (
 
 
 def run_measures(found: PackedRun) -> RunMeasures:
-    """The alphas of a run and its disagreement ``W``, from its packed ballots."""
+    """Compute the alphas of a run and its disagreement ``W`` from its packed ballots."""
     scores, votes = score_units(found), vote_units(found)
     state = AlphaState.of(scores)
     alpha, ordinal, nominal = state.alpha, alpha_ordinal(scores), alpha_nominal(votes)
@@ -23,13 +23,13 @@ def run_measures(found: PackedRun) -> RunMeasures:
     low, high = interval or (None, None)
     reasons: dict[str, Undefined] = {}
     if alpha is None:
-        reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _reason(state))
+        reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _why_no_alpha(state))
     elif interval is None:
-        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), _no_interval(state))
+        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), _why_no_interval(state))
     if ordinal is None:
-        reasons["alpha_ordinal"] = _reason(state)
+        reasons["alpha_ordinal"] = _why_no_alpha(state)
     if nominal is None:
-        reasons["alpha_votes"] = _reason(AlphaState.of(votes))
+        reasons["alpha_votes"] = _why_no_alpha(AlphaState.of(votes))
     return RunMeasures(
         names=found.names,
         quorums=found.quorums,
@@ -38,11 +38,11 @@ def run_measures(found: PackedRun) -> RunMeasures:
     )
 
 
-def _reason(state: AlphaState) -> Undefined:
+def _why_no_alpha(state: AlphaState) -> Undefined:
     return Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
 
 
-def _no_interval(state: AlphaState) -> Undefined:
+def _why_no_interval(state: AlphaState) -> Undefined:
     if state.units < ENOUGH:
         return Undefined.FEW_UNITS
     return Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT

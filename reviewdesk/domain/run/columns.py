@@ -38,12 +38,13 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """n verdicts of at most s seats: matrices are ``[n, s]``, the rest ``[n]``, in file order.
+    """The ballots of n verdicts of at most s seats, in file order.
 
-    A missing score, weight or threshold is NaN; a missing code is -1. ``votes`` are 1, 0, or -1
-    where none was cast; ``stated`` marks votes that the juror gave itself, an explicitly withheld
-    one included, and that no threshold changes. ``failed`` seats are those whose call failed, and
-    ``replaced`` those of them whose panel lets the median stand in for any strategy.
+    Values per seat are ``[n, s]``, values per verdict ``[n]``. A missing score, weight or threshold
+    is NaN; a missing code is -1. ``votes`` are 1, 0, or -1 if none was cast. ``stated`` marks votes
+    that the juror gave itself, an explicitly withheld one included; no threshold changes them.
+    ``failed`` marks seats whose call failed, and ``replaced`` those of them whose panel lets the
+    median replace any strategy.
     """
 
     key: Ints
@@ -54,26 +55,26 @@ class Columns:
     replaced: Bools
     weights: Floats
     juror: Ints
-    """Index into ``names``; -1 where nobody sat."""
+    """Indices into ``names``; -1 where a panel has no such seat."""
     seated: Ints
     threshold: Floats
     quorum: Ints
-    """Index into ``quorums``."""
+    """Indices into ``quorums``; -1 for a verdict without a quorum."""
     share: Ints
-    """Index into ``shares``: what a supermajority needs; ``None``, which -1 finds, is 2/3."""
+    """Indices into ``shares``, which a supermajority needs; ``None``, found by -1, means 2/3."""
     strategy: Small
-    """The rule that was asked for, as an index into ``STRATEGIES``."""
+    """The strategy that each verdict asks for, as an index into ``STRATEGIES``."""
     fraction: Floats
     rounding: Small
     decision: Small
-    """As it stands: the report's own, else ours; an index into ``DECISIONS``."""
+    """The report's decision, else ours, as an index into ``DECISIONS``."""
     score: Floats
     names: tuple[str, ...]
     quorums: tuple[float | str, ...]
     shares: tuple[str | None, ...]
 
     def __len__(self) -> int:
-        """How many verdicts there are."""
+        """Return the number of verdicts."""
         return len(self.key)
 
 
@@ -86,7 +87,7 @@ def columns(verdicts: Iterable[tuple[int, Verdict, Assessment]]) -> Columns:
 
 
 def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
-    """Lay out packed columns, the verdicts named by their keys; ``ValueError`` at other keys."""
+    """Unpack columns; raise ValueError unless there is one key for each verdict."""
     seated = _column(found, "seated").astype(np.int64)
     if len(seated) != len(keys):
         raise ValueError(f"{len(keys)} keys for the columns of {len(seated)} verdicts")
@@ -113,28 +114,28 @@ def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:
 
 
 def _bars(found: PackedRun) -> tuple[Ints, tuple[float | str, ...], tuple[str | None, ...]]:
-    """Which quorum each verdict has, the quorums, and the shares of a supermajority beside them."""
+    """Return each verdict's index into the quorums, the quorums, and the supermajority shares."""
     bars = [(bar, None) if isinstance(bar, float | int | str) else bar for bar in found.quorums]
     place = _column(found, "quorum").astype(np.int64)
     known = np.array([*(quorum is not None for quorum, _ in bars), False])
-    # A bar without a quorum is never looked up, and keeps the places of the others.
+    # A bar without a quorum is never looked up; its entry only keeps the other indices valid.
     quorums = tuple(1.0 if quorum is None else quorum for quorum, _ in bars)
     return np.where(known[place], place, NOTHING), quorums, (*(share for _, share in bars), None)
 
 
 def score_units(found: PackedRun) -> Floats:
-    """The scores of packed verdicts, ``[verdicts, seats]``, NaN where one is missing."""
+    """Return the scores of packed verdicts, ``[verdicts, seats]``; a missing score is NaN."""
     return _matrix(found, "scores", np.nan)
 
 
 def vote_units(found: PackedRun) -> Floats:
-    """The votes of packed verdicts, ``[verdicts, seats]``: 1, 0, or NaN where none was cast."""
+    """Return the votes of packed verdicts, ``[verdicts, seats]``: 1, 0, or NaN if none was cast."""
     votes = _matrix(found, "votes", NOTHING)
     return np.where(votes == NOTHING, np.nan, votes)
 
 
 def _matrix(found: PackedRun, name: str, empty: float) -> npt.NDArray[Any]:
-    """A column of the seats as ``[verdicts, seats]``, ``empty`` where nobody sat."""
+    """Return a per-seat column as ``[verdicts, seats]``, with ``empty`` where there is no seat."""
     seated, column = _column(found, "seated"), _column(found, name)
     made = np.full((len(seated), seated.max(initial=0)), empty, column.dtype)
     made[np.arange(made.shape[1]) < seated[:, None]] = column

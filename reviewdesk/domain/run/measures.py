@@ -1,4 +1,4 @@
-"""What is worked out of a whole run's ballots, and why a figure of it may be undefined."""
+"""The figures computed from a whole run's ballots, and why one of them may be undefined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviewdesk.domain.run.packing import Bar
 
 
 class Undefined(StrEnum):
-    """Why a run has no such figure."""
+    """The reason why a figure of a run is undefined."""
 
     NO_PAIRS = "no_pairs"
     NO_VARIATION = "no_variation"
@@ -23,7 +23,7 @@ class Undefined(StrEnum):
 
     @property
     def words(self) -> str:
-        """The reason in a sentence's place."""
+        """The reason in words, as a clause."""
         return _WORDS[self]
 
 
@@ -39,10 +39,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class RunAlphas:
-    """A run's alphas; each that is ``None`` has its reason under its own name.
+    """A run's alphas; ``reasons`` says by name why one of them is ``None``.
 
     ``alpha`` is the interval alpha on scores, ``alpha_low`` and ``alpha_high`` its 95% interval,
-    ``alpha_votes`` the nominal alpha on votes, ``alpha_ordinal`` that on the ranks of the scores.
+    ``alpha_votes`` the nominal alpha on votes, ``alpha_ordinal`` the ordinal alpha on the scores.
     """
 
     alpha: float | None = None
@@ -54,7 +54,7 @@ class RunAlphas:
 
     @property
     def measured(self) -> bool:
-        """Whether the run has been measured at all."""
+        """Whether the alphas of the run have been computed."""
         return self.reasons.get("alpha") is not Undefined.NOT_MEASURED
 
 
@@ -68,9 +68,9 @@ UNMEASURED = RunAlphas(
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """What is known of a run once all of its ballots have been packed.
+    """The figures of a run, computed once all of its ballots have been packed.
 
-    ``mass`` is the disagreement ``W = Σ m·s²`` of all verdicts; ``None`` where nobody disagrees.
+    ``mass`` is the disagreement ``W = Σ m·s²`` of all verdicts; ``None`` if no jurors disagree.
     """
 
     names: tuple[str, ...]
@@ -81,10 +81,10 @@ class RunMeasures:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What one verdict adds: the range of its scores, its disagreement, the rules it breaks.
+    """The figures of one verdict: the range of its scores, its disagreement and its breaches.
 
     ``mass`` is ``m·s²``, m the number of scores and s² their sample variance; ``None`` under two
-    scores. Its share of the run's is what the verdict adds to ``1 - alpha``.
+    scores. Its share of the run's mass is the share of ``1 - alpha`` that the verdict causes.
     """
 
     range: float | None
@@ -93,7 +93,7 @@ class Measures:
 
     @staticmethod
     def of(found: Assessment) -> Measures:
-        """The measures of an assessed verdict."""
+        """Compute the measures of an assessed verdict."""
         close, m = found.agreement, sum(seat.ballot.score is not None for seat in found.seats)
         mass = None if close.sd is None else m * close.sd**2
         return Measures(close.range, mass, found.marks)

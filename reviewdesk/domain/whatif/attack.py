@@ -1,4 +1,4 @@
-"""How far bought jurors could carry a panel: the value and the decision under a rule."""
+"""How far bought jurors could move a panel's value and decision under a rule."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import PolicyResult, Variant
 
 MOST_TRIES = 400
-"""Ways to buy so many jurors of a panel; where there are more, that number is left out."""
+"""The most tries for one number of bought jurors; a number that needs more is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What ``bought`` jurors could force: the values they reach, and other decisions."""
+    """What ``bought`` jurors could force: the range of values, and other decisions."""
 
     bought: int
     low: float | None
     high: float | None
     change: float | None
-    """The largest distance from the panel's value as it stands; ``None`` where either has none."""
+    """The largest distance from the panel's present value; ``None`` if either value is missing."""
     decisions: tuple[Decision | None, ...]
-    """Those that differ from the one that the rule gives now."""
+    """The reachable decisions that differ from the one that the rule gives now."""
 
 
 def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
-    """What 1, 2, ... of the jurors that answered could force under a rule, up to all of them.
+    """Return what 1, 2, ... bought jurors could force under a rule, up to all that answered.
 
-    Every set of that size is tried, all of them giving 0, 1, or a score of the panel. The rules of
-    the registry rise with every score, so that 0 and 1 are the ends; of the rules on outliers,
-    which do not, the range is what was found and may be wider. A bought vote follows the score.
+    Every set of jurors of each size is tried, and all of the set give the same score. A strategy
+    never falls when a score rises, so the scores 0 and 1 give the ends of the range. A rule on
+    outliers may fall, so each score of the panel is tried too, and the true range may be wider
+    than the one returned. A bought vote follows the bought score.
     """
     [base] = outcomes(verdict, [variant])
     seats = [ballot.seat for ballot in verdict.ballots if ballot.usable]
@@ -41,25 +42,25 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     if variant.outliers is None:
         offers = [0.0, 1.0]
     return tuple(
-        _attack(base, bought, list(_reached(verdict, variant, seats, bought, offers)))
+        _attack(base, bought, list(_bought_results(verdict, variant, seats, bought, offers)))
         for bought in range(1, len(seats) + 1)
         if math.comb(len(seats), bought) * len(offers) <= MOST_TRIES
     )
 
 
-def _reached(
+def _bought_results(
     verdict: Verdict, variant: Variant, seats: Sequence[int], bought: int, offers: Sequence[float]
 ) -> Iterator[PolicyResult]:
     for chosen in combinations(seats, bought):
         for offer in offers:
             ballots = tuple(
-                _bought(one, offer, verdict) if one.seat in chosen else one
+                _bought_ballot(one, offer, verdict) if one.seat in chosen else one
                 for one in verdict.ballots
             )
             yield from outcomes(replace(verdict, ballots=ballots), [variant])
 
 
-def _bought(ballot: Ballot, offer: float, verdict: Verdict) -> Ballot:
+def _bought_ballot(ballot: Ballot, offer: float, verdict: Verdict) -> Ballot:
     threshold = verdict.policy.threshold
     line = 0.5 if threshold is None else threshold
     score = None if ballot.score is None else offer

@@ -1,4 +1,4 @@
-"""What every rule makes of many panels at once, equal to the last bit to one panel at a time."""
+"""The decisions of every rule on many panels at once, bit for bit those of one panel at a time."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PASS, _FAIL, _SPLIT = (
 
 @dataclass(frozen=True, slots=True)
 class BulkDecisions:
-    """The value and the decision of n panels: NaN and -1 where there is none.
+    """The value and the decision of n panels: NaN and -1 if there is none.
 
-    Decisions are indices into ``columns.DECISIONS``. The value is what speaks for a pass: a rule
-    that has none of its own, as the quorum, takes the mean of the scores.
+    Decisions are indices into ``columns.DECISIONS``. The value is the support for a pass; a rule
+    without a value, such as the quorum, takes the mean of the scores.
     """
 
     value: Floats
@@ -46,7 +46,7 @@ class BulkDecisions:
 
 @dataclass(frozen=True, slots=True)
 class RuleInputs:
-    """What a rule reads of each panel beside its ballots, all ``[n]``."""
+    """The settings of each panel that a rule reads, all ``[n]`` but ``quorums`` and ``shares``."""
 
     strategy: Small
     fraction: Floats
@@ -59,7 +59,7 @@ class RuleInputs:
 
 
 def chosen(columns: Columns, variant: Variant) -> RuleInputs:
-    """The rule that each verdict is held to under a variant."""
+    """Return the settings that apply to each verdict under a variant."""
     n = len(columns)
     strategy, quorum, quorums = columns.strategy, columns.quorum, columns.quorums
     share: Ints = columns.share
@@ -81,14 +81,14 @@ def chosen(columns: Columns, variant: Variant) -> RuleInputs:
 
 
 class Panels:
-    """The ballots of n panels, with every figure worked out when it is first asked for."""
+    """The ballots of n panels; each figure is computed at its first use and then kept."""
 
     def __init__(self, columns: Columns) -> None:
-        """Take the ballots as they are."""
+        """Keep the ballots; compute nothing yet."""
         self.columns = columns
 
     def under(self, variant: Variant) -> Panels:
-        """The panels whose ballots a variant changes: by a juror left out, or by its threshold."""
+        """Return the panels as a variant changes them: without a juror, or at another threshold."""
         columns = self.columns
         if variant.dropped is not None:
             columns = without(columns, variant.dropped)
@@ -103,43 +103,43 @@ class Panels:
 
     @cached_property
     def scores(self) -> Scores:
-        """What the score rules read."""
+        """The scores, with the figures that rules on scores read."""
         return Scores(self.columns.scores, self.columns.weights)
 
     @cached_property
     def passes(self) -> Ints:
-        """Votes for, ``[n]``."""
+        """The number of votes for a pass, ``[n]``."""
         return counted(self.columns.votes == 1)
 
     @cached_property
     def answered(self) -> Ints:
-        """Votes cast, ``[n]``."""
+        """The number of votes cast, ``[n]``."""
         return counted(self.columns.votes != NOTHING)
 
     @cached_property
     def known(self) -> Bools:
-        """Whether there are votes and none of them waits for a threshold, ``[n]``."""
+        """Whether a panel has votes and no score waits for a threshold to vote, ``[n]``."""
         columns = self.columns
         waiting = (columns.votes == NOTHING) & ~columns.stated & ~np.isnan(columns.scores)
         found: Bools = (self.answered > 0) & (counted(waiting) == 0)
         return found
 
     def decide(self, variant: Variant) -> BulkDecisions:
-        """Hold every panel to a variant; the panels are those ``under`` it."""
+        """Decide every panel by a variant; call it on the panels that ``under`` returned for it."""
         choice = chosen(self.columns, variant)
         codes = [int(code) for code in np.unique(choice.strategy)]
         if len(codes) == 1:
-            return self._by(codes[0], choice)
+            return self._decide_by(codes[0], choice)
         value = np.full(len(self.columns), np.nan)
         decision = np.full(len(self.columns), NOTHING, np.int8)
         for code in codes:
-            made, here = self._by(code, choice), choice.strategy == code
+            made, here = self._decide_by(code, choice), choice.strategy == code
             value[here], decision[here] = made.value[here], made.decision[here]
         return BulkDecisions(value, decision)
 
-    def _by(self, code: int, choice: RuleInputs) -> BulkDecisions:
-        """Hold every panel to one strategy, or to the median that stands in for it."""
-        made = self._asked(code, choice)
+    def _decide_by(self, code: int, choice: RuleInputs) -> BulkDecisions:
+        """Decide every panel by one strategy, or by the median where the median replaces it."""
+        made = self._by_strategy(code, choice)
         stands_in = self._median_stands_in
         if code == NOTHING or STRATEGIES[code] is Strategy.EXTERNAL or not stands_in.any():
             return made
@@ -151,28 +151,31 @@ class Panels:
 
     @cached_property
     def _median_stands_in(self) -> Bools:
-        """The panels that lost a juror, let the median decide then, and have a score for it."""
+        """Whether the median decides: a juror failed, the panel allows it, and there is a score."""
         found: Bools = self.columns.replaced.any(axis=1) & (self.scores.count > 0)
         return found
 
     def _on_scores(self, value: Floats, choice: RuleInputs) -> BulkDecisions:
-        """Values against the threshold; where nobody voted, scores decide nothing."""
-        decision = _against(value, choice.threshold)
+        """Compare values with the threshold; a panel without votes stays undecided."""
+        decision = _threshold_decision(value, choice.threshold)
         return BulkDecisions(value, np.where(self.answered > 0, decision, NOTHING).astype(np.int8))
 
-    def _asked(self, code: int, choice: RuleInputs) -> BulkDecisions:
-        """Hold every panel to the strategy that is asked for."""
+    def _by_strategy(self, code: int, choice: RuleInputs) -> BulkDecisions:
+        """Decide every panel by the strategy itself, even where the median will replace it."""
         strategy = None if code == NOTHING else STRATEGIES[code]
         if strategy in self._by_votes:
             decision = self._by_votes[strategy](choice)
-            return BulkDecisions(self._worth(strategy, decision), decision)
+            return BulkDecisions(self._vote_value(strategy, decision), decision)
         if strategy is not None and METHODS[strategy].reads is Reads.SCORES:
             return self._on_scores(self._value(strategy, choice), choice)
         nobody = np.full(len(self.columns), NOTHING, np.int8)
         return BulkDecisions(self.scores.mean, nobody)
 
-    def _worth(self, strategy: Strategy | None, decision: Small) -> Floats:
-        """The value of a rule on votes: 1 or 0 of a majority, nothing of those who differ."""
+    def _vote_value(self, strategy: Strategy | None, decision: Small) -> Floats:
+        """Return the value of a rule on votes: 1 or 0 for a majority, else the mean of the scores.
+
+        It is NaN for a majority or unanimity that decides neither way.
+        """
         either = (decision == _PASS) | (decision == _FAIL)
         if strategy is Strategy.MAJORITY:
             return np.where(either, decision == _PASS, np.nan)
@@ -202,7 +205,7 @@ class Panels:
         }
 
     def _quorum(self, choice: RuleInputs) -> Small:
-        """Each different case once, by the exact arithmetic of ``panel.quorum_met``."""
+        """Decide by quorum, each distinct case once, by the exact arithmetic of ``quorum_met``."""
         ready = self.known & (choice.quorum != NOTHING)
         cases = np.stack([self.passes, self.columns.seated, choice.quorum])[:, ready]
         cases_, places = different(cases)
@@ -215,37 +218,37 @@ class Panels:
         return found
 
     def _supermajority(self, choice: RuleInputs) -> Small:
-        """Each different case once, by ``supermajority.vote_decision``."""
+        """Decide by supermajority, each distinct case once, with ``vote_decision``."""
         cases = np.stack([self.passes, self.answered, choice.share])
         cases_, places = different(cases)
         made = [
             DECISIONS.index(vote_decision(passes, answered, choice.shares[share]))
             for passes, answered, share in cases_
         ]
-        return self._voted(np.array(made, np.int64)[places])
+        return self._where_known(np.array(made, np.int64)[places])
 
     @cached_property
     def _majority(self) -> Small:
         seated, fails = self.columns.seated, self.answered - self.passes
         found = np.where(2 * fails > seated, _FAIL, _SPLIT)
-        return self._voted(np.where(2 * self.passes > seated, _PASS, found))
+        return self._where_known(np.where(2 * self.passes > seated, _PASS, found))
 
     @cached_property
     def _unanimous(self) -> Small:
         found = np.where(self.passes == 0, _FAIL, _SPLIT)
-        return self._voted(np.where(self.passes == self.answered, _PASS, found))
+        return self._where_known(np.where(self.passes == self.answered, _PASS, found))
 
     @cached_property
     def _single(self) -> Small:
         found = np.where(self.passes == 1, _PASS, _FAIL)
         return np.where(self.known & (self.answered == 1), found, NOTHING).astype(np.int8)
 
-    def _voted(self, found: Ints) -> Small:
+    def _where_known(self, found: Ints) -> Small:
         return np.where(self.known, found, NOTHING).astype(np.int8)
 
 
 def without(columns: Columns, juror: str) -> Columns:
-    """The columns with a juror taken out of every panel: its seats are empty."""
+    """Return the columns with a juror removed from every panel: its seats are empty."""
     if juror not in columns.names:
         return columns
     gone: Bools = columns.juror == columns.names.index(juror)
@@ -263,13 +266,13 @@ def without(columns: Columns, juror: str) -> Columns:
 
 
 def revoted(columns: Columns, threshold: float) -> Small:
-    """The votes under another threshold: scores vote by it, unless the vote was withheld."""
+    """Return the votes at another threshold: a score votes by it, unless its vote was withheld."""
     withheld = columns.stated & (columns.votes == NOTHING)
     votes = (columns.scores >= threshold - SLACK).astype(np.int8)
     return np.where(np.isnan(columns.scores) | withheld, columns.votes, votes)
 
 
-def _against(value: Floats, threshold: Floats) -> Small:
+def _threshold_decision(value: Floats, threshold: Floats) -> Small:
     known = ~(np.isnan(value) | np.isnan(threshold))
     decision = np.where(value >= threshold - SLACK, _PASS, _FAIL)
     return np.where(known, decision, NOTHING).astype(np.int8)

@@ -1,4 +1,4 @@
-"""What other rules make of one panel, and which of them turn its decision."""
+"""The value and the decision that other rules give for one panel."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reviewdesk.domain.whatif.policies import PolicyResult, Variant
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
-    """Hold one panel to each variant, by the registry of ``domain/jury/strategies.py``.
+    """Decide one panel by each variant, with the strategies of ``domain/jury/strategies.py``.
 
-    Labels decide nothing here: neither a threshold nor a trim nor a quorum moves them.
+    Labels are ignored, because no threshold, trim or quorum changes what they decide.
     """
     panels: dict[tuple[float | None, str | None], _Panel] = {}
     found = []
@@ -28,12 +28,12 @@ def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResul
         changed = variant.threshold, variant.dropped
         if changed not in panels:
             panels[changed] = _panel(verdict, *changed)
-        found.append(_outcome(verdict, variant, panels[changed]))
+        found.append(_result(verdict, variant, panels[changed]))
     return tuple(found)
 
 
 class _Panel(NamedTuple):
-    """The ballots that a variant leaves, and what is read of them."""
+    """The ballots that a variant leaves, with their scores, weights and votes."""
 
     ballots: Sequence[Ballot]
     scores: Sequence[float | None]
@@ -44,19 +44,19 @@ class _Panel(NamedTuple):
 def _panel(verdict: Verdict, threshold: float | None, dropped: str | None) -> _Panel:
     names = seat_names([ballot.id for ballot in verdict.ballots])
     ballots = [
-        _revoted(ballot, threshold)
+        _ballot_at(ballot, threshold)
         for name, ballot in zip(names, verdict.ballots, strict=True)
         if name != dropped
     ]
     return _Panel(ballots, [b.score for b in ballots], [b.weight for b in ballots], tally(ballots))
 
 
-def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
-    asked = verdict.policy
+def _result(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
+    own_policy = verdict.policy
     policy = replace(
-        asked,
-        strategy=variant.strategy or asked.strategy,
-        threshold=asked.threshold if variant.threshold is None else variant.threshold,
+        own_policy,
+        strategy=variant.strategy or own_policy.strategy,
+        threshold=own_policy.threshold if variant.threshold is None else variant.threshold,
     )
     if variant.outliers is not None:
         scores = [score for score in panel.scores if score is not None]
@@ -67,13 +67,13 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
     if used is None:
         return PolicyResult(variant, mean(panel.scores), None)
     if variant.quorum is not None:
-        # Only here: a quorum alone does not change by what a verdict is decided.
+        # Set after rule_for, because a quorum alone must not change which strategy decides.
         policy = replace(policy, quorum=variant.quorum)
     if variant.supermajority is not None:
         policy = replace(policy, supermajority=variant.supermajority)
     method, cut = STRATEGIES[used], _UNCUT
     if used is Strategy.TRIMMED_MEAN:
-        cut = _cut(verdict, variant, panel.scores)
+        cut = _trim_under(verdict, variant, panel.scores)
     value = method.value(Sheet(panel.scores, panel.weights, panel.votes, cut))
     return PolicyResult(variant, value, method.decide(panel.votes, value, policy))
 
@@ -81,15 +81,15 @@ def _outcome(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
 _UNCUT = trim((), 0.0)
 
 
-def _cut(verdict: Verdict, variant: Variant, scores: Sequence[float | None]) -> Trim:
+def _trim_under(verdict: Verdict, variant: Variant, scores: Sequence[float | None]) -> Trim:
     fraction = variant.fraction
     if fraction is None:
         fraction = verdict.trim.fraction_under(verdict.policy)
     return trim(scores, fraction, variant.rounding or verdict.trim.rounding or Rounding.DOWN)
 
 
-def _revoted(ballot: Ballot, threshold: float | None) -> Ballot:
-    """The ballot under another threshold: its score votes, unless it withheld its vote."""
+def _ballot_at(ballot: Ballot, threshold: float | None) -> Ballot:
+    """Return the ballot at another threshold: its score votes, unless it withheld its vote."""
     if threshold is None or ballot.score is None or ballot.withheld:
         return ballot
     return replace(ballot, vote=ballot.score >= threshold - SLACK)

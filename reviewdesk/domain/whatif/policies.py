@@ -1,16 +1,17 @@
-"""Other rules that a panel could have been held to, and what came of each.
+"""Other rules that could have decided a panel, and the result of each.
 
-``flipped`` are verdicts that were a pass and become a fail, or the reverse, against the decision as
-it stands (the report's own, else ours); ``changed`` all whose decision differs in any way;
-``inconclusive`` those that the policy decides neither way, of which ``undecided`` lack what it
-needs: a threshold, a quorum, a score or a vote. ``pass_rate`` is passes / (passes + fails).
+``flipped`` counts verdicts that change from pass to fail or the reverse, against the decision as it
+stands (the report's, else ours). ``changed`` counts all verdicts whose decision differs in any way.
+``inconclusive`` counts verdicts that the policy decides neither way, and ``undecided`` those of
+them that lack what the policy needs: a threshold, a quorum, a score or a vote. ``pass_rate`` is
+passes / (passes + fails).
 
-``accuracy``, ``brier`` and ``ece`` are those of the ``n_labelled`` verdicts with a pass or fail
-label that the policy decides, weighted as the headline of the calibration page is. The confidence
-is the policy's value for a pass and one less it for a fail: of a majority 1 for either, of votes
-that agree the mean of the scores, and so of a quorum, which has no value of its own. Where a
-verdict that such a rule decides has no score, all of its verdicts take the share of votes for the
-decision. No policy here reads labels: panels that give nothing else stay undecided.
+``accuracy``, ``brier`` and ``ece`` are computed over the ``n_labelled`` verdicts that have a pass
+or fail label and that the policy decides, weighted like the headline of the calibration page. The
+confidence is the policy's value for a pass, and one minus the value for a fail. A majority has
+confidence 1 either way; other rules on votes take the mean of the scores as their value. If a
+verdict that such a rule decides has no score, all of the policy's verdicts take the share of votes
+for the decision instead. No policy here reads labels: panels with nothing else stay undecided.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ FRACTIONS = (0.0, 0.1, 0.2, 0.3, 0.4)
 QUORUMS: tuple[float | str, ...] = (0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0)
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 MOST_LEFT_OUT = 40
-"""How many jurors a whole table leaves out, each in turn."""
+"""The most jurors that a whole table leaves out, one at a time."""
 
 
 class Group(StrEnum):
@@ -59,11 +60,11 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The rule of a run with some of it changed; ``None`` leaves it as each verdict has it.
+    """The rule of a run with some settings changed; ``None`` keeps the setting of each verdict.
 
-    A changed ``threshold`` moves the jurors' own pass line too: whoever gave a score votes by it,
-    except where the vote was withheld with ``pass: null``; a vote without a score stays. A
-    ``dropped`` juror is taken out of the panel, neither seated nor counted.
+    A changed ``threshold`` is also the jurors' pass line: a juror that gave a score votes by it,
+    unless it withheld its vote with ``pass: null``; a vote without a score stays. A ``dropped``
+    juror is removed from the panel, so it is neither seated nor counted.
     """
 
     strategy: Strategy | None = None
@@ -73,13 +74,13 @@ class Variant:
     threshold: float | None = None
     dropped: str | None = None
     supermajority: float | str | None = None
-    """The share of those who committed, for that strategy alone."""
+    """The share of committed jurors that a supermajority needs; only that strategy reads it."""
     outliers: Outliers | None = None
-    """The mean of what a rule on outliers leaves, in the place of a strategy; for one panel."""
+    """A rule on outliers, whose mean replaces the strategy; only for a single panel."""
 
     @property
     def group(self) -> Group:
-        """What it changes; of several changes the last of the table's order."""
+        """What the variant changes; of several changes, the last in the table's order."""
         if self.dropped is not None:
             return Group.JURORS
         if self.threshold is not None:
@@ -108,10 +109,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one policy over a run, by the definitions of this module.
+    """The result of one policy over a run; this module defines its figures.
 
-    ``own`` marks the policy that the run itself names. Without a decided verdict ``pass_rate`` is
-    ``None``, and without a label that makes a row ``accuracy``, ``brier`` and ``ece``.
+    ``own`` marks the policy that the run itself names. ``pass_rate`` is ``None`` if no verdict is
+    decided; ``accuracy``, ``brier`` and ``ece`` are ``None`` if ``n_labelled`` is 0.
     """
 
     variant: Variant
@@ -133,7 +134,7 @@ class Result:
 class Table:
     """The policies of one run beside the run as it stands; ``design`` is that of its labels.
 
-    ``jurors`` counts those who could be left out, of whom a whole table takes the most active.
+    ``jurors`` counts the jurors that could be left out; a whole table takes the most active.
     """
 
     verdicts: int
@@ -145,7 +146,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """What one policy makes of one panel; ``None`` is neither."""
+    """The value and the decision of one panel under one policy; ``None`` if there is none."""
 
     variant: Variant
     value: float | None
@@ -153,7 +154,7 @@ class PolicyResult:
 
 
 def departures(found: Table) -> str:
-    """Whether the run itself departs from its rule as it is read here; empty where it does not."""
+    """Return a note if the run departs from its own rule as read here, else an empty text."""
     own = [row for row in found.rows if row.own and row.variant.dropped is None]
     most = max((row.changed for row in own), default=0)
     if not most:
@@ -165,17 +166,17 @@ def departures(found: Table) -> str:
 
 
 def written(quorum: float | str) -> str:
-    """A quorum as people write it."""
+    """Format a quorum as people write it."""
     return quorum if isinstance(quorum, str) else f"{quorum:g}"
 
 
 def rules() -> tuple[Variant, ...]:
-    """Every strategy, with the run's own trim and quorum."""
+    """Return a variant for every strategy, with the run's own trim and quorum."""
     return tuple(map(Variant, STRATEGIES))
 
 
 def trims() -> tuple[Variant, ...]:
-    """Trimmed means by fraction and rounding."""
+    """Return a variant for each trimmed mean, by fraction and rounding."""
     return tuple(
         Variant(Strategy.TRIMMED_MEAN, fraction, rounding)
         for fraction, rounding in product(FRACTIONS, Rounding)
@@ -183,27 +184,27 @@ def trims() -> tuple[Variant, ...]:
 
 
 def quorums() -> tuple[Variant, ...]:
-    """Quorums from half to all."""
+    """Return a variant for each quorum, from half of the seats to all."""
     return tuple(Variant(Strategy.QUORUM, quorum=quorum) for quorum in QUORUMS)
 
 
 def thresholds() -> tuple[Variant, ...]:
-    """Thresholds, under the run's own rule."""
+    """Return a variant for each threshold, under the run's own rule."""
     return tuple(Variant(threshold=threshold) for threshold in THRESHOLDS)
 
 
 def left_out(names: Iterable[str]) -> tuple[Variant, ...]:
-    """Each juror left out in turn, under the run's own rule."""
+    """Return a variant without each juror in turn, under the run's own rule."""
     return tuple(Variant(dropped=name) for name in names)
 
 
 def outliers() -> tuple[Variant, ...]:
-    """The rules on outliers, which are there to be compared with."""
+    """Return a variant for each rule on outliers, for comparison."""
     return tuple(Variant(outliers=one) for one in Outliers)
 
 
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
-    """The whole table over the jurors of these names."""
+    """Return the variants of the whole table, which leaves out each of the named jurors in turn."""
     return (*rules(), *trims(), *quorums(), *thresholds(), *left_out(names))
 
 
@@ -216,18 +217,18 @@ def combined(
     dropped: Sequence[str],
     shares: Sequence[float | str] = (),
 ) -> tuple[Variant, ...]:
-    """Every combination of what is given, each once.
+    """Return every combination of the given settings, each once.
 
-    A trim is of the trimmed mean alone, a quorum of the quorum and a share of the supermajority;
-    given without a strategy, each asks for its own.
+    A trim applies to the trimmed mean alone, a quorum to the quorum and a share to the
+    supermajority; without a given strategy, each of them selects its strategy.
     """
-    asked: list[Strategy | None] = [*strategies]
-    if not asked:
-        asked += [Strategy.TRIMMED_MEAN] if fractions or roundings else []
-        asked += [Strategy.QUORUM] if quorums_ else []
-        asked += [Strategy.SUPERMAJORITY] if shares else []
+    wanted: list[Strategy | None] = [*strategies]
+    if not wanted:
+        wanted += [Strategy.TRIMMED_MEAN] if fractions or roundings else []
+        wanted += [Strategy.QUORUM] if quorums_ else []
+        wanted += [Strategy.SUPERMAJORITY] if shares else []
     ruled: list[Variant] = []
-    for strategy in asked or [None]:
+    for strategy in wanted or [None]:
         if strategy is Strategy.TRIMMED_MEAN:
             cuts = product(_or_none(fractions), _or_none(roundings))
             ruled += [Variant(strategy, fraction, rounding) for fraction, rounding in cuts]

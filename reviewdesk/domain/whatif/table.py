@@ -1,4 +1,4 @@
-"""What other rules would have decided over a whole run, and how right they would have been.
+"""What other rules would have decided over a whole run, and how often they would have been right.
 
 The figures are defined in ``domain/whatif/policies.py``.
 """
@@ -36,9 +36,9 @@ SUPPORT, VOTE_SHARE = "support", "vote_share"
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """The k verdicts with a pass or fail label that weighs: their rows, truth and weight, ``[k]``.
+    """The k verdicts whose label is pass or fail and counts: their rows, truth and weight, ``[k]``.
 
-    In a weighted design a label weighs what it stands for in the draw, else 1.
+    In a weighted design, the weight is how many verdicts the label stands for; otherwise it is 1.
     """
 
     row: Ints
@@ -48,7 +48,7 @@ class Truths:
 
 
 def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigures) -> Truths:
-    """The labels of a run, weighted as the headline of its calibration page is."""
+    """Return the labels of a run, weighted like the headline of its calibration page."""
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
     drawn = weighing.design is Design.WEIGHTED
     places = {key: row for row, key in enumerate(columns.key.tolist())}
@@ -66,8 +66,8 @@ def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigure
 
 
 def standing(columns: Columns, headline: Metrics, confidence: str) -> Result:
-    """The run as it stands, with the figures that its calibration page leads with."""
-    decided, passes = _decided(columns.decision), int((columns.decision == _PASS).sum())
+    """Return the result of the run as it stands, with the headline of its calibration page."""
+    decided, passes = _is_decided(columns.decision), int((columns.decision == _PASS).sum())
     return Result(
         variant=Variant(),
         flipped=0,
@@ -86,11 +86,11 @@ def standing(columns: Columns, headline: Metrics, confidence: str) -> Result:
 
 
 def results(columns: Columns, variants: Iterable[Variant], labels: Truths) -> tuple[Result, ...]:
-    """Hold every verdict to each variant and count what becomes of it."""
+    """Decide every verdict by each variant, and return the counts and figures of each."""
     panels = Panels(columns)
     found, last = [], (Variant(), panels)
     for variant in variants:
-        # Policies that change the same of the ballots stand together; one of them is kept.
+        # Variants that change the ballots in the same way are adjacent, so the last panels suffice.
         ballots = Variant(threshold=variant.threshold, dropped=variant.dropped)
         if ballots != last[0]:
             last = ballots, panels.under(ballots)
@@ -100,7 +100,7 @@ def results(columns: Columns, variants: Iterable[Variant], labels: Truths) -> tu
 
 def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) -> Result:
     made, before = panels.decide(variant), columns.decision
-    now, then = _decided(made.decision), _decided(before)
+    now, then = _is_decided(made.decision), _is_decided(before)
     decided = int(now.sum())
     confidence, source = _confidence(panels, made, now)
     rows = _rows(made, now, confidence, labels)
@@ -121,13 +121,13 @@ def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) 
     )
 
 
-def _decided(decision: Small) -> Bools:
+def _is_decided(decision: Small) -> Bools:
     found: Bools = (decision == _PASS) | (decision == _FAIL)
     return found
 
 
 def _confidence(panels: Panels, made: BulkDecisions, decided: Bools) -> tuple[Floats, str]:
-    """How sure each decision is, by one mapping for all verdicts that the policy decides."""
+    """Return the confidence of each decision, and the name of the one mapping used for all."""
     sure, source = made.value, SUPPORT
     if np.isnan(made.value[decided]).any():
         source, cast = VOTE_SHARE, panels.answered
@@ -136,7 +136,7 @@ def _confidence(panels: Panels, made: BulkDecisions, decided: Bools) -> tuple[Fl
 
 
 def _rows(made: BulkDecisions, decided: Bools, confidence: Floats, labels: Truths) -> Rows:
-    """The labelled verdicts that the policy decides."""
+    """Return the labelled verdicts that the policy decides, as calibration rows."""
     kept = decided[labels.row] & ~np.isnan(confidence[labels.row])
     row = labels.row[kept]
     passed = made.decision[row] == _PASS
@@ -144,7 +144,7 @@ def _rows(made: BulkDecisions, decided: Bools, confidence: Floats, labels: Truth
 
 
 def is_own(columns: Columns, variant: Variant) -> bool:
-    """Whether a variant names, for every verdict, what the run itself has."""
+    """Return True if a variant names the settings that every verdict of the run has already."""
     if not len(columns) or variant.dropped is not None or variant == Variant():
         return False
     same: list[Bools] = []
@@ -155,7 +155,7 @@ def is_own(columns: Columns, variant: Variant) -> bool:
     if variant.rounding is not None:
         same.append(columns.rounding == ROUNDINGS.index(variant.rounding))
     if variant.quorum is not None:
-        # The column after the last stands for the -1 of verdicts without a quorum.
+        # The last entry is for the index -1, which verdicts without a quorum have.
         known = [quorum == variant.quorum for quorum in columns.quorums]
         same.append(np.array([*known, False])[columns.quorum])
     if variant.supermajority is not None:
@@ -168,7 +168,7 @@ def is_own(columns: Columns, variant: Variant) -> bool:
 
 
 def busiest(columns: Columns) -> tuple[str, ...]:
-    """The jurors that sit most often, at most ``MOST_LEFT_OUT``, in the order of the columns."""
+    """Return the jurors with the most seats, at most ``MOST_LEFT_OUT``, in column order."""
     seats = np.bincount(columns.juror[columns.juror >= 0], minlength=len(columns.names))
     most = np.argsort(-seats, kind="stable")[:MOST_LEFT_OUT]
     return tuple(columns.names[i] for i in sorted(most.tolist()))
