@@ -83,7 +83,7 @@ class Batch:
         self.counts = BatchProgress()
 
     async def run(
-        self, cases: Iterable[PendingCase], told: Callable[[BatchProgress], None]
+        self, cases: Iterable[PendingCase], report: Callable[[BatchProgress], None]
     ) -> None:
         """Run until every case is finished, or the ceiling is reached.
 
@@ -94,11 +94,11 @@ class Batch:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._asking.concurrency):
-                    group.create_task(self._work(told))
+                    group.create_task(self._work(report))
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
-    async def _work(self, told: Callable[[BatchProgress], None]) -> None:
+    async def _work(self, report: Callable[[BatchProgress], None]) -> None:
         """Make one call after another, as one of the workers that run at once."""
         while (drawn := await self._next()) is not None:
             opened, call = drawn
@@ -108,7 +108,7 @@ class Batch:
                 return
             self.counts.calls += 1
             self._seat(opened, call.seat, ballot)
-            told(self.counts)
+            report(self.counts)
 
     async def _ballot(self, call: Call) -> Ballot | None:
         """Return a juror's ballot once its reply is stored, or ``None`` if the ceiling stops it."""

@@ -85,7 +85,7 @@ async def ask(call: Call, asking: CallSession) -> Ballot:
 
 @dataclass(slots=True)
 class _Attempts:
-    """The attempts of one call, one after the other."""
+    """Makes the attempts of one call, one after another."""
 
     call: Call
     place: Endpoint

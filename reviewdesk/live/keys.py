@@ -15,7 +15,7 @@ _USABLE = re.compile(r"[!-~]+")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that can be sent, or the problem why a required key is missing."""
+    """A key that can be sent, or the problem with it; neither if no key is set or needed."""
 
     value: str | None = field(default=None, repr=False)
     problem: str | None = None
@@ -39,7 +39,7 @@ def is_malformed(value: str) -> bool:
 
 
 def known_keys(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the keys of all known vendors in the environment, even of those not asked."""
+    """Return the keys of all known vendors in the environment, used by the panel or not."""
     names = {vendor.key_env for vendor in VENDORS.values() if vendor.key_env}
     return frozenset(filter(None, (environment.get(name, "").strip() for name in names)))
 

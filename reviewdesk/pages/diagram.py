@@ -105,12 +105,12 @@ def _axes() -> Html:
             _text(f"{at:.1f}", _x(at), _y(0) + 18, "middle"),
         )
     ]
-    turned = f"rotate(-90 14 {_num(_y(0.5))})"
+    rotation = f"rotate(-90 14 {_num(_y(0.5))})"
     return joined(
         [
             *ticks,
             _text("what the judge says (confidence)", _x(0.5), _y(0) + 36, "middle"),
-            _text("how often it is right", 14, _y(0.5), "middle", turned),
+            _text("how often it is right", 14, _y(0.5), "middle", rotation),
         ]
     )
 

@@ -62,9 +62,9 @@ def summary(page: RunPage) -> Html:
     """Return the section of counts: decisions, flags, labels, ballots and agreement."""
     run, progress = page.run, page.progress
     rows = [
-        (words.decision(made), words.count(n), words.share(n, run.verdicts))
-        for made in _DECISIONS
-        if (n := page.decisions.get(made, 0))
+        (words.decision(decision), words.count(n), words.share(n, run.verdicts))
+        for decision in _DECISIONS
+        if (n := page.decisions.get(decision, 0))
     ]
     return section(
         "summary",

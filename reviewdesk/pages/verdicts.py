@@ -98,8 +98,8 @@ def _flags(item: Item) -> Html | None:
 
 def _details_title(found: ListedVerdict) -> str:
     jurors = words.plural(len(found.item.assessment.seats), "juror")
-    again = f", {words.plural(len(found.reruns), 're-run')}" if found.reruns else ""
-    return f"Texts and {jurors}{again}"
+    reruns = f", {words.plural(len(found.reruns), 're-run')}" if found.reruns else ""
+    return f"Texts and {jurors}{reruns}"
 
 
 def _texts(item: Item) -> Iterator[Html]:
@@ -207,16 +207,16 @@ def _reruns(found: ListedVerdict) -> Iterator[Html]:
 
 
 def _rerun(one: Rerun, before: Decision | None) -> Html:
-    made = one.assessment
+    found = one.assessment
     by = f" by {line(one.reviewer, 200)}" if one.reviewer else ""
     where = " in the report" if one.filed else ""
     at = f", {line(one.at, 40)}" if one.at else ""
-    turned = el("strong", ", turned over") if flipped(before, made.decision) else None
+    turned = el("strong", ", turned over") if flipped(before, found.decision) else None
     stopped = ", stopped early" if one.stopped else ""
     return joined(
         [
-            word(words.decision(made.decision), made.decision),
-            f" score {words.number(made.score, 2)}{by}{where}{at}{stopped}",
+            word(words.decision(found.decision), found.decision),
+            f" score {words.number(found.score, 2)}{by}{where}{at}{stopped}",
             turned,
         ]
     )

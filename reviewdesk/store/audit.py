@@ -60,10 +60,10 @@ def _guard_problems(conn: sqlite3.Connection) -> list[str]:
     """List the triggers and views that differ from those this version makes; a view can lie too."""
     there = objects(conn)
     problems = []
-    for name, made in objects().items():
+    for name, sql in objects().items():
         if name not in there:
             problems.append(f"the guard {name} is gone")
-        elif there[name] != made:
+        elif there[name] != sql:
             problems.append(f"the guard {name} was changed")
     return problems
 

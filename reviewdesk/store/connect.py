@@ -224,7 +224,7 @@ def _explain(path: Path, error: sqlite3.Error) -> DeskError:
 
 
 def look(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Return the path, size and schema version of the desk, and the number of rows per table."""
+    """Return the desk's path, id, size in bytes, schema version, journal mode and row counts."""
     from sqlite_utils import Database
 
     database = Database(conn, execute_plugins=False)

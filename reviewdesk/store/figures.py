@@ -1,4 +1,4 @@
-"""The labelled verdicts of a run, as rows for calibration and for export."""
+"""Read the labelled verdicts of a run, as rows for calibration and for export."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
 def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
     """Return for each labelled item whether all its labels were given blind.
 
-    ``None`` where no label states it.
+    The value is ``None`` if no label of the item says so or otherwise.
     """
     rows = conn.execute(
         """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,

@@ -98,7 +98,7 @@ def wait_for(conn: sqlite3.Connection, rows: Iterable[tuple[int, Measures]]) -> 
     with apart(conn) as put:
         put(
             "INSERT INTO staged_measures VALUES (?, ?, ?, ?)",
-            ((pos, made.range, made.mass, int(made.marks)) for pos, made in rows),
+            ((pos, measured.range, measured.mass, int(measured.marks)) for pos, measured in rows),
         )
 
 

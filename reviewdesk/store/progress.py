@@ -43,7 +43,7 @@ class LabelledKeys:
         )
 
     def next_undecided(self, keys: array[int], after: int) -> int | None:
-        """Return the index of the next verdict to label after ``after``, or ``None`` at the end.
+        """Return the index of the next verdict without a label after ``after``, or ``None``.
 
         The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
         the search among them goes on from it.

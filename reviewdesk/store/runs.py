@@ -78,7 +78,7 @@ UNANIMOUS = {
     "unanimous_scores": "(mass IS NOT NULL AND range = 0)",
     "unanimous_votes": "(answered > 1 AND passes IN (0, answered))",
 }
-"""SQL conditions on a verdict's columns that hold if all its jurors gave the same."""
+"""SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
 def labelled(conn: sqlite3.Connection) -> dict[int, int]:
@@ -116,7 +116,7 @@ class DecisionCounts:
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
-    """Count the verdicts of all runs, or of one, by run key, in a single query."""
+    """Count the verdicts of all runs, or of one, by run key."""
     # Rows lie in the order of their runs, so a scan of the table is faster than the index.
     source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
     rows = conn.execute(
@@ -132,8 +132,8 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     unanimous: dict[int, Counter[str]] = {}
     for row in rows:
         key, n = row["run"], row["n"]
-        made = Decision(row["decision"]) if row["decision"] else None
-        decisions.setdefault(key, Counter())[made] += n
+        decision = Decision(row["decision"]) if row["decision"] else None
+        decisions.setdefault(key, Counter())[decision] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
         breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
         both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}

@@ -182,7 +182,7 @@ def add_search(conn: sqlite3.Connection) -> None:
 
 
 def add_measures(conn: sqlite3.Connection) -> None:
-    """Add packed ballot columns and alphas of runs, and each verdict's share in them."""
+    """Add packed ballots and alphas per run, and range, variance mass and breaches per verdict."""
     _run(
         conn,
         "ALTER TABLE verdicts ADD COLUMN range REAL",
@@ -300,8 +300,8 @@ def is_current(path: Path) -> bool:
             head = file.read(72)
     except OSError:
         return False
-    made = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
-    return made == (APPLICATION_ID, len(MIGRATIONS))
+    found = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
+    return found == (APPLICATION_ID, len(MIGRATIONS))
 
 
 def objects(conn: sqlite3.Connection | None = None) -> dict[str, str]:

@@ -105,8 +105,8 @@ def _texts(name: str, test: str, body: Mapping[str, Any]) -> tuple[str, str, str
         ),
         (body.get("bias_warning"), *(text for juror in jurors for text in _juror_texts(juror))),
     )
-    made = [spaced("\n".join(text for text in part if text)) for part in parts]
-    return made[0], made[1], made[2], made[3], made[4]
+    columns = [spaced("\n".join(text for text in part if text)) for part in parts]
+    return columns[0], columns[1], columns[2], columns[3], columns[4]
 
 
 def _juror_texts(juror: Mapping[str, Any]) -> Iterator[str | None]:

@@ -1,8 +1,8 @@
 """Store the replies of a run on disk, so that a resumed run continues and pays for nothing twice.
 
-The journal is JSON Lines beside the report: first the commitment made before the first request,
-then every exchange as it came. It is only appended to; a resumed run with another commitment
-appends that one.
+The journal is a JSON Lines file beside the report: first the commitment made before the first
+request, then every exchange as it came. Lines are only ever appended; a resumed run with another
+commitment appends that one too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class CommitTimes:
-    """When the run was started, and when its present commitment was written."""
+    """The run's id, when it was started, and when its present commitment was written."""
 
     run_id: str
     started_at: str
@@ -88,9 +88,10 @@ class Journal:
     def commit(
         self, commitment: Commitment, at: str, consent: dict[str, Any] | None = None
     ) -> CommitTimes:
-        """Write the run's commitment unless the journal holds it; it is on disk on return.
+        """Write the run's commitment unless it is there, and return the run's id and times.
 
-        ``consent`` is stored with it: how consent was given, and to what.
+        The commitment is on disk on return. ``consent`` is stored with it: how consent was given,
+        and to what.
         """
         committed = {name: getattr(commitment, name) for name in Commitment.__slots__}
         wanted = json.loads(json.dumps(committed))

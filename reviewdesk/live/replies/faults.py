@@ -19,7 +19,7 @@ from reviewdesk.live.wires.envelope import (
 from reviewdesk.live.wires.vendors import Wire
 
 AGAIN_STATUSES: Final = frozenset({408, 409, 425, 429})
-"""HTTP statuses below 500 that are tried again; other refusals would be repeated."""
+"""HTTP statuses below 500 that are tried again; an endpoint would repeat any other refusal."""
 
 LASTING: Final = frozenset({"timeout", "too_large", "encoding", "tls", "request", "endpoint"})
 """Transport errors that another attempt would not fix, or that used up the time."""

@@ -63,7 +63,7 @@ class ReplyProblem(StrEnum):
 class ParsedReply:
     """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
 
-    Without a vote that is not withheld, the score is compared with the panel's threshold.
+    If a vote is neither given nor withheld, the score is compared with the panel's threshold.
     """
 
     score: float | None = None
@@ -80,14 +80,14 @@ class ParsedReply:
 
         The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
         """
-        said = {
+        entry = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
             "raw_score" if self.withheld else "score": self.score,
             "label": self.label,
             "confidence": self.confidence,
             "reason": self.reason,
         }
-        known = {key: value for key, value in said.items() if value is not None}
+        known = {key: value for key, value in entry.items() if value is not None}
         if self.withheld:
             return known | {"pass": None, "score": None}
         return known | ({} if self.passed is None else {"pass": self.passed})

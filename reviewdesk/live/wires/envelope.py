@@ -122,7 +122,7 @@ def _error(found: Any) -> UnusableAnswer:
 
 
 def _no_answer(found: Any, why: str) -> UnusableAnswer:
-    """Return an error in an unknown shape, or else ``not_an_answer`` with the given reason."""
+    """Return the error in JSON of an unknown shape, or else an answer unusable for ``why``."""
     if isinstance(found, Mapping) and any(
         isinstance(found.get(key), str) and found[key] for key in ("message", "detail")
     ):
@@ -197,7 +197,7 @@ def _envelope(text: str, stop: str, refusal: str, usage: _Usage) -> Envelope:
 
 
 def _sum(usage: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
-    """The tokens under the keys; unknown if the first of them is no count."""
+    """Return the sum of the tokens under the keys, or ``None`` if the first one has no count."""
     counts = [usage.get(key) for key in keys]
     if not _is_count(counts[0]):
         return None
