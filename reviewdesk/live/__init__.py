@@ -1,1 +1,1 @@
-"""Panels against real endpoints: what is sent, what comes back, and what a ballot is made of."""
+"""Ask panels at real endpoints: build requests, read replies, and make ballots from them."""

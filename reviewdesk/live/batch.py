@@ -1,4 +1,4 @@
-"""A panel over many cases: as many calls as may be open, and no more of the cases than that."""
+"""Ask a panel about many cases, drawing only as many cases as the open calls need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reviewdesk.live.replies.ballots import answer_of
 
 @dataclass(frozen=True, slots=True)
 class PendingCase:
-    """A case with its place in the file and what its checks found."""
+    """A case with its position in the file and the results of its checks."""
 
     place: int
     case: Case
@@ -28,13 +28,13 @@ class PendingCase:
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
-        """The checks that keep the case from the jury."""
+        """The failed checks, which keep the case from the jury."""
         return tuple(check for check in self.checks if check.failed)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A case of which every juror has answered or failed; no ballots where a check failed."""
+    """A case that every juror has answered or failed; without ballots if a check failed."""
 
     posed: PendingCase
     ballots: tuple[Ballot, ...]
@@ -42,7 +42,7 @@ class Answered:
 
 @dataclass(slots=True)
 class BatchProgress:
-    """How far a run is: ``reused`` answers were on disk, ``calls`` were made in ``seconds``."""
+    """Progress of a run: ``reused`` answers were on disk, ``calls`` were made in ``seconds``."""
 
     cases: int = 0
     calls: int = 0
@@ -51,41 +51,41 @@ class BatchProgress:
 
     @property
     def rate(self) -> float:
-        """Calls a second."""
+        """The number of calls per second, 0 before any time has passed."""
         return self.calls / self.seconds if self.seconds > 0 else 0.0
 
 
 Done: TypeAlias = Callable[[Answered], None]
-"""Takes a finished case; cases come in the order in which they are finished."""
+"""A callback that receives each finished case, in the order in which cases finish."""
 
 
 @dataclass(slots=True)
-class _Open:
-    """A case some of whose jurors are still asked."""
+class _OpenCase:
+    """A case that some jurors have not answered yet."""
 
     posed: PendingCase
     ballots: list[Ballot | None]
 
 
 class Batch:
-    """Asks a panel about cases as they are drawn, and no juror whose answer is on disk."""
+    """Asks a panel about cases as they are drawn, and skips jurors whose answer is on disk."""
 
     def __init__(
         self, panel: PanelSpec, journal: Journal, meter: Meter, asking: CallSession, done: Done
     ) -> None:
-        """Open nothing; ``asking`` must keep its exchanges by the meter."""
+        """Open nothing yet; ``asking`` must store its exchanges through ``meter``."""
         self._panel, self._journal, self._meter = panel, journal, meter
         self._asking, self._done = asking, done
         self._cases: Iterator[PendingCase] = iter(())
-        self._waiting: deque[tuple[_Open, Call]] = deque()
+        self._waiting: deque[tuple[_OpenCase, Call]] = deque()
         self._drawing = asyncio.Lock()
         self._stopped = False
         self.counts = BatchProgress()
 
     async def run(
-        self, cases: Iterable[PendingCase], told: Callable[[BatchProgress], None]
+        self, cases: Iterable[PendingCase], report: Callable[[BatchProgress], None]
     ) -> None:
-        """Go on until every case is finished, or the ceiling is reached.
+        """Run until every case is finished, or the ceiling is reached.
 
         Raises:
             JournalError: a reply cannot be stored; those before it are.
@@ -94,12 +94,12 @@ class Batch:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._asking.concurrency):
-                    group.create_task(self._work(told))
+                    group.create_task(self._work(report))
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 
-    async def _work(self, told: Callable[[BatchProgress], None]) -> None:
-        """One of the places for open calls."""
+    async def _work(self, report: Callable[[BatchProgress], None]) -> None:
+        """Make one call after another, as one of the workers that run at once."""
         while (drawn := await self._next()) is not None:
             opened, call = drawn
             ballot = await self._ballot(call)
@@ -108,10 +108,10 @@ class Batch:
                 return
             self.counts.calls += 1
             self._seat(opened, call.seat, ballot)
-            told(self.counts)
+            report(self.counts)
 
     async def _ballot(self, call: Call) -> Ballot | None:
-        """A juror's ballot, once its reply is on disk; ``None`` where the ceiling is in the way."""
+        """Return a juror's ballot once its reply is stored, or ``None`` if the ceiling stops it."""
         if not await self._meter.begin(call):
             return None
         try:
@@ -123,8 +123,8 @@ class Batch:
         await self._journal.settled()
         return ballot
 
-    async def _next(self) -> tuple[_Open, Call] | None:
-        """The next call to make; a case is only drawn when no call of those before it is left."""
+    async def _next(self) -> tuple[_OpenCase, Call] | None:
+        """Return the next call, drawing a new case only when no call of earlier cases is left."""
         async with self._drawing:
             while not self._waiting:
                 posed = None if self._stopped else next(self._cases, None)
@@ -135,11 +135,11 @@ class Batch:
             return self._waiting.popleft()
 
     def _draw(self, posed: PendingCase) -> None:
-        """Open a case: what is stored is seated at once, the other jurors wait to be asked."""
+        """Open a case: use the stored answers at once, and queue calls to the other jurors."""
         if posed.failed:
-            self._finish(_Open(posed, []))
+            self._finish(_OpenCase(posed, []))
             return
-        opened = _Open(posed, [None] * len(self._panel.jurors))
+        opened = _OpenCase(posed, [None] * len(self._panel.jurors))
         hidden = self._asking.hiding(None)
         calls = calls_for(posed.case, self._panel)
         missing = []
@@ -154,11 +154,11 @@ class Batch:
         if not missing:
             self._finish(opened)
 
-    def _seat(self, opened: _Open, seat: int, ballot: Ballot) -> None:
+    def _seat(self, opened: _OpenCase, seat: int, ballot: Ballot) -> None:
         opened.ballots[seat] = ballot
         if None not in opened.ballots:
             self._finish(opened)
 
-    def _finish(self, opened: _Open) -> None:
+    def _finish(self, opened: _OpenCase) -> None:
         self.counts.cases += 1
         self._done(Answered(opened.posed, tuple(one for one in opened.ballots if one is not None)))

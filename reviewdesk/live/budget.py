@@ -1,4 +1,4 @@
-"""A ceiling on what a run may cost: no request goes out that might pass it."""
+"""Keep the cost of a run below a ceiling: no request goes out that might exceed it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from reviewdesk.live.wires.vendors import endpoint
 
 
 class Budget:
-    """What was spent, and what the open calls may cost at most, in US dollars.
+    """The money spent, and the most that open calls may still cost, in US dollars.
 
-    A request is covered by a reservation of its worst case before it goes out; what it cost takes
-    the reservation's place. Without a ceiling it only counts.
+    Before a request goes out, its worst case is reserved; its actual cost then replaces the
+    reservation. Without a ceiling the budget only counts.
     """
 
     def __init__(self, ceiling: float | None = None, spent: float = 0.0) -> None:
-        """Begin with what earlier runs have spent."""
+        """Start with what earlier runs have spent."""
         self.ceiling = ceiling
         self.spent = spent
         self.reserved = 0.0
         self.closed = False
-        """Whether the ceiling has stopped the run; it is not opened again."""
+        """Whether the ceiling has stopped the run; a closed budget never opens again."""
         self._open = 0
         self._freed = asyncio.Condition()
 
     async def reserve(self, usd: float) -> bool:
-        """Cover one request, waiting for open ones where only their worst case is in the way.
+        """Reserve the worst case of a call's first request; ``False`` if the ceiling forbids it.
 
-        ``False`` is the end: with nothing open, it would still pass the ceiling.
+        While other calls are open, wait for what they free. If the request might exceed the ceiling
+        even with no call open, stop the run.
         """
         async with self._freed:
             while not self.closed and not self._fits(usd):
@@ -50,7 +51,10 @@ class Budget:
             return True
 
     def extend(self, usd: float) -> bool:
-        """Cover another attempt of an open call, if that is possible at once."""
+        """Reserve another attempt of an open call, without waiting.
+
+        If it might exceed the ceiling, stop the run and return ``False``.
+        """
         if not self._fits(usd):
             self.close()
             return False
@@ -58,21 +62,21 @@ class Budget:
         return True
 
     def settle(self, reserved: float, actual: float) -> None:
-        """Put what a request cost in the place of what was reserved for it."""
+        """Replace what was reserved for a request by what it cost."""
         self.reserved -= reserved
         self.spent += actual
 
     async def release(self, reserved: float) -> None:
-        """End a call, with what was reserved for it and not used."""
+        """End a call, and free what was reserved for it and not used."""
         async with self._freed:
             self.reserved -= reserved
             self._open -= 1
             if not self._open:
-                self.reserved = 0.0  # the sum of many parts leaves a crumb
+                self.reserved = 0.0  # repeated additions leave a rounding error
             self._freed.notify_all()
 
     def close(self) -> None:
-        """Stop the run: calls that are open end, and none begins."""
+        """Stop the run: open calls end, and no new one begins."""
         self.closed = True
 
     def _fits(self, usd: float) -> bool:
@@ -80,14 +84,14 @@ class Budget:
 
 
 _UNSENT: Final = frozenset({"connection", "dns", "tls", "proxy", "endpoint"})
-"""Kinds of failure after which no endpoint has seen the request."""
+"""Kinds of failure in which the request never reached an endpoint."""
 
 _REWORDED: Final = frozenset({400, 422})
-"""After these a call may be made again without what the endpoint does not understand."""
+"""Statuses after which a call may be repeated without what the endpoint does not understand."""
 
 
 def worst(call: Call) -> float | None:
-    """The most that one request of a call can cost; ``None`` without a price."""
+    """Return the most that one request of a call can cost, or ``None`` without a price."""
     price = call.juror.price
     if price is None:
         return None
@@ -96,9 +100,10 @@ def worst(call: Call) -> float | None:
 
 
 def booked(call: Call, exchange: Exchange) -> float | None:
-    """What an exchange cost: as the endpoint counts, nothing if it refused, else the worst case.
+    """Return what an exchange cost, in US dollars, or ``None`` if that is unknown.
 
-    ``None`` where nobody can say.
+    The endpoint's own cost or token count is used where it states one. A request that was refused
+    or never arrived costs nothing; any other without a count costs its worst case.
     """
     if exchange.status is None:
         kind = (exchange.problem or "").partition(":")[0]
@@ -117,15 +122,15 @@ def booked(call: Call, exchange: Exchange) -> float | None:
 
 
 class Meter:
-    """Covers every request of a run by its budget, and stores what came back with what it cost."""
+    """Reserves budget for every request of a run, and stores each exchange with its cost."""
 
     def __init__(self, journal: Journal, budget: Budget) -> None:
-        """Take where to store and what to count against."""
+        """Store exchanges in ``journal`` and count them against ``budget``."""
         self._journal, self._budget = journal, budget
         self._held: dict[str, float] = {}
 
     async def begin(self, call: Call) -> bool:
-        """Cover the first request of a call; ``False`` where the ceiling is reached."""
+        """Reserve the first request of a call; return ``False`` if it might exceed the ceiling."""
         most = worst(call) or 0.0
         if not await self._budget.reserve(most):
             return False
@@ -133,10 +138,10 @@ class Meter:
         return True
 
     def keep(self, call: Call, exchange: Exchange) -> None:
-        """Store an exchange, book it, and cover the attempt that may follow.
+        """Store an exchange with its cost, and reserve the attempt that may follow.
 
         Raises:
-            CeilingError: that attempt might pass the ceiling.
+            CeilingError: that attempt might exceed the ceiling.
         """
         usd = booked(call, exchange)
         self._journal.keep(call, exchange, usd)
@@ -150,5 +155,5 @@ class Meter:
         self._held[call.key] = most
 
     async def end(self, call: Call) -> None:
-        """Give back what was covered and not used."""
+        """End a call, and release what was reserved for it and not used."""
         await self._budget.release(self._held.pop(call.key, 0.0))

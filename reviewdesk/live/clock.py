@@ -1,4 +1,4 @@
-"""Time and chance as the machine has them."""
+"""The system's clock and random numbers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The clock of live panels outside tests."""
+    """The clock that live panels use outside tests."""
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds on a clock that never goes back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         await asyncio.sleep(seconds)
 
     def random(self) -> float:
-        """A number from 0 up to, and without, 1."""
+        """Return a random number from 0 up to but not including 1."""
         return random.random()  # noqa: S311 - it spreads retries

@@ -1,4 +1,4 @@
-"""Asks jurors: one call with its retries within its deadline, and a panel of them at once."""
+"""Ask jurors: one call with its retries within its deadline, or a whole panel at once."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from reviewdesk.live.wires.vendors import Endpoint, endpoint
 __all__ = ["CallSession", "ask", "ask_panel", "ballot_of"]
 
 MAX_REFUSAL: Final = 64 * 1024
-"""Characters that are kept of a body that is no reply."""
+"""The most characters kept of a body that is not a successful reply."""
 
 MAX_HEADER: Final = 200
-"""Characters that are kept of a header."""
+"""The most characters kept of a header's value."""
 
 
 async def ask_panel(
     calls: Iterable[Call], asking: CallSession
 ) -> AsyncGenerator[tuple[Call, Ballot], None]:
-    """The ballots in order of arrival; closing the iterator stops the open calls at once.
+    """Yield calls with their ballots in order of arrival; closing the iterator cancels open calls.
 
-    Calls are taken from ``calls`` only as others end, so that there may be any number of them.
+    A call is taken from ``calls`` only when another one ends, so there may be any number of them.
     """
     waiting = iter(calls)
     running: dict[asyncio.Task[Ballot], Call] = {}
@@ -66,7 +66,7 @@ async def ask_panel(
 
 
 async def ask(call: Call, asking: CallSession) -> Ballot:
-    """The ballot of one juror, whatever happens on the way, by the juror's deadline.
+    """Return the ballot of one juror by the juror's deadline; every failure becomes a ballot too.
 
     The time spent waiting for a free place among the open calls does not count.
     """
@@ -78,14 +78,14 @@ async def ask(call: Call, asking: CallSession) -> Ballot:
     if key.problem is not None:
         fault = Fault(Status.MISSING_KEY, "missing_key", key.problem)
         return failed(call, fault, asking.at())
-    talk = _Talk(call, place, key.value, asking, asking.hiding(key.value))
+    attempts = _Attempts(call, place, key.value, asking, asking.hiding(key.value))
     async with asking.place(place.host):
-        return ballot_of(call, await talk.last(), talk.redactor)
+        return ballot_of(call, await attempts.last(), attempts.redactor)
 
 
 @dataclass(slots=True)
-class _Talk:
-    """The attempts of one call, one after the other."""
+class _Attempts:
+    """Makes the attempts of one call, one after another."""
 
     call: Call
     place: Endpoint
@@ -95,16 +95,16 @@ class _Talk:
     attempt: int = 0
 
     async def last(self) -> Exchange:
-        """The exchange that nothing follows."""
+        """Return the final exchange, after all retries or at the deadline."""
         seconds = self.call.juror.timeout
         started = self.asking.clock.monotonic()
         try:
             async with asyncio.timeout(seconds):
-                return await self._attempts(started + seconds)
+                return await self._repeat(started + seconds)
         except TimeoutError:
-            return self._kept(started, None, f"timeout: no answer within {seconds:g} s")
+            return self._store(started, None, f"timeout: no answer within {seconds:g} s")
 
-    async def _attempts(self, deadline: float) -> Exchange:
+    async def _repeat(self, deadline: float) -> Exchange:
         clock, retries = self.asking.clock, 0
         while True:
             dropped = self.asking.dropped(self.place, self.call.juror.model)
@@ -133,12 +133,12 @@ class _Talk:
                 request(self.call, self.place, self.key, dropped)
             )
         except TransportError as problem:
-            return self._kept(started, None, f"{problem.kind}: {problem.message}")
+            return self._store(started, None, f"{problem.kind}: {problem.message}")
         unsent = sorted(optional(self.call, self.place) & dropped & {STRUCTURE, TEMPERATURE})
-        return self._kept(started, response, f"{LEFT_OUT}{' '.join(unsent)}" if unsent else None)
+        return self._store(started, response, f"{LEFT_OUT}{' '.join(unsent)}" if unsent else None)
 
-    def _kept(self, started: float, response: Response | None, problem: str | None) -> Exchange:
-        """The exchange, which is stored before anything is made of it."""
+    def _store(self, started: float, response: Response | None, problem: str | None) -> Exchange:
+        """Build the exchange, keys redacted, and store it before it is used."""
         hidden = self.redactor
         exchange = Exchange(
             call=self.call.key,
@@ -156,7 +156,10 @@ class _Talk:
 
 
 def _body(response: Response, hidden: Redactor) -> str:
-    """A reply whole, of anything else the beginning; cut after keys are hidden, not before."""
+    """Return a successful reply in full, and only the beginning of any other body.
+
+    Keys are hidden before the text is cut, so that none is cut in two.
+    """
     text = response.body.decode("utf-8", "replace")
     if 200 <= response.status < 300:
         return hidden.text(text)

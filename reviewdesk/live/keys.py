@@ -1,4 +1,4 @@
-"""API keys: from the environment only, checked before anything is sent."""
+"""API keys: read from the environment only, and checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _USABLE = re.compile(r"[!-~]+")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that can be sent, or the sentence that says why there is none where one is needed."""
+    """A key that can be sent, or the problem with it; neither if no key is set or needed."""
 
     value: str | None = field(default=None, repr=False)
     problem: str | None = None
 
 
 def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
-    """The key of an endpoint; where it needs none, there is neither key nor problem."""
+    """Return the key of an endpoint; if it needs none, the result has neither key nor problem."""
     if place.key_env is None:
         return Key()
     value = environment.get(place.key_env, "").strip()
@@ -34,17 +34,17 @@ def key_of(place: Endpoint, environment: Mapping[str, str]) -> Key:
 
 
 def is_malformed(value: str) -> bool:
-    """Whether a variable is set to something that cannot be a key."""
+    """Return True if a variable has a value that cannot be a key."""
     return bool(value.strip()) and _USABLE.fullmatch(value.strip()) is None
 
 
 def known_keys(environment: Mapping[str, str]) -> frozenset[str]:
-    """The keys of all vendors that the environment holds, asked or not."""
+    """Return the keys of all known vendors in the environment, used by the panel or not."""
     names = {vendor.key_env for vendor in VENDORS.values() if vendor.key_env}
     return frozenset(filter(None, (environment.get(name, "").strip() for name in names)))
 
 
 def redactor(jurors: Iterable[Juror], environment: Mapping[str, str]) -> Redactor:
-    """What hides the keys of a whole panel, and those of every vendor that is known."""
+    """Return a redactor for the keys of a panel's jurors and of every known vendor."""
     named = {juror.api_key_env for juror in jurors if juror.api_key_env}
     return Redactor(known_keys(environment) | {environment.get(name, "") for name in named})

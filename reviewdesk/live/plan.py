@@ -1,6 +1,6 @@
-"""What calls would send, to whom, and at what cost at most: for consent and for a dry run.
+"""Work out what calls would send, to whom, and at what cost at most, for consent and dry runs.
 
-No connection is opened, and no key is in it.
+Nothing here opens a connection, and no key is part of a plan.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 NONCE = "<nonce>"
-"""Stands for the nonces where payloads are hashed, as each call has one of its own."""
+"""Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host that is asked; the proxy is shown without its credentials."""
+    """One host that would receive calls; its proxy is shown without credentials."""
 
     name: str
     calls: int
     key_env: tuple[str, ...]
-    """The variables whose keys it is sent."""
+    """The variables whose keys are sent to the host."""
     proxy: str | None = None
     is_encrypted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentPlan:
-    """What somebody consents to; ``worst_usd`` is ``None`` where a juror has no price."""
+    """What a person consents to; ``worst_usd`` is ``None`` if any juror has no price."""
 
     hosts: tuple[Host, ...]
     models: tuple[str, ...]
     calls: int
     worst_usd: float | None
     missing_keys: tuple[str, ...]
-    """The variables whose key is missing or cannot be a key; their jurors are not asked."""
+    """The variables whose key is missing or malformed; their jurors are not asked."""
     payload_sha256: str
 
 
@@ -52,7 +52,7 @@ def plan(
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
-    """Add up what the calls would send, one attempt each.
+    """Sum up what the calls would send, counting one attempt each.
 
     Raises:
         TransportError: a juror's address cannot be used.
@@ -60,7 +60,7 @@ def plan(
     places: dict[str, list[Endpoint]] = {}
     models: dict[str, None] = {}
     missing: dict[str, None] = {}
-    told, worst, count = hashlib.sha256(), 0.0, 0
+    digest, worst, count = hashlib.sha256(), 0.0, 0
     priced = True
     for call in calls:
         place = endpoint(call.juror)
@@ -70,7 +70,7 @@ def plan(
         if place.key_env is not None and key_of(place, environment).problem is not None:
             missing[place.key_env] = None
         body = encoded(payload(call, place))
-        told.update(_without_nonce(call, place, body))
+        digest.update(_without_nonce(call, place, body))
         price = call.juror.price
         priced = priced and price is not None
         worst += worst_case(price, len(body), call.juror.max_tokens) if price else 0.0
@@ -80,12 +80,12 @@ def plan(
         calls=count,
         worst_usd=worst if priced else None,
         missing_keys=tuple(missing),
-        payload_sha256=told.hexdigest(),
+        payload_sha256=digest.hexdigest(),
     )
 
 
 def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
-    """What each call sends as it stands, with its case, its juror and its address."""
+    """Yield what each call would send, with its case, its juror and its address."""
     for call in calls:
         place = endpoint(call.juror)
         about = {"case": call.case, "juror": call.juror.name, "url": place.url}
@@ -93,7 +93,7 @@ def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
 
 
 def hashed(call: Call) -> bytes:
-    """What a payload's hash is made of: the address and all that is sent, nonce aside."""
+    """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
     place = endpoint(call.juror)
     return _without_nonce(call, place, encoded(payload(call, place)))
 

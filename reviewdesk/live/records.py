@@ -1,4 +1,4 @@
-"""The records of live panels that cross its boundaries."""
+"""The records and protocols that live panels share with the rest of the program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
 
 Ballot: TypeAlias = dict[str, Any]
-"""A juror of a canonical verdict body."""
+"""A juror's entry in a canonical verdict body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +32,22 @@ class Call:
 
     @property
     def key(self) -> str:
-        """What a stored reply is found by: the case, the seat and all that is sent, nonce aside."""
+        """The key of a stored reply: a hash of case, seat and all that is sent but the nonce."""
         juror = self.juror
-        told = [
+        parts = [
             self.about, self.seat, juror.name, juror.model, juror.vendor, juror.base_url,
             juror.temperature, juror.max_tokens, juror.prompt_sha256,
             *(["labels"] if self.labels else []),
         ]  # fmt: skip
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request's outcome, keys redacted; kept on disk before anything is made of it.
+    """One request and its response or failure, keys redacted; stored before it is used.
 
-    ``status`` is ``None`` where no answer came, and ``problem`` then says why; beside an answer it
-    says what was left out of the request. ``nonce`` is what the reply must repeat.
+    ``status`` is ``None`` if no response came, and ``problem`` then says why; with a response,
+    ``problem`` says what was left out of the request. ``nonce`` is what the reply must repeat.
     """
 
     call: str
@@ -62,28 +62,28 @@ class Exchange:
 
 
 Keep: TypeAlias = Callable[[Call, Exchange], None]
-"""Stores an exchange; the ballot is made of it only after this has returned."""
+"""A callback that stores an exchange; the ballot is made only after it has returned."""
 
 
 class Clock(Protocol):
-    """Time and chance, so that tests need neither."""
+    """Time and random numbers, so that tests can replace both."""
 
     def now(self) -> datetime:
-        """The time in UTC."""
+        """Return the current time in UTC."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return seconds on a clock that never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
 
     def random(self) -> float:
-        """A number from 0 up to, and without, 1."""
+        """Return a random number from 0 up to but not including 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes out. The headers hold the key, so they are never shown."""
+    """An HTTP request. Its headers hold the key, so they are never shown."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -92,7 +92,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back, within the size bound; header names in lower case."""
+    """An HTTP response within the size limit; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -100,24 +100,24 @@ class Response:
 
 
 class Transport(Protocol):
-    """The one seam to the network."""
+    """The only interface to the network."""
 
     async def send(self, request: Request) -> Response:
-        """Send one request; whatever keeps an answer from coming is a ``TransportError``."""
+        """Send one request and return the response; raise TransportError if none comes."""
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
 
 def chance() -> str:
-    """Digits that a response under test cannot know."""
+    """Return random hex digits that a response under test cannot know."""
     return secrets.token_hex(8)
 
 
 def calls_for(case: Case, panel: PanelSpec, nonce: Callable[[], str] = chance) -> list[Call]:
-    """One call for each juror, in seat order, each with a nonce of its own."""
-    asked = case.under(panel.rubric)
-    slots, about = asked.slots(panel.rubric), case_key(asked)
+    """Return one call for each juror, in seat order, each with a fresh nonce."""
+    complete = case.under(panel.rubric)
+    slots, about = complete.slots(panel.rubric), case_key(complete)
     labels = panel.wants_labels(case.tags)
     return [
         Call(

@@ -1,4 +1,4 @@
-"""Whether a call is tried again, when, and without what."""
+"""Decide whether a call is tried again, after how long, and without which parameter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETRIES: Final = 3
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 8.0
 LONGEST_ASKED: Final = 60.0
-"""Seconds of a Retry-After that are waited; who asks for more is given up."""
+"""The most seconds of a Retry-After that are waited; a longer one ends the call."""
 
 _NAMES: Final = {
     TEMPERATURE: re.compile(r"\btemperature\b", re.IGNORECASE),
@@ -41,7 +41,7 @@ _REFUSING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Another attempt: after so many seconds, and without what was ``refused`` if anything was."""
+    """Another attempt: after so many seconds, and without the ``refused`` parameter if any."""
 
     after: float = 0.0
     refused: str | None = None
@@ -56,9 +56,10 @@ def again(
     left: float,
     clock: Clock,
 ) -> Retry | None:
-    """What follows an exchange after so many retries, with ``left`` seconds to the deadline.
+    """Return the attempt that follows an exchange, or ``None`` if none does.
 
-    ``sent`` are the optional parts of the request, which an endpoint may not understand.
+    ``retries`` counts those made so far, ``left`` is the seconds to the deadline, and ``sent``
+    names the optional parts of the request, which an endpoint may not understand.
     """
     fault = fault_of(exchange, wire)
     if fault is None:
@@ -76,20 +77,20 @@ def again(
 
 
 def refused_parameter(exchange: Exchange, sent: frozenset[str]) -> str | None:
-    """What of the optional parts an endpoint does not understand, by its own words."""
+    """Return the optional part that the endpoint's error says it does not support, or ``None``."""
     if exchange.status not in {400, 422}:
         return None
-    said = stated_error(exchange.body)
-    if _REFUSING.search(said.whole) is None:
+    error = stated_error(exchange.body)
+    if _REFUSING.search(error.whole) is None:
         return None
     for name, pattern in _NAMES.items():
-        if name in sent and (pattern.search(said.param) or pattern.search(said.message)):
+        if name in sent and (pattern.search(error.param) or pattern.search(error.message)):
             return name
     return None
 
 
 def stated_wait(exchange: Exchange) -> float | None:
-    """The seconds that an endpoint asked to wait when the exchange took place."""
+    """Return the seconds, from the exchange on, that the endpoint asked to wait, or ``None``."""
     try:
         return asked_wait(exchange, datetime.fromisoformat(exchange.at))
     except ValueError:
@@ -97,16 +98,16 @@ def stated_wait(exchange: Exchange) -> float | None:
 
 
 def asked_wait(exchange: Exchange, now: datetime) -> float | None:
-    """The seconds that an endpoint asks to wait; what is neither seconds nor a date is not read."""
+    """Return the seconds of a Retry-After in seconds or as a date; ``None`` if it is neither."""
     text = exchange.headers.get("retry-after", "").strip()
     try:
         seconds = float(text)
     except ValueError:
-        return _until(text, now)
+        return _seconds_until(text, now)
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _until(text: str, now: datetime) -> float | None:
+def _seconds_until(text: str, now: datetime) -> float | None:
     try:
         then = parsedate_to_datetime(text)
         return max(0.0, (then - now).total_seconds())

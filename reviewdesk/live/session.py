@@ -1,4 +1,4 @@
-"""What the calls of one panel share."""
+"""The state that the calls of one panel share."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.wires.vendors import Endpoint
 
 CONCURRENCY = 16
-"""Calls that are open at once where nothing else is said."""
+"""The default number of calls that are open at once."""
 
 
 TOGETHER = 8
-"""Calls that begin at once; the first ones after them begin ``GAP`` seconds apart."""
+"""Calls that start at once; the ones after them start ``GAP`` seconds apart."""
 
 GAP = 0.004
-"""Calls that start together are answered together, and then each of them waits while all others are
-dealt with, round after round."""
+"""Seconds between starts. Calls that start together are answered together, and then each waits
+while all others are processed, round after round."""
 
 
 class CallSession:
-    """Transport, clock, keys and store of a panel's calls, within one event loop.
+    """The transport, clock, keys and store of a panel's calls, within one event loop.
 
-    ``per_host`` bounds the open calls of each host; without it only ``concurrency`` does.
+    ``per_host`` limits the open calls per host; without it only ``concurrency`` does.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class CallSession:
         concurrency: int = CONCURRENCY,
         per_host: int | None = None,
     ) -> None:
-        """Open nothing; the environment is the process's own where none is given."""
+        """Store the parts without opening anything; ``environment`` defaults to the process's."""
         self.transport = transport
         self.keep = keep
         self.environment = os.environ if environment is None else environment
@@ -57,12 +57,12 @@ class CallSession:
         self._redactor = Redactor(self._keys)
 
     def at(self) -> str:
-        """The time as ballots state it."""
+        """Return the current time as ballots state it: ISO format with milliseconds."""
         return self.clock.now().isoformat(timespec="milliseconds")
 
     @asynccontextmanager
     async def place(self, host: str) -> AsyncIterator[None]:
-        """One of the places among the open calls; who waits for a host takes no other's."""
+        """Hold a place among the open calls; waiting for a busy host blocks no call to another."""
         gate = self._hosts.setdefault(host, asyncio.Semaphore(self._per_host))
         async with gate, self._all:
             await self._paced()
@@ -77,16 +77,16 @@ class CallSession:
         await self.clock.sleep(self._next_start - now)
 
     def hiding(self, key: str | None) -> Redactor:
-        """What hides every key that was seen, this one too."""
+        """Return a redactor for every key seen so far, including this one."""
         if key is not None and key not in self._keys:
             self._keys = self._keys | {key}
             self._redactor = Redactor(self._keys)
         return self._redactor
 
     def dropped(self, place: Endpoint, model: str) -> frozenset[str]:
-        """What the endpoint refused for this model, which is not sent again."""
+        """Return what the endpoint refused for this model, which is not sent again."""
         return self._refused.get((place.url, model), frozenset())
 
     def drop(self, place: Endpoint, model: str, name: str) -> None:
-        """Remember what the endpoint refused, so that nobody runs into it twice."""
+        """Record that the endpoint refuses a part of the request for this model."""
         self._refused[place.url, model] = self.dropped(place, model) | {name}

@@ -1,1 +1,1 @@
-"""A run as files for people: a page to read in a browser, and a summary for a pull request."""
+"""Write a run as files for people: an HTML page, and a Markdown summary for a pull request."""

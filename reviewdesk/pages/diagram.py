@@ -1,4 +1,4 @@
-"""The reliability diagram as inline SVG, and as the table that says the same in words."""
+"""The reliability diagram as inline SVG, with a table of the same figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def reliability(found: Fit, basis: str) -> Html | None:
-    """The figure; nothing where no bin holds a label."""
+    """Return the figure, or ``None`` if no bin holds a label."""
     if not found.bins:
         return None
     caption = f"How often the judge is right where it says how sure it is ({basis}, n {found.n})"
@@ -71,24 +71,24 @@ def _y(value: float) -> float:
     return _TOP + (1 - value) * _SIDE
 
 
-def _said(value: float) -> str:
+def _num(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
 def _drawing(found: Fit) -> Html:
-    said = "; ".join(
+    description = "; ".join(
         f"says {one.mean_confidence:.2f}, right {one.accuracy:.2f} of {one.n}" for one in found.bins
     )
     return el(
         "svg",
         el("title", "Reliability diagram", id="diagram-title"),
-        el("desc", said, id="diagram-words"),
+        el("desc", description, id="diagram-words"),
         _axes(),
         *(_band(one) for one in found.bins),
         _line("ideal", _x(0), _y(0), _x(1), _y(1)),
         *(_point(one) for one in found.bins),
         *_counts(found.bins),
-        viewBox=f"0 0 {_said(_WIDTH)} {_said(_HEIGHT)}",
+        viewBox=f"0 0 {_num(_WIDTH)} {_num(_HEIGHT)}",
         role="img",
         aria_labelledby="diagram-title diagram-words",
     )
@@ -105,12 +105,12 @@ def _axes() -> Html:
             _text(f"{at:.1f}", _x(at), _y(0) + 18, "middle"),
         )
     ]
-    turned = f"rotate(-90 14 {_said(_y(0.5))})"
+    rotation = f"rotate(-90 14 {_num(_y(0.5))})"
     return joined(
         [
             *ticks,
             _text("what the judge says (confidence)", _x(0.5), _y(0) + 36, "middle"),
-            _text("how often it is right", 14, _y(0.5), "middle", turned),
+            _text("how often it is right", 14, _y(0.5), "middle", rotation),
         ]
     )
 
@@ -120,10 +120,10 @@ def _band(one: Bin) -> Html:
     return el(
         "rect",
         class_="band",
-        x=_said(_x(low) + 2),
-        y=_said(_y(expected.high)),
-        width=_said(_x(high) - _x(low) - 4),
-        height=_said(max(_y(expected.low) - _y(expected.high), 1.0)),
+        x=_num(_x(low) + 2),
+        y=_num(_y(expected.high)),
+        width=_num(_x(high) - _x(low) - 4),
+        height=_num(max(_y(expected.low) - _y(expected.high), 1.0)),
     )
 
 
@@ -135,38 +135,38 @@ def _point(one: Bin) -> Html:
         _line("whisker", x - 4, _y(one.high), x + 4, _y(one.high)),
     ]
     if where is BinPosition.INSIDE:
-        mark = el("circle", class_="inside", cx=_said(x), cy=_said(y), r="6")
+        mark = el("circle", class_="inside", cx=_num(x), cy=_num(y), r="6")
     else:
         way = 1 if where is BinPosition.BELOW else -1
         corners = ((x - 7, y - 5 * way), (x + 7, y - 5 * way), (x, y + 8 * way))
-        path = "M" + " L".join(f"{_said(a)} {_said(b)}" for a, b in corners) + " Z"
+        path = "M" + " L".join(f"{_num(a)} {_num(b)}" for a, b in corners) + " Z"
         mark = el("path", class_="below" if way > 0 else "above", d=path)
     return joined([*whisker, mark])
 
 
 def _counts(bins: tuple[Bin, ...]) -> list[Html]:
-    """How many labels each bin holds, as bars with their numbers under the plot."""
+    """Draw the number of labels in each bin as bars with numbers, under the plot."""
     most, floor = max(one.n for one in bins), _HEIGHT - 2
     room = _BARS - 26
-    made = []
+    pieces = []
     for one in bins:
         low, high = edges(one.index)
         tall = max(room * one.n / most, 1.0)
         bar = el(
             "rect",
             class_="bar",
-            x=_said(_x(low) + 6),
-            y=_said(floor - tall),
-            width=_said(_x(high) - _x(low) - 12),
-            height=_said(tall),
+            x=_num(_x(low) + 6),
+            y=_num(floor - tall),
+            width=_num(_x(high) - _x(low) - 12),
+            height=_num(tall),
         )
-        made += [bar, _text(f"{one.n:,}", (_x(low) + _x(high)) / 2, floor - tall - 4, "middle")]
-    return made
+        pieces += [bar, _text(f"{one.n:,}", (_x(low) + _x(high)) / 2, floor - tall - 4, "middle")]
+    return pieces
 
 
 def _line(class_: str, x1: float, y1: float, x2: float, y2: float) -> Html:
-    return el("line", class_=class_, x1=_said(x1), y1=_said(y1), x2=_said(x2), y2=_said(y2))
+    return el("line", class_=class_, x1=_num(x1), y1=_num(y1), x2=_num(x2), y2=_num(y2))
 
 
 def _text(text: str, x: float, y: float, anchor: str, transform: str | None = None) -> Html:
-    return el("text", text, x=_said(x), y=_said(y), text_anchor=anchor, transform=transform)
+    return el("text", text, x=_num(x), y=_num(y), text_anchor=anchor, transform=transform)

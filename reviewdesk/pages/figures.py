@@ -1,4 +1,4 @@
-"""What the labels say of the judge: figures with their design, gates and warnings."""
+"""What the labels show about the judge: figures with their design, gates and warnings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from reviewdesk.pages import diagram, words
 from reviewdesk.pages.blocks import items, paragraph, section, table
 from reviewdesk.pages.htmltext import Html, el
 
-_OUTCOMES = {GateStatus.PASS: "pass", GateStatus.FAIL: "fail", GateStatus.SKIP: "muted"}
+_STATUS_CLASSES = {GateStatus.PASS: "pass", GateStatus.FAIL: "fail", GateStatus.SKIP: "muted"}
 Row = tuple[str, str, str, str]
 
 
 def calibration(page: CalibrationPage) -> Html:
-    """The section; without labels it says what is missing and nothing else."""
+    """Return the calibration section; without labels it only says that there are none."""
     found = page.calibration
     if not found.labelled.n:
         return section(
@@ -46,12 +46,12 @@ def calibration(page: CalibrationPage) -> Html:
 
 
 def _warnings(page: CalibrationPage) -> Html | None:
-    said = [*page.calibration.warnings, *page.missing]
-    return el("div", el("strong", "Mind"), items(said), class_="warning") if said else None
+    texts = [*page.calibration.warnings, *page.missing]
+    return el("div", el("strong", "Mind"), items(texts), class_="warning") if texts else None
 
 
 def rows(page: CalibrationPage) -> list[Row]:
-    """The figures that may be quoted, each with its interval where it has one."""
+    """Return the figures that may be quoted, each with its interval if it has one."""
     line, fit = page.calibration.headline, page.fit
     return [
         ("labels", words.count(line.n), words.NONE, _ess(line)),
@@ -72,9 +72,9 @@ def rows(page: CalibrationPage) -> list[Row]:
             words.ends(line.corrected_rate_low, line.corrected_rate_high),
             _status(line),
         ),
-        ("pass rate, honest", *_honest(page.honest)),
-        # An estimate stands above already, with its interval.
-        *([] if page.accuracy.estimate is not None else [_bounds(page.accuracy)]),
+        ("pass rate, honest", *_rate_cells(page.honest)),
+        # If there is an estimate, the row ``accuracy`` shows it already, with its interval.
+        *([] if page.accuracy.estimate is not None else [_accuracy_row(page.accuracy)]),
         (
             "confusion",
             f"tp {words.count(line.tp)}, fn {words.count(line.fn)}",
@@ -109,16 +109,16 @@ def _by_chance(fit: Fit | None) -> str:
 
 
 def _ends(page: CalibrationPage, name: str) -> str:
-    """Of this run through the draw, else of the labels alone."""
+    """Return a figure's interval: of this run through the draw, or else of the labels alone."""
     found = page.ends(name)
     return words.NONE if found is None else words.ends(found.low, found.high)
 
 
-def _bounds(found: RunRate) -> Row:
-    return "accuracy, of the run", *_honest(found)
+def _accuracy_row(found: RunRate) -> Row:
+    return "accuracy, of the run", *_rate_cells(found)
 
 
-def _honest(found: RunRate) -> tuple[str, str, str]:
+def _rate_cells(found: RunRate) -> tuple[str, str, str]:
     what = found.reason or f"{found.method.value.replace('_', ' ')}, of the whole run"
     if found.estimate is None and found.low is not None:
         what = f"bounds; {what}"
@@ -132,7 +132,7 @@ def _gates(checks: tuple[LimitCheck, ...]) -> Html:
         [
             (
                 check.target.replace("_", " "),
-                el("span", check.status.upper(), class_=f"word {_OUTCOMES[check.status]}"),
+                el("span", check.status.upper(), class_=f"word {_STATUS_CLASSES[check.status]}"),
                 words.number(check.value),
                 f"{words.SIDES[check.op]} {words.number(check.limit)}",
                 check.note,

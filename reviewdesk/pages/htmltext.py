@@ -1,7 +1,7 @@
-"""The one door through which text becomes HTML: nothing from outside is ever markup.
+"""Turn text into HTML in this module only, so that no text from outside is ever markup.
 
-``Html`` is markup that is safe already; ``el`` makes it, and every other text it is given is made
-visible by ``domain/safetext`` and escaped.
+``Html`` holds safe markup. ``el`` makes it: hidden characters of any other text become visible
+through ``domain/safetext``, and the text is escaped.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TypeAlias
 from reviewdesk.domain.safetext import show, show_line
 
 LONGEST = 20_000
-"""Characters of one text that a page shows."""
+"""The most characters of one text that a page shows."""
 _VOID = frozenset({"link", "meta", "path", "line", "rect", "circle", "polyline"})
 
 
 @dataclass(frozen=True, slots=True)
 class Html:
-    """Markup that may stand in a page as it is."""
+    """Markup that is safe to put into a page."""
 
     text: str
 
@@ -29,27 +29,27 @@ Child: TypeAlias = "Html | str | None"
 
 
 def escaped(text: str) -> str:
-    """A text with everything hidden made visible, as HTML shows it."""
+    """Return a text as HTML, with hidden characters made visible and long texts cut."""
     return html.escape(show(text, LONGEST))
 
 
 def el(tag: str, *children: Child, **attributes: str | None) -> Html:
-    """An element; texts among the children are escaped, ``None`` is left out.
+    """Return an element; texts among the children are escaped, and ``None`` is left out.
 
-    ``class_`` is the attribute ``class``, and an underscore inside a name is a hyphen.
+    ``class_`` sets the attribute ``class``; an underscore inside a name becomes a hyphen.
     """
-    said = "".join(
+    attrs = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{html.escape(show_line(value, LONGEST))}"'
         for name, value in attributes.items()
         if value is not None
     )
     if tag in _VOID:
-        return Html(f"<{tag}{said}>" if tag in {"link", "meta"} else f"<{tag}{said}/>")
-    return Html(f"<{tag}{said}>{joined(children).text}</{tag}>")
+        return Html(f"<{tag}{attrs}>" if tag in {"link", "meta"} else f"<{tag}{attrs}/>")
+    return Html(f"<{tag}{attrs}>{joined(children).text}</{tag}>")
 
 
 def joined(children: Iterable[Child]) -> Html:
-    """Several pieces as one."""
+    """Join several pieces into one; texts are escaped, and ``None`` is left out."""
     return Html(
         "".join(
             child.text if isinstance(child, Html) else escaped(child)
@@ -60,5 +60,5 @@ def joined(children: Iterable[Child]) -> Html:
 
 
 def line(text: object, limit: int = 500) -> str:
-    """A text from outside on one line, cut where it is long."""
+    """Return a text from outside on one line, cut to ``limit`` characters."""
     return show_line(text if isinstance(text, str) else str(text), limit)

@@ -1,4 +1,4 @@
-"""The jurors of a run, a line each: against the labels, and over the whole run."""
+"""The jurors of a run, one row each: against the labels, and over the whole run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HEADS = (
     "95% interval", "corrected", "kappa", "weight", "less panel", "95% interval",
     "lone dissents right", "rate",
 )  # fmt: skip
-"""The figures of a juror through the draw."""
+"""The column heads of a juror's figures, estimated through the draw."""
 _HEADS = ("juror", "seats", "failed", "passes", "labelled votes", *HEADS, "offset")
 
 
 def jurors(page: JurorsPage, flips: tuple[FlipRate, ...]) -> Html:
-    """The section; what labels alone can tell is a dash without them."""
-    again = (
+    """Return the section on jurors; figures that need labels are a dash without them."""
+    reruns = (
         table(
             "Asked again",
             ("juror", "votes given twice", "turned over", "share"),
@@ -41,7 +41,7 @@ def jurors(page: JurorsPage, flips: tuple[FlipRate, ...]) -> Html:
         "jurors",
         "Jurors",
         table("Every juror of the run", _HEADS, [_row(one) for one in page.jurors]),
-        again,
+        reruns,
         paragraph(
             "Rates are of this run: each label counts for the verdicts that it stands for in the "
             "draw. Where a stratum has no label that counts, they are of the labels alone, and the "
@@ -56,7 +56,7 @@ def jurors(page: JurorsPage, flips: tuple[FlipRate, ...]) -> Html:
 
 
 def cells(one: JurorFacts) -> tuple[str, ...]:
-    """The figures of a juror under ``HEADS``."""
+    """Return a juror's figures in the columns of ``HEADS``."""
     difference = one.drawn.difference
     return (
         one.drawn.design.value,

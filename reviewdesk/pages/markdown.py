@@ -1,4 +1,4 @@
-"""A run in a few lines of Markdown, for a pull request."""
+"""Summarize a run in a few lines of Markdown, for a pull request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from reviewdesk.pages.records import ListedVerdict, RunPage
 
 
 def summary(page: RunPage, listed: Iterable[ListedVerdict]) -> str:
-    """Counts, the pass rate, the gates, the escalated verdicts and what turned when asked again."""
+    """Return the summary of a run as Markdown.
+
+    It lists counts, pass rates, gates, jurors, escalated verdicts, and votes turned over in
+    re-runs.
+    """
     lines = [
         f"### Review of {code(title(page), 200)}",
         "",
@@ -36,12 +40,12 @@ def summary(page: RunPage, listed: Iterable[ListedVerdict]) -> str:
 
 def _counts(page: RunPage) -> Iterator[str]:
     run, found = page.run, page.progress
-    made = ", ".join(
+    decisions = ", ".join(
         f"{n:,} {words.decision(word)}"
         for word in (*Decision, None)
         if (n := page.decisions.get(word, 0))
     )
-    yield f"- **{words.plural(run.verdicts, 'verdict')}**: {made or 'none'}"
+    yield f"- **{words.plural(run.verdicts, 'verdict')}**: {decisions or 'none'}"
     yield (
         f"- **{run.flagged:,} flagged for review**, {page.escalated:,} escalated; "
         f"{found.flagged_done:,} of the flagged and {found.labelled:,} in all have a label"
@@ -73,7 +77,7 @@ def _pass_rate(page: CalibrationPage) -> Iterator[str]:
                 "honest",
                 words.number(page.honest.estimate),
                 words.ends(page.honest.low, page.honest.high),
-                _how(page.honest),
+                _rate_method(page.honest),
             ),
         ],
     )
@@ -81,7 +85,7 @@ def _pass_rate(page: CalibrationPage) -> Iterator[str]:
         yield f"\nMind: {code(warning, 500)}"
 
 
-def _how(found: RunRate) -> str:
+def _rate_method(found: RunRate) -> str:
     return found.reason or found.method.value.replace("_", " ")
 
 
@@ -126,11 +130,11 @@ def _row(found: ListedVerdict) -> tuple[str, ...]:
         words.number(row.score, 2),
         words.agreement(row.agreement, row.band),
         words.NONE if row.label is None else row.label.value,
-        _again(found),
+        _rerun_cell(found),
     )
 
 
-def _again(found: ListedVerdict) -> str:
+def _rerun_cell(found: ListedVerdict) -> str:
     if not found.reruns:
         return words.NONE
     before = found.item.assessment.decision

@@ -1,7 +1,7 @@
-"""The one door through which text becomes Markdown: it stands in code spans, where nothing acts.
+"""Turn text into Markdown in this module only: inside code spans, where no markup works.
 
-Inside a code span there are no mentions, references, links, images, HTML or emphasis; what could
-end the span, or the cell of a table, is taken care of here.
+A code span has no mentions, references, links, images, HTML or emphasis. Characters that could end
+the span, or the cell of a table, are handled here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIPE = re.compile(r"\\*\|")
 
 
 def code(text: object, limit: int = 120) -> str:
-    """A text from outside on one line, as a code span that fits into a table."""
+    """Return a text from outside on one line, as a code span that fits into a table cell."""
     shown = show_line(text if isinstance(text, str) else str(text), limit)
     if not shown.strip():
         return "–"
@@ -27,12 +27,12 @@ def code(text: object, limit: int = 120) -> str:
 
 
 def _cell_safe(found: re.Match[str]) -> str:
-    r"""A pipe as a table's cell takes it; a backslash before it would take part in that."""
+    r"""Escape a pipe for a table cell; a space keeps backslashes before it from escaping ``\|``."""
     slashes = found[0][:-1]
     return f"{slashes} \\|" if slashes else "\\|"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table; the cells are Markdown already."""
+    """Return the lines of a table; the cells must be Markdown already."""
     lines = [heads, ["---"] * len(heads), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

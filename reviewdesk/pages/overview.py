@@ -1,4 +1,4 @@
-"""The head of a page: which run it is, what it holds, what the reader noticed."""
+"""The top of a page: the run and its file, its counts, and the reader's notes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DECISIONS = (*Decision, None)
 
 
 def title(page: RunPage) -> str:
-    """What the run is called for people: its title, else its name."""
+    """Return the title of the report, or else the name of the run."""
     stated = page.run.header.get("title")
     return line(stated if isinstance(stated, str) and stated.strip() else page.run.name, 300)
 
 
 def head(page: RunPage) -> Html:
-    """The title and what names the run for good."""
+    """Return the page header: the title, and what identifies the run."""
     return el(
         "header",
         el("h1", title(page)),
@@ -38,8 +38,8 @@ def _about(page: RunPage) -> Iterator[tuple[str, Child]]:
     yield "file", line(run.file)
     yield "format", line(run.format)
     yield "made", words.moment(header.get("created_at")) if header.get("created_at") else None
-    yield "producer", _named(header.get("producer"), ("name", "version", "format"))
-    yield "generator", _named(header.get("generator"), ("model", "vendor"))
+    yield "producer", _join_fields(header.get("producer"), ("name", "version", "format"))
+    yield "generator", _join_fields(header.get("generator"), ("model", "vendor"))
     yield "defaults", _settings(header.get("defaults")) or "none stated"
     yield "set by you", _settings(page.filled)
     yield "loaded", f"{words.moment(run.loaded_at)} UTC"
@@ -48,23 +48,23 @@ def _about(page: RunPage) -> Iterator[tuple[str, Child]]:
     yield "log head", el("code", page.head)
 
 
-def _named(stated: Any, keys: tuple[str, ...]) -> str | None:
+def _join_fields(stated: Any, keys: tuple[str, ...]) -> str | None:
     found = [line(stated[key], 200) for key in keys if stated.get(key)] if stated else []
     return ", ".join(found) or None
 
 
 def _settings(values: Mapping[str, Any] | None) -> str | None:
-    said = {name: value for name, value in (values or {}).items() if value not in (None, {}, [])}
-    return ", ".join(f"{line(name, 60)} {line(value, 300)}" for name, value in said.items()) or None
+    kept = {name: value for name, value in (values or {}).items() if value not in (None, {}, [])}
+    return ", ".join(f"{line(name, 60)} {line(value, 300)}" for name, value in kept.items()) or None
 
 
 def summary(page: RunPage) -> Html:
-    """The counts of the run: decisions, flags, labels, ballots, and how far jurors agree."""
+    """Return the section of counts: decisions, flags, labels, ballots and agreement."""
     run, progress = page.run, page.progress
     rows = [
-        (words.decision(made), words.count(n), words.share(n, run.verdicts))
-        for made in _DECISIONS
-        if (n := page.decisions.get(made, 0))
+        (words.decision(decision), words.count(n), words.share(n, run.verdicts))
+        for decision in _DECISIONS
+        if (n := page.decisions.get(decision, 0))
     ]
     return section(
         "summary",
@@ -134,10 +134,10 @@ def _labels(page: RunPage) -> list[tuple[str, str]]:
 
 
 def notes(page: RunPage) -> Html:
-    """What the reader noticed while it read the file."""
+    """Return the section of notes that the reader made about the file."""
     run = page.run
-    said: list[Child] = [line(note, 5000) for note in run.notes]
+    texts: list[Child] = [line(note, 5000) for note in run.notes]
     if run.failed_ballots:
-        said.insert(0, f"{run.failed_ballots:,} of {run.ballots:,} ballots failed")
-    found = items(said) if said else paragraph("Nothing.", class_="muted")
-    return section("notes", "What the reader noticed", found)
+        texts.insert(0, f"{run.failed_ballots:,} of {run.ballots:,} ballots failed")
+    content = items(texts) if texts else paragraph("Nothing.", class_="muted")
+    return section("notes", "What the reader noticed", content)

@@ -1,4 +1,4 @@
-"""A run as one HTML file: no script, nothing fetched, no link that leaves it."""
+"""Write a run as one HTML file without scripts, external resources or links that leave it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTS = (
 
 
 def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
-    """The file, piece by piece; a verdict is drawn when its turn comes."""
+    """Yield the HTML file piece by piece; each verdict is rendered when it is reached."""
     yield "<!doctype html>\n"
     yield f'<html lang="en">{_head(found).text}\n<body>\n'
     yield head(found).text
@@ -35,7 +35,7 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
         yield f"{part.text}\n"
     yield f"{jurors(found.jurors, found.flips).text}\n"
     yield '<section aria-labelledby="verdicts"><h2 id="verdicts">Verdicts</h2>\n'
-    yield _which(found).text
+    yield _listing_note(found).text
     for place, one in enumerate(listed, start=1):
         yield f"{verdict(one, place).text}\n"
     yield "</section>\n</main>\n"
@@ -49,7 +49,7 @@ def _head(found: RunPage) -> Html:
         el("meta", http_equiv="Content-Security-Policy", content=POLICY),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="referrer", content="no-referrer"),
-        # Without it a browser asks the server of the page for one.
+        # Without an icon here, a browser requests one from the page's server.
         el("link", rel="icon", href="data:,"),
         el("title", title(found)),
         joined([Html(f"<style>{STYLE}</style>")]),
@@ -61,8 +61,8 @@ def _contents() -> Html:
     return el("nav", el("ul", *links), aria_label="Contents")
 
 
-def _which(found: RunPage) -> Html:
-    """Which verdicts follow, and how many do not."""
+def _listing_note(found: RunPage) -> Html:
+    """Say which verdicts follow, and how many are left out."""
     every, left = found.run.verdicts, found.run.verdicts - found.listed
     if not every:
         return paragraph("The run has no verdicts.")

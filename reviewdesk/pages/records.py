@@ -1,4 +1,4 @@
-"""What a page of a run is made from: gathered by the desk, drawn here."""
+"""The records that a page is made from; the desk collects them, and this folder renders them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reviewdesk.domain.verdict import Decision
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """A run with all its figures, and how many of its verdicts are ``listed``."""
+    """A run with all its figures; ``listed`` is the number of verdicts that the page shows."""
 
     run: Run
     file_hash: str
@@ -37,7 +37,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class ListedVerdict:
-    """A verdict that is listed, with what was asked again."""
+    """A verdict that the page shows, with its re-runs."""
 
     item: Item
     reruns: tuple[Rerun, ...]

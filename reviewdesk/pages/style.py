@@ -1,4 +1,4 @@
-"""How a page looks: one sheet, light and dark, wide, narrow and on paper."""
+"""The style sheet of a page: light and dark, wide, narrow and printed."""
 
 from __future__ import annotations
 
@@ -96,4 +96,4 @@ footer { margin-top: 3rem; padding-bottom: 2rem; color: var(--soft); font-size: 
   summary { color: var(--soft); }
   details::details-content { content-visibility: visible; block-size: auto; } }
 """
-"""No colour is the only sign of anything, and nothing is fetched."""
+"""The CSS. No meaning is shown by colour alone, and nothing is fetched."""

@@ -1,4 +1,4 @@
-"""The verdicts of a page: what needs a look in view, the texts and the jury folded away."""
+"""The verdicts of a page: key facts in view, texts and jury in a block that opens."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _TEXTS = (
     ("alternative", "Response B"), ("reference", "Reference"),
 )  # fmt: skip
 _BLIND: dict[Any, str] = {True: ", given blind", False: ", given open"}
-_LOOKS = {"pass": "pass", "fail": "fail"}
+_WORD_CLASSES = {"pass": "pass", "fail": "fail"}
 
 
 def verdict(found: ListedVerdict, place: int) -> Html:
-    """One verdict; ``place`` makes its heading's name on the page."""
+    """Return one verdict; ``place`` numbers it and makes the id of its heading unique."""
     item = found.item
     name = f"verdict-{place}"
     return el(
         "article",
         el("h3", line(item.verdict.id), id=name),
-        paragraph(line(item.verdict.test), class_="test") if _own_test(item) else None,
-        el("p", *_standing(item), class_="standing"),
+        paragraph(line(item.verdict.test), class_="test") if _has_own_test(item) else None,
+        el("p", *_status_line(item), class_="standing"),
         _flags(item),
         el(
             "details",
-            el("summary", _folded(found)),
+            el("summary", _details_title(found)),
             *_texts(item),
             *_checks(item),
             _jury(item),
@@ -48,24 +48,24 @@ def verdict(found: ListedVerdict, place: int) -> Html:
     )
 
 
-def _own_test(item: Item) -> bool:
+def _has_own_test(item: Item) -> bool:
     return item.verdict.test != item.verdict.id
 
 
 def word(text: str, of: str | None) -> Html:
-    """A decision or a label; how it looks only repeats what it says."""
-    return el("span", text, class_=f"word {_LOOKS.get(of or '', 'open')}")
+    """Return a decision or a label; its style repeats the meaning of the word and adds none."""
+    return el("span", text, class_=f"word {_WORD_CLASSES.get(of or '', 'open')}")
 
 
-def _standing(item: Item) -> Iterator[Child]:
-    """The facts of the line: what the panel decided, how sure it is, what people say."""
+def _status_line(item: Item) -> Iterator[Child]:
+    """Yield the facts of the status line: the panel's decision, its score and votes, the label."""
     found, row, policy = item.assessment, item.row, item.verdict.policy
     yield word(words.decision(found.decision), found.decision)
     threshold = "" if policy.threshold is None else f" (threshold {policy.threshold:g})"
     yield _fact("score", words.number(found.score, 2) + threshold)
     silent = silent_words(found.seats)
-    said = f"{found.votes.passes} of {found.votes.answered} pass"
-    yield _fact("votes", f"{said}, {silent}" if silent else said)
+    votes = f"{found.votes.passes} of {found.votes.answered} pass"
+    yield _fact("votes", f"{votes}, {silent}" if silent else votes)
     pair, ours = found.pair, found.agreement.spread
     metric = f"{pair.metric} " if pair.reported and pair.metric else ""
     yield _fact("agreement", metric + words.agreement(pair.value, pair.band))
@@ -96,10 +96,10 @@ def _flags(item: Item) -> Html | None:
     )
 
 
-def _folded(found: ListedVerdict) -> str:
+def _details_title(found: ListedVerdict) -> str:
     jurors = words.plural(len(found.item.assessment.seats), "juror")
-    again = f", {words.plural(len(found.reruns), 're-run')}" if found.reruns else ""
-    return f"Texts and {jurors}{again}"
+    reruns = f", {words.plural(len(found.reruns), 're-run')}" if found.reruns else ""
+    return f"Texts and {jurors}{reruns}"
 
 
 def _texts(item: Item) -> Iterator[Html]:
@@ -119,27 +119,27 @@ def _checks(item: Item) -> Iterator[Html]:
 
 
 def _check(check: dict[str, Any]) -> Html:
-    said = check.get("pass")
+    vote = check.get("pass")
     reason = f": {line(check['reason'], 2000)}" if check.get("reason") else ""
-    return joined([word(words.VOTES[said], words.VOTES[said]), f" {line(check['name'])}{reason}"])
+    return joined([word(words.VOTES[vote], words.VOTES[vote]), f" {line(check['name'])}{reason}"])
 
 
 def _jury(item: Item) -> Html:
-    """The ballots: who dissented and was trimmed first, then who dissented, then by seat."""
+    """Return the ballots: trimmed dissenters first, then other dissenters, then by seat."""
     seats = sorted(
         item.assessment.seats,
         key=lambda seat: (not (seat.trimmed and seat.dissent), not seat.dissent, seat.ballot.seat),
     )
     heads = ("juror", "score", "vote", "weight", "state")
     head = el("tr", *(el("th", name, scope="col") for name in heads))
-    # A body for each juror keeps its reason with its line, on paper too.
+    # One tbody per juror keeps the reason next to its row, also in print.
     bodies = [
         el("tbody", _ballot(seat), el("tr", el("td", _reason(seat), colspan="5"), class_="reason"))
         for seat in seats
     ]
-    made = el("table", el("caption", "The jury"), el("thead", head), *bodies, class_="jury")
+    table = el("table", el("caption", "The jury"), el("thead", head), *bodies, class_="jury")
     name = f"The jury of {line(item.verdict.id)}"
-    return el("div", made, class_="wide", tabindex="0", role="region", aria_label=name)
+    return el("div", table, class_="wide", tabindex="0", role="region", aria_label=name)
 
 
 def _ballot(seat: Seat) -> Html:
@@ -164,15 +164,15 @@ def _reason(seat: Seat) -> Html:
 
 
 def _remarks(item: Item) -> Iterator[Html]:
-    said = remarks(item.verdict, item.assessment)
-    if said or item.verdict.set_by_you:
+    texts = remarks(item.verdict, item.assessment)
+    if texts or item.verdict.set_by_you:
         yield el("h4", "Notes")
         mine = item.verdict.set_by_you
-        yield items([*said, *([f"set by you: {', '.join(mine)}"] if mine else [])])
+        yield items([*texts, *([f"set by you: {', '.join(mine)}"] if mine else [])])
     labels = [_label(event) for event in item.history if event.kind == "label"]
     human = item.verdict.body.get("human")
     if human:
-        labels.append(_in_file(human))
+        labels.append(_report_label(human))
     if labels:
         yield el("h4", "Labels")
         yield items(labels)
@@ -191,7 +191,7 @@ def _label(event: Event) -> str:
     return f"{event.label or ''}{mark} by {line(event.author, 200)}, {line(at, 40)}{blind}{undone}"
 
 
-def _in_file(human: dict[str, Any]) -> str:
+def _report_label(human: dict[str, Any]) -> str:
     at = f", {line(human['at'], 40)}" if human.get("at") else ""
     note = f": {line(human['note'], 2000)}" if human.get("note") else ""
     by = line(human.get("by") or "somebody unnamed", 200)
@@ -207,16 +207,16 @@ def _reruns(found: ListedVerdict) -> Iterator[Html]:
 
 
 def _rerun(one: Rerun, before: Decision | None) -> Html:
-    made = one.assessment
+    found = one.assessment
     by = f" by {line(one.reviewer, 200)}" if one.reviewer else ""
     where = " in the report" if one.filed else ""
     at = f", {line(one.at, 40)}" if one.at else ""
-    turned = el("strong", ", turned over") if flipped(before, made.decision) else None
+    turned = el("strong", ", turned over") if flipped(before, found.decision) else None
     stopped = ", stopped early" if one.stopped else ""
     return joined(
         [
-            word(words.decision(made.decision), made.decision),
-            f" score {words.number(made.score, 2)}{by}{where}{at}{stopped}",
+            word(words.decision(found.decision), found.decision),
+            f" score {words.number(found.score, 2)}{by}{where}{at}{stopped}",
             turned,
         ]
     )

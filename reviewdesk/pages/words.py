@@ -1,4 +1,4 @@
-"""How figures, times and truth values are written in the files."""
+"""Format figures, times and decisions for the files."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.verdict import Band, Decision
 
 NONE = "–"
-"""What stands where a figure is undefined."""
+"""The text for an undefined figure."""
 SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
 VOTES = {True: "pass", False: "fail", None: NONE}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure, or a dash where it is undefined."""
+    """Return a figure with ``digits`` decimals, or a dash if it is undefined."""
     return NONE if value is None else f"{value:.{digits}f}"
 
 
 def agreement(value: float | None, band: Band | None) -> str:
-    """An agreement with the band that stands beside it, if there is one."""
+    """Return an agreement with two decimals, and its band if there is one."""
     return number(value, 2) + (f", {band}" if band else "")
 
 
 def ends(low: float | None, high: float | None) -> str:
-    """A 95% interval."""
+    """Return a 95% interval as text, or a dash if an end is undefined."""
     return NONE if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def count(value: int | None) -> str:
-    """A whole number with commas."""
+    """Return a whole number with commas, or a dash if it is undefined."""
     return NONE if value is None else f"{value:,}"
 
 
 def plural(value: int, one: str, many: str = "") -> str:
-    """A count with its noun."""
+    """Return a count with its noun in singular or plural."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 
 def moment(text: str | None) -> str:
-    """A time to the minute, as it was written."""
+    """Return an ISO time cut to the minute, in the zone it was written in, or a dash."""
     return NONE if not text else text[:16].replace("T", " ")
 
 
-def decision(made: Decision | None) -> str:
-    """A decision in a word."""
-    return "no decision" if made is None else made.value
+def decision(value: Decision | None) -> str:
+    """Return a decision as a word."""
+    return "no decision" if value is None else value.value
 
 
 def share(part: int, whole: int) -> str:
-    """A part of a whole in percent."""
+    """Return a part of a whole in percent, or a dash if the whole is 0."""
     return NONE if not whole else f"{100 * part / whole:.1f}%"

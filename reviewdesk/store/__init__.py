@@ -1,1 +1,1 @@
-"""The desk file: SQLite, one writer at a time, nothing lost."""
+"""The desk file: a SQLite database with one writer at a time that never loses what was saved."""

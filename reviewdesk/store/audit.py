@@ -1,4 +1,4 @@
-"""Whether the label log is whole: chains, triggers, and the head that a reviewer was shown."""
+"""Check that the label log is complete and unchanged: file, triggers, chains and expected head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewdesk.store.schema import objects
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The outcome of a verification."""
+    """The result of checking the label log: its length, its head, and the problems found."""
 
     ok: bool
     events: int
@@ -22,9 +22,10 @@ class Verification:
 
 
 def head(conn: sqlite3.Connection, first: int | None = None) -> str:
-    """``SEQ:HASH``: the number of events and the sha256 over the sorted heads of all chains.
+    """Return the head of the label log as ``SEQ:HASH``.
 
-    With ``first``, the head as it was after that many events.
+    SEQ is the number of events, HASH the sha256 over the sorted last hashes of all chains. With
+    ``first``, return the head as it was after that many events.
     """
     limit = -1 if first is None else first
     rows = conn.execute(
@@ -41,7 +42,7 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
 
 
 def verify(conn: sqlite3.Connection, expected: str | None = None) -> Verification:
-    """Walk every chain, check the guards and the file, and compare with an expected head."""
+    """Check file, triggers, views and every chain, and compare the log with an expected head."""
     problems = [*_file_problems(conn), *_guard_problems(conn), *_place_problems(conn)]
     problems += _chain_problems(conn)
     if expected is not None:
@@ -56,19 +57,19 @@ def _file_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _guard_problems(conn: sqlite3.Connection) -> list[str]:
-    """Triggers and views must read as this version made them; a view can lie as well as a row."""
+    """List the triggers and views that differ from those this version makes; a view can lie too."""
     there = objects(conn)
     problems = []
-    for name, made in objects().items():
+    for name, sql in objects().items():
         if name not in there:
             problems.append(f"the guard {name} is gone")
-        elif there[name] != made:
+        elif there[name] != sql:
             problems.append(f"the guard {name} was changed")
     return problems
 
 
 def _place_problems(conn: sqlite3.Connection) -> list[str]:
-    """Keys count events from 1 without a gap; whole chains that were removed leave one."""
+    """Report a gap in the keys, which count from 1: removing a whole chain leaves one."""
     count, highest = conn.execute(
         "SELECT count(*), ifnull(max(key), 0) FROM label_events"
     ).fetchone()
@@ -97,7 +98,7 @@ def _chain_problems(conn: sqlite3.Connection) -> list[str]:
 
 
 def _head_problems(conn: sqlite3.Connection, expected: str) -> list[str]:
-    """An expected head must be the present one or an earlier state of the same log."""
+    """Report an expected head that is neither the present one nor an earlier state of the log."""
     seq, _, digest = expected.partition(":")
     if not seq.isdecimal() or not digest:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The verdicts of a run as they are stored, in the order of its file, a window at a time."""
+"""Read the stored verdicts of a run in file order, a window at a time."""
 
 from __future__ import annotations
 
@@ -17,36 +17,39 @@ _WINDOW = 200
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One verdict's canonical JSON, and that of the re-runs this desk made of it."""
+    """One verdict's canonical JSON, and that of each re-run of it made in this desk."""
 
     text: str
     reruns: tuple[str, ...]
 
 
 def bodies(conn: sqlite3.Connection, run: Run) -> Iterator[Body]:
-    """Every verdict of a run with its re-runs, the oldest first."""
+    """Yield every verdict of a run in file order, each with its re-runs, oldest first."""
     first = first_key(conn, run.key)
     for start in range(first, first + run.verdicts, _WINDOW):
         span = (start, min(start + _WINDOW, first + run.verdicts))
-        again = conn.execute(
+        rerun_rows = conn.execute(
             """SELECT verdict, body FROM reruns WHERE verdict >= ? AND verdict < ?
                ORDER BY verdict, plan""",
             span,
         )
-        made = {
+        reruns = {
             key: tuple(row["body"] for row in rows)
-            for key, rows in groupby(again.fetchall(), key=lambda row: row["verdict"])
+            for key, rows in groupby(rerun_rows.fetchall(), key=lambda row: row["verdict"])
         }
         rows = conn.execute(
             "SELECT verdict, body FROM bodies WHERE verdict >= ? AND verdict < ? ORDER BY verdict",
             span,
         ).fetchall()
         for row in rows:
-            yield Body(row["body"], made.get(row["verdict"], ()))
+            yield Body(row["body"], reruns.get(row["verdict"], ()))
 
 
 def telling_first(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
-    """The keys of a run's verdicts: the flagged ones first, then the labelled, then the rest."""
+    """Return up to ``most`` keys of a run's verdicts, in file order within three groups.
+
+    The flagged verdicts come first, then the labelled ones, then the rest.
+    """
     rows = conn.execute(
         """SELECT key FROM verdicts WHERE run = ?
            ORDER BY stratum >= ?, item NOT IN (SELECT item FROM labels), pos LIMIT ?""",
@@ -56,7 +59,7 @@ def telling_first(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
 
 
 def escalated(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
-    """The keys of the first escalated verdicts, in the order of the file."""
+    """Return the keys of the first ``most`` escalated verdicts of a run, in file order."""
     rows = conn.execute(
         "SELECT key FROM verdicts WHERE run = ? AND flags & ? ORDER BY pos LIMIT ?",
         (run.key, int(Flag.ESCALATED), most),

@@ -1,4 +1,4 @@
-"""What a filter asks, as SQL over a run's verdicts ``v``: one small function per kind of word."""
+"""Write a filter as SQL over a run's verdicts ``v``, with one small function per kind of term."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from reviewdesk.store import measures, runs, search
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
                               AND l.kind = 'label' AND l.author = d.reviewer)"""
-"""The items that a reviewer put off and has not labelled since."""
+"""Query for the items that a reviewer deferred and has not labelled since."""
 
 NUMBERS = {
     "score": "v.score",
@@ -44,22 +44,23 @@ NUMBERS = {
     "margin": "v.margin",
     "range": "v.range",
     "share": "v.mass / (SELECT mass FROM measures WHERE run = {run})",
-    # Looked up for each verdict: seconds over a million, and so asked for in the background.
+    # A subquery per verdict takes seconds over a million, so it is run in the background.
     "swing": """(SELECT max(score) - min(score)
                  FROM (SELECT avg(o.score) AS score FROM verdicts o
                        JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
                        WHERE o.item = v.item AND o.score IS NOT NULL GROUP BY o.run)
                  HAVING count(*) > 1)""",
 }
-"""The numbers of a verdict; the swing is that of a run's mean score between two runs or more.
+"""SQL expressions for the numbers of a verdict.
 
-Confidence is the run's own, as ``summary.confidence`` reads it: support, or the share of votes.
+The swing is the range of the item's mean scores over two or more runs. Confidence follows the run's
+own source, as ``summary.confidence`` does: support, or the share of votes.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FilterContext:
-    """Where a filter is asked: the desk, the run, and whose marks and deferrals are meant."""
+    """The desk and run that a filter reads, and the reviewer whose marks and deferrals it means."""
 
     conn: sqlite3.Connection
     run: int
@@ -72,17 +73,22 @@ Condition: TypeAlias = Callable[[FilterContext, Term], Sql]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter in SQL: what stands before ``SELECT`` and behind ``v.run = ?``, and the values."""
+    """A filter in SQL: the part before ``SELECT``, the part after ``v.run = ?``, and the values."""
 
     before: Sql
     clause: Sql
 
 
-def where(asked: FilterContext, kept: Filter) -> Where:
-    """Write a filter as SQL."""
+def where(context: FilterContext, kept: Filter) -> Where:
+    """Translate a filter into SQL.
+
+    Raises:
+        FilterError: a term names a run that the desk does not hold.
+        UsageError: a term needs measures or a search index that are not complete yet.
+    """
     if not kept.groups:
         return Where(("", []), ("", []))
-    writer = _Writer(asked)
+    writer = _Writer(context)
     clause = writer.all(kept)
     before, values = "", []
     for place, (text, bound) in enumerate(writer.tables):
@@ -93,7 +99,7 @@ def where(asked: FilterContext, kept: Filter) -> Where:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A condition; ``depth`` counts the parentheses around the innermost part."""
+    """A condition in SQL; ``depth`` counts the parentheses around its innermost part."""
 
     text: str
     values: list[Any]
@@ -101,44 +107,45 @@ class _Clause:
 
 
 _DEEPEST = 4
-"""Parentheses of one expression; the parser of SQLite before 3.46 holds a hundred open pieces."""
+"""The most nested parentheses in one expression. The parser stack of SQLite before 3.46 holds 100
+entries."""
 
 
 class _Writer:
-    """Writes conditions; a group that stands too deep becomes a table of its own."""
+    """Writes conditions; a group nested too deeply becomes a table in the ``WITH`` clause."""
 
-    def __init__(self, asked: FilterContext) -> None:
-        """Write for one question to the desk."""
-        self._asked = asked
+    def __init__(self, context: FilterContext) -> None:
+        """Create a writer for one filter on one desk."""
+        self._context = context
         self.tables: list[Sql] = []
-        """Queries of keys, each of which may read from those before it."""
+        """Queries that return verdict keys; each may read from those before it."""
 
     def all(self, kept: Filter) -> _Clause:
-        """Every group of a filter."""
+        """Write all groups of a filter as one condition."""
         parts = ([self._part(part) for part in group] for group in kept.groups)
-        return _joined(" AND ", [_joined(" OR ", part) for part in parts])
+        return _join(" AND ", [_join(" OR ", part) for part in parts])
 
     def _part(self, part: Part) -> _Clause:
         if isinstance(part, Nested):
             found = self._shallow(self.all(part.filter))
         else:
             if part.name in MEASURED:
-                require_measured(self._asked.conn, self._asked.run, part.name)
-            found = _Clause(*_CONDITIONS[_named(part)](self._asked, part))
+                require_measured(self._context.conn, self._context.run, part.name)
+            found = _Clause(*_CONDITIONS[_condition_name(part)](self._context, part))
         if not part.negated:
             return found
-        # Of an unknown value neither a condition nor its opposite holds in SQL; here one must.
+        # In SQL neither a condition nor its NOT holds for NULL; a negated filter term must hold.
         return _Clause(f"({found.text}) IS NOT TRUE", found.values, found.depth + 1)
 
     def _shallow(self, found: _Clause) -> _Clause:
         if found.depth < _DEEPEST:
             return found
         query = f"SELECT v.key FROM verdicts v WHERE v.run = ? AND {found.text}"
-        self.tables.append((query, [self._asked.run, *found.values]))
+        self.tables.append((query, [self._context.run, *found.values]))
         return _Clause(f"v.key IN group{len(self.tables) - 1}", [])
 
 
-def _joined(word: str, clauses: list[_Clause]) -> _Clause:
+def _join(word: str, clauses: list[_Clause]) -> _Clause:
     if len(clauses) == 1:
         return clauses[0]
     return _Clause(
@@ -149,7 +156,10 @@ def _joined(word: str, clauses: list[_Clause]) -> _Clause:
 
 
 def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:
-    """Refuse a fact that the verdicts of a run from an older version do not have yet."""
+    """Raise UsageError if a run has not been measured yet.
+
+    ``name`` is the measure asked for. Runs that an older version loaded are measured when opened.
+    """
     if not measures.known(conn, run):
         raise UsageError(
             f"{name} is not known yet: an older version loaded this run",
@@ -157,7 +167,7 @@ def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:
         )
 
 
-def _named(term: Term) -> str:
+def _condition_name(term: Term) -> str:
     return term.name if term.kind in {"choice", "state", "panel"} else term.kind
 
 
@@ -165,8 +175,8 @@ def _flag(_: FilterContext, term: Term) -> Sql:
     return "v.flags & ? != 0", [int(term.value)]
 
 
-def _number(asked: FilterContext, term: Term) -> Sql:
-    column, number = NUMBERS[term.name].format(run=asked.run), float(term.value)
+def _number(context: FilterContext, term: Term) -> Sql:
+    column, number = NUMBERS[term.name].format(run=context.run), float(term.value)
     if term.op == "=":
         return f"abs({column} - ?) <= {SLACK}", [number]
     slack = SLACK if term.op in {"<=", ">"} else -SLACK
@@ -178,14 +188,14 @@ def _text(_: FilterContext, term: Term) -> Sql:
     return rf"v.{term.name} LIKE ? ESCAPE '\'", [f"%{escaped}%"]
 
 
-def _words(asked: FilterContext, term: Term) -> Sql:
-    done, total = search.reach(asked.conn, asked.run)
+def _words(context: FilterContext, term: Term) -> Sql:
+    done, total = search.reach(context.conn, context.run)
     if done < total:
         raise UsageError(
             f"text~ needs the whole index, and {done:,} of {total:,} verdicts are in it",
             "Wait until it is complete.",
         )
-    return _keys(search.find(asked.conn, asked.run, term.value, asked.reviewer, blind=False))
+    return _keys(search.find(context.conn, context.run, term.value, context.reviewer, blind=False))
 
 
 def _label(_: FilterContext, term: Term) -> Sql:
@@ -209,32 +219,32 @@ def _word(column: str, _: FilterContext, term: Term) -> Sql:
     return f"{column} = ?", [term.value]
 
 
-def _tag(asked: FilterContext, term: Term) -> Sql:
-    rows = asked.conn.execute(
+def _tag(context: FilterContext, term: Term) -> Sql:
+    rows = context.conn.execute(
         """SELECT DISTINCT tag FROM case_tags WHERE run = ?
            UNION SELECT tag FROM item_tags WHERE tag IS NOT NULL""",
-        (asked.run,),
+        (context.run,),
     )
-    # SQLite folds the case of ASCII alone, so equal ones are looked for here.
+    # SQLite folds the case of ASCII letters only, so tags are compared here.
     equal = [row["tag"] for row in rows if str(row["tag"]).casefold() == term.value.casefold()]
     marks = ", ".join("?" * len(equal))
     return (
         f"""(v.key IN (SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks}))
              OR v.item IN (SELECT item FROM item_tags WHERE tag IN ({marks})))""",
-        [asked.run, *equal, *equal],
+        [context.run, *equal, *equal],
     )
 
 
-def _untagged(asked: FilterContext, _: Term) -> Sql:
+def _untagged(context: FilterContext, _: Term) -> Sql:
     return (
         """(v.key NOT IN (SELECT verdict FROM case_tags WHERE run = ?)
             AND v.item NOT IN (SELECT item FROM item_tags))""",
-        [asked.run],
+        [context.run],
     )
 
 
-def _juror(asked: FilterContext, term: Term) -> Sql:
-    asked.conn.create_function("casefold", 1, _casefold, deterministic=True)
+def _juror(context: FilterContext, term: Term) -> Sql:
+    context.conn.create_function("casefold", 1, _casefold, deterministic=True)
     wanted = term.value.casefold()
     return (
         """EXISTS (SELECT 1 FROM ballots j WHERE j.verdict = v.key
@@ -247,48 +257,48 @@ def _casefold(value: object) -> str | None:
     return value.casefold() if isinstance(value, str) else None
 
 
-def _run(asked: FilterContext, term: Term) -> Sql:
-    return "v.item IN (SELECT item FROM verdicts WHERE run = ?)", [_other(asked, term)]
+def _run(context: FilterContext, term: Term) -> Sql:
+    return "v.item IN (SELECT item FROM verdicts WHERE run = ?)", [_other(context, term)]
 
 
-def _flip(asked: FilterContext, term: Term) -> Sql:
+def _flip(context: FilterContext, term: Term) -> Sql:
     return (
         """EXISTS (SELECT 1 FROM verdicts o WHERE o.item = v.item AND o.run = ?
                    AND o.decision != v.decision)""",
-        [_other(asked, term)],
+        [_other(context, term)],
     )
 
 
-def _other(asked: FilterContext, term: Term) -> int:
+def _other(context: FilterContext, term: Term) -> int:
     try:
-        return runs.find(asked.conn, term.value).key
+        return runs.find(context.conn, term.value).key
     except UsageError as error:
         raise FilterError(error.message, term.column, error.hint) from None
 
 
-def _mark(asked: FilterContext, _: Term) -> Sql:
-    return "v.item IN (SELECT item FROM item_marks WHERE reviewer = ?)", [asked.reviewer]
+def _mark(context: FilterContext, _: Term) -> Sql:
+    return "v.item IN (SELECT item FROM item_marks WHERE reviewer = ?)", [context.reviewer]
 
 
-def _note(asked: FilterContext, _: Term) -> Sql:
-    return _keys(key for key, _, _ in search.notes(asked.conn, asked.run))
+def _note(context: FilterContext, _: Term) -> Sql:
+    return _keys(key for key, _, _ in search.notes(context.conn, context.run))
 
 
 def _tentative(_: FilterContext, __: Term) -> Sql:
     return "v.item IN (SELECT item FROM truths WHERE tentative)", []
 
 
-def _deferred(asked: FilterContext, _: Term) -> Sql:
-    return f"v.item IN ({DEFERRED})", [asked.reviewer]
+def _deferred(context: FilterContext, _: Term) -> Sql:
+    return f"v.item IN ({DEFERRED})", [context.reviewer]
 
 
 def _unanimous(_: FilterContext, term: Term) -> Sql:
     return runs.UNANIMOUS[term.name], []
 
 
-def _ballot(asked: FilterContext, term: Term) -> Sql:
-    """By the rule that reads a ballot; only a degraded panel has one of these."""
-    asked.conn.create_function("ballot_kind", 1, _kind, deterministic=True)
+def _ballot(context: FilterContext, term: Term) -> Sql:
+    """Write a term on how ballots failed or abstained; only degraded panels have such ballots."""
+    context.conn.create_function("ballot_kind", 1, _kind, deterministic=True)
     return (
         """(v.flags & ? AND EXISTS (SELECT 1 FROM bodies b, json_each(b.body, '$.jurors') j
                                    WHERE b.verdict = v.key AND ballot_kind(j.value) = ?))""",

@@ -1,4 +1,4 @@
-"""Opening a desk file safely, and saying in one sentence why it cannot be opened."""
+"""Open a desk file safely, and explain in one sentence why it cannot be opened."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ from typing import Any
 from reviewdesk.errors import DeskError, UsageError
 
 APPLICATION_ID = 0x52444B31
-"""Marks a SQLite file as a desk: the bytes ``RDK1``."""
+"""SQLite's application id of a desk: the bytes ``RDK1``."""
 
 BUSY_SECONDS = 15
 _PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
 _known_desks: set[tuple[int, int]] = set()
-"""Files (device, inode) that this process knows for desks. Reading one again with a descriptor of
-our own and closing it would drop the locks that SQLite holds on it for the whole process, and
-another process would then delete a log that is in use."""
+"""Files (device, inode) that this process has already recognized as desks.
+
+Reading one again through a descriptor and closing it would drop the locks that SQLite holds on it
+for the whole process, and another process would then delete a log that is in use.
+"""
 
 
 class ExplainedConnection(sqlite3.Connection):
-    """A connection whose statements fail with a sentence for people."""
+    """A connection whose failing statements raise an error with a readable sentence."""
 
     path = Path()
     identity: tuple[int, int] | None = None
-    """Which file it is, whatever stands at the path later."""
+    """Device and inode of the open file, even if the path names another file later."""
 
     def execute(self, *args: Any) -> sqlite3.Cursor:
-        """Run one statement."""
+        """Run one statement; raise DeskError or UsageError if it fails."""
         with explained(self.path):
             return super().execute(*args)
 
     def executemany(self, *args: Any) -> sqlite3.Cursor:
-        """Run one statement over many rows."""
+        """Run one statement for many rows; raise DeskError or UsageError if it fails."""
         with explained(self.path):
             return super().executemany(*args)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open or create the file with the pragmas that durability rests on."""
+    """Open or create a desk file with the pragmas that make it durable.
+
+    Raises:
+        DeskError: the path is not a desk file, or cannot be opened.
+    """
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
@@ -67,7 +73,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells one file from another, without opening it."""
+    """Return device and inode of a file without opening it, or ``None`` if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -77,31 +83,32 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _prepare(conn: ExplainedConnection, path: Path) -> None:
     conn.row_factory = sqlite3.Row
-    _into_wal(conn, path)
+    _switch_to_wal(conn, path)
     conn.execute("PRAGMA synchronous=FULL")
     if sys.platform == "darwin":
         conn.execute("PRAGMA fullfsync=ON")
     conn.execute("PRAGMA foreign_keys=ON")
-    # So that INSERT OR REPLACE meets the triggers that guard the label log.
+    # Without it INSERT OR REPLACE would bypass the triggers that guard the label log.
     conn.execute("PRAGMA recursive_triggers=ON")
 
 
-def _into_wal(conn: ExplainedConnection, path: Path) -> None:
-    """Mark a new file and switch it to a log; several processes may do so at once.
+def _switch_to_wal(conn: ExplainedConnection, path: Path) -> None:
+    """Mark a new file as a desk and switch it to write-ahead logging.
 
-    SQLite does not wait for others here, so this does. Where the file system cannot share the log
-    (a network disk), SQLite stays with its rollback journal, which is as durable and slower.
+    Several processes may do this at once. SQLite does not wait for others at this point, so this
+    function retries. Where the file system cannot share the log (a network disk), SQLite keeps its
+    rollback journal, which is as durable and slower.
     """
     deadline = monotonic() + BUSY_SECONDS
     while True:
         try:
             if path.stat().st_size == 0:
-                # Before there is a log, so that a look at the header tells a desk.
+                # Set before the log exists, so that the header alone identifies a desk.
                 sqlite3.Connection.execute(conn, f"PRAGMA page_size={_PAGE_SIZE}")
                 sqlite3.Connection.execute(conn, f"PRAGMA application_id={APPLICATION_ID}")
             sqlite3.Connection.execute(conn, "PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            # The low byte holds the code, those above it say which kind of busy it is.
+            # The low byte is the error code; the bytes above it give the kind of busy error.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
                 raise
             sleep(0.01)
@@ -110,7 +117,7 @@ def _into_wal(conn: ExplainedConnection, path: Path) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Know a desk by its header; SQLite may write to a file that it only looks into."""
+    """Raise DeskError if the header is not a desk's; SQLite may write to a file it only opens."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -124,7 +131,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def still_there(conn: sqlite3.Connection, path: Path) -> None:
-    """Refuse to write into a file that was deleted or replaced: nobody would find it again."""
+    """Raise DeskError if the file was deleted or replaced: nobody would find the write again."""
     held = getattr(conn, "identity", None)
     if held is not None and _identity(path) != held:
         raise DeskError(
@@ -135,9 +142,9 @@ def still_there(conn: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """One transaction that takes the write lock at once: all of it or none.
+    """Run one transaction that takes the write lock at once: all of it is saved or none.
 
-    A transaction that reads first and then writes fails at once under a second writer.
+    A transaction that reads first and then writes would fail at once if a second writer is active.
     """
     still_there(conn, path)
     with explained(path):
@@ -153,7 +160,7 @@ def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Several reads that see one state of the desk, whoever writes meanwhile."""
+    """Run several reads that see one state of the desk, even while others write."""
     with explained(path):
         conn.execute("BEGIN")
         try:
@@ -164,7 +171,7 @@ def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into one clear sentence; the desk is unharmed."""
+    """Turn errors of SQLite and the system into a DeskError or UsageError with a clear sentence."""
     try:
         yield
     except sqlite3.Error as error:
@@ -180,7 +187,11 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def back_up(conn: sqlite3.Connection, target: Path) -> None:
-    """Copy the whole database to a new file, what the log holds included."""
+    """Copy the whole database, including what its write-ahead log holds, to a new file.
+
+    Raises:
+        DeskError: the target exists, or its folder does not.
+    """
     if target.exists():
         raise DeskError(f"{target}: is there already", "Name a new file.")
     if not target.parent.is_dir():
@@ -213,7 +224,7 @@ def _explain(path: Path, error: sqlite3.Error) -> DeskError:
 
 
 def look(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Path, size, schema and how many rows each table holds."""
+    """Return the desk's path, id, size in bytes, schema version, journal mode and row counts."""
     from sqlite_utils import Database
 
     database = Database(conn, execute_plugins=False)

@@ -1,4 +1,4 @@
-"""The label log: every event appended to its reviewer's chain, none ever changed."""
+"""The label log: each event is appended to its reviewer's chain, and no event is ever changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event, Truth
 
 STANDING = ("label", "note", "defer", "tags", "mark")
-"""The kinds that stand until they are undone; the view ``standing_events`` holds the same."""
+"""The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)
 
@@ -25,9 +25,10 @@ _HASHED = (
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event before it has its place in the chain.
+    """An event that has no place in a chain yet.
 
-    ``author`` is whose judgement it is: the reviewer's own, unless a labels file names another.
+    ``author`` is the person who made the judgement: the reviewer, unless a labels file names
+    another.
     """
 
     kind: str
@@ -43,15 +44,16 @@ class NewEvent:
 
 
 def desk_id(conn: sqlite3.Connection) -> str:
-    """The identity of this desk, part of every chain's name."""
+    """Return the id of this desk, which is part of every chain's key."""
     found: str = conn.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()[0]
     return found
 
 
 def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:
-    """Append entries as one action, so that one undo takes them all back.
+    """Append entries as one action, so that one undo takes all of them back.
 
-    Must run inside a write transaction: place and previous hash are read and used under its lock.
+    Must run inside a write transaction, because the next number and the previous hash are read and
+    used under its lock.
     """
     desk = desk_id(conn)
     last = conn.execute(
@@ -89,15 +91,15 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
 
 
 def event_hash(row: Mapping[str, Any]) -> str:
-    """sha256 over everything an event says and the hash of the one before it."""
-    said = {name: row[name] for name in _HASHED}
-    item = said["item"]
-    said["item"] = item.hex() if item is not None else None
-    return hashlib.sha256(canonical_json(said)).hexdigest()
+    """Return the sha256 of an event's content together with the hash of the event before it."""
+    content = {name: row[name] for name in _HASHED}
+    item = content["item"]
+    content["item"] = item.hex() if item is not None else None
+    return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
 def to_event(row: Mapping[str, Any], *, undone: bool = False) -> Event:
-    """A stored event as a record."""
+    """Build an event record from a stored row."""
     return Event(
         key=row["key"],
         seq=row["seq"],
@@ -117,23 +119,23 @@ def to_event(row: Mapping[str, Any], *, undone: bool = False) -> Event:
     )
 
 
-_STANDING = """SELECT max(action) FROM standing_events
+_NEWEST_ACTION = """SELECT max(action) FROM standing_events
                WHERE desk = :desk AND reviewer = :reviewer"""
 
 
 def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
-    """The newest action of a reviewer that still stands."""
+    """Return the reviewer's newest action that still stands, or ``None``."""
     found: int | None = conn.execute(
-        _STANDING, {"desk": desk_id(conn), "reviewer": reviewer}
+        _NEWEST_ACTION, {"desk": desk_id(conn), "reviewer": reviewer}
     ).fetchone()[0]
     return found
 
 
 def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
-    """The action that a redo brings back: the oldest of those undone since the last new one.
+    """Return the action that a redo brings back: the oldest one undone since the last new action.
 
-    Undoing goes backwards, so the oldest was undone last; what was undone before a new action stays
-    undone, and so a new label clears redo by itself.
+    Undoing goes backwards, so the oldest was undone last. An action undone before a new one stays
+    undone, so a new label clears redo without further work.
     """
     found: int | None = conn.execute(
         f"""SELECT min(u.target) FROM label_events u
@@ -149,19 +151,19 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
 
 
 def newest_key(conn: sqlite3.Connection) -> int:
-    """The key of the newest event of all reviewers; 0 before the first."""
+    """Return the key of the newest event of all reviewers, or 0 if there is none."""
     found: int = conn.execute("SELECT ifnull(max(key), 0) FROM label_events").fetchone()[0]
     return found
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Event:
-    """One event, which must be there."""
+    """Return the event with this key, which must exist."""
     row = conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone()
     return to_event(dict(row))
 
 
 def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Event]:
-    """The events that were appended as one action."""
+    """Return the events that were appended as one action."""
     rows = conn.execute(
         """SELECT * FROM label_events WHERE desk = ? AND reviewer = ? AND action = ?
            AND kind NOT IN ('undo', 'redo') ORDER BY seq""",
@@ -170,50 +172,54 @@ def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Even
     return [to_event(dict(row)) for row in rows]
 
 
-_BEYOND = 2**62
-"""A ``seq`` that no chain reaches."""
+_SEQ_LIMIT = 2**62
+"""A ``seq`` larger than any in a chain."""
 
-_TOLD = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
+_EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
                     SELECT 1 FROM standing_events s WHERE s.key = e.key) AS undone
              FROM label_events e"""
 
 
 def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
-    """All events about an item, oldest first, marked where they were undone."""
-    return _told(conn.execute(f"{_TOLD} WHERE e.item = ? ORDER BY e.key", (item,)))
+    """Return all events about an item, oldest first, each marked if it was undone."""
+    return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY e.key", (item,)))
 
 
 def newest(
     conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int, before: int | None
 ) -> list[Event]:
-    """A reviewer's events in a run or in all, newest first, only those before a ``seq``."""
+    """Return up to ``limit`` of a reviewer's events, newest first.
+
+    ``run`` selects one run, ``None`` all of them; ``before`` keeps events with a smaller ``seq``.
+    """
     values = {
         "desk": desk_id(conn),
         "reviewer": reviewer,
         "run": run,
-        "before": _BEYOND if before is None else before,
+        "before": _SEQ_LIMIT if before is None else before,
         "limit": limit,
     }
     rows = conn.execute(
-        f"""{_TOLD} WHERE e.desk = :desk AND e.reviewer = :reviewer
+        f"""{_EVENTS} WHERE e.desk = :desk AND e.reviewer = :reviewer
               AND e.seq < :before AND (:run IS NULL OR e.run = :run)
             ORDER BY e.seq DESC LIMIT :limit""",
         values,
     )
-    return _told(rows)
+    return _to_events(rows)
 
 
-def _told(rows: sqlite3.Cursor) -> list[Event]:
+def _to_events(rows: sqlite3.Cursor) -> list[Event]:
     return [to_event(dict(row), undone=bool(row["undone"])) for row in rows]
 
 
 def steps(conn: sqlite3.Connection, reviewer: str, run: str) -> list[tuple[str, str, bool]]:
-    """Time, kind and whether it stands of what a reviewer did on screen in a run.
+    """Return what a reviewer did on screen in a run: time, kind and whether it still stands.
 
-    Labels from a file or a shell take nobody's time; those of a shell do not say if they are blind.
+    Labels from a file or the shell are left out, as they take no time on screen; a label from the
+    shell is known by its missing blind flag.
     """
     rows = conn.execute(
-        f"""SELECT at, kind, undone FROM ({_TOLD}) WHERE desk = ? AND reviewer = ? AND run = ?
+        f"""SELECT at, kind, undone FROM ({_EVENTS}) WHERE desk = ? AND reviewer = ? AND run = ?
             AND json_extract(detail, '$.imported') IS NULL
             AND (kind != 'label' OR json_extract(detail, '$.blind') IS NOT NULL) ORDER BY seq""",
         (desk_id(conn), reviewer, run),

@@ -1,4 +1,4 @@
-"""The labelled verdicts of a run, as rows for calibration and for export."""
+"""Read the labelled verdicts of a run, as rows for calibration and for export."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from reviewdesk.store.queue import marks
 
 
 def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
-    """Every verdict of the run whose content has a label, in the order of the draw."""
+    """Return every verdict of the run whose item has a label, in draw order."""
     rows = conn.execute(
         """SELECT v.*, t.truth FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ? ORDER BY v.draw""",
         (run,),
     )
-    return [_labelled(row, Truth(row["truth"])) for row in rows]
+    return [_to_labelled_row(row, Truth(row["truth"])) for row in rows]
 
 
 def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, LabelledRow | None]:
-    """The run's verdicts with one content by key; ``None`` where it has no label."""
-    # The view of the truths would be made whole for one of them.
-    said = marks(conn, [item]).get(item)
+    """Return the run's verdicts of one item by key, each ``None`` if the item has no label."""
+    # Reading the view ``truths`` would compute all of it for one item.
+    mark = marks(conn, [item]).get(item)
     rows = conn.execute("SELECT * FROM verdicts WHERE item = ? AND run = ?", (item, run))
-    return {row["key"]: _labelled(row, said.truth) if said else None for row in rows}
+    return {row["key"]: _to_labelled_row(row, mark.truth) if mark else None for row in rows}
 
 
-def _labelled(row: sqlite3.Row, truth: Truth) -> LabelledRow:
+def _to_labelled_row(row: sqlite3.Row, truth: Truth) -> LabelledRow:
     decision = Decision(row["decision"]) if row["decision"] else None
     decided = decision in {Decision.PASS, Decision.FAIL}
     return LabelledRow(
@@ -49,7 +49,7 @@ def _labelled(row: sqlite3.Row, truth: Truth) -> LabelledRow:
 
 
 def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
-    """The run's totals and the sizes of its strata."""
+    """Return the run's totals and the sizes of its strata."""
     row = conn.execute("SELECT * FROM runs WHERE key = ?", (run,)).fetchone()
     strata = conn.execute("SELECT * FROM strata WHERE run = ?", (run,)).fetchall()
     return RunFigures(
@@ -63,7 +63,10 @@ def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
 
 
 def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
-    """Of each labelled content, whether every label on it was given blind; ``None``: unsaid."""
+    """Return for each labelled item whether all its labels were given blind.
+
+    The value is ``None`` if no label of the item says so or otherwise.
+    """
     rows = conn.execute(
         """SELECT item, min(ifnull(json_extract(detail, '$.blind'), 0)) AS blind,
                   count(json_extract(detail, '$.blind')) AS said
@@ -74,7 +77,7 @@ def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
 
 @dataclass(frozen=True, slots=True)
 class LabelledBody:
-    """A verdict that people call a pass or a fail, with its stored body."""
+    """A verdict with a pass or fail label, and its stored body."""
 
     body: str
     decision: Decision | None
@@ -82,7 +85,7 @@ class LabelledBody:
 
 
 def judged(conn: sqlite3.Connection, run: int) -> Iterator[LabelledBody]:
-    """The run's verdicts with a pass or fail label, in file order."""
+    """Yield the run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT b.body, v.decision, t.truth FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ? JOIN bodies b ON b.verdict = v.key

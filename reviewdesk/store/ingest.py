@@ -1,7 +1,7 @@
-"""One report into the desk: made ready outside the write lock, then all of it or none.
+"""Load one report into the desk: stage it without the write lock, then enter all of it or nothing.
 
-Reading and assessing a report takes far longer than writing it down. So its rows wait in tables of
-the connection's own, and a label key in another window waits for the copy and nothing else.
+Reading and assessing a report takes far longer than writing it. So its rows wait in temporary
+tables of the connection, and another window that saves a label waits for the final copy only.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ DERIVED = (
     "decision", "score", "stated_score", "confidence", "agreement", "band", "agreement_source",
     "ours_band", "margin", "passes", "answered", "seated", "range", "mass", "marks",
 )  # fmt: skip
-"""What a verdict's row holds that its body gives by the present rules, the flags left aside."""
+"""The columns of a verdict's row that follow from its body by the present rules, except the
+flags."""
 _ASSESSED = ("pos", "id", "test", "item", *DERIVED)
-_DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
-_COLUMNS = ", ".join((*_ASSESSED, *_DRAWN))
+_DRAW_COLUMNS = ("flags", "stratum", "rank", "draw", "mix", "audit")
+_COLUMNS = ", ".join((*_ASSESSED, *_DRAW_COLUMNS))
 _STAGES = {
     "staged_verdicts": f"({_COLUMNS}, PRIMARY KEY (pos)) WITHOUT ROWID",
     "staged_bodies": "(pos INTEGER PRIMARY KEY, body TEXT NOT NULL)",
@@ -47,7 +48,7 @@ _STAGES = {
 
 @dataclass(frozen=True, slots=True)
 class NewRun:
-    """What identifies a run before its verdicts are read."""
+    """What is known of a run before its verdicts are read."""
 
     hash: str
     file: str
@@ -63,7 +64,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class StagedReport:
-    """A report that waits to be written down: its counts, its draw, the reader's notes."""
+    """A report that is ready to be written: its counts, its draw and the reader's notes."""
 
     new: NewRun
     tally: RunTally
@@ -76,7 +77,7 @@ class StagedReport:
 
 
 def staging(conn: sqlite3.Connection) -> AbstractContextManager[None]:
-    """The tables in which one report waits; gone at the end, whatever the end is."""
+    """Create the temporary tables for one report, and drop them on exit, also after an error."""
     return waiting(conn, _STAGES)
 
 
@@ -87,19 +88,19 @@ def stage(
     progress: Callable[[int], None],
     notes: Callable[[], tuple[list[str], int]],
 ) -> StagedReport:
-    """Read, assess and draw a report within ``staging``; the desk itself is left alone.
+    """Read, assess and draw a report inside ``staging``, without changing the desk.
 
-    ``progress`` is told how many verdicts are in and may raise to cancel; ``notes`` is asked for
-    the reader's notes and its skipped rows once all bodies have been read.
+    ``progress`` receives the number of verdicts read so far and may raise to cancel. ``notes`` is
+    called after the last body and returns the reader's notes and the number of skipped rows.
     """
-    tally, batch, gauge = RunTally(), _Batch(), measures.MeasureWriter(conn)
+    tally, batch, writer = RunTally(), _Batch(), measures.MeasureWriter(conn)
     defaults = Policy.from_body(new.header.get("defaults"))
     generator = _generator(new.header)
     for pos, body in enumerate(bodies):
         verdict = verdict_from_body(body, defaults, generator, new.filled)
         found = assess(verdict)
         tally.add(verdict, found)
-        gauge.add(verdict, found)
+        writer.add(verdict, found)
         item = bytes.fromhex(item_hash(verdict.body, new.hash))
         batch.add((pos, verdict.id, verdict.test, item, *derived(verdict, found)), body)
         if len(batch.rows) == BATCH:
@@ -107,11 +108,11 @@ def stage(
             progress(pos + 1)
     batch.flush(conn)
     progress(len(tally.ids))
-    return _drawn(conn, new, tally, gauge.finish(), *notes())
+    return _draw_strata(conn, new, tally, writer.finish(), *notes())
 
 
 class _Batch:
-    """Verdicts that have been assessed and not yet put into the waiting tables."""
+    """Assessed verdicts that have not been written to the temporary tables yet."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []
@@ -140,7 +141,7 @@ def _generator(header: Mapping[str, Any]) -> Generator:
 
 
 def derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
-    """The values of ``DERIVED`` for one verdict."""
+    """Return the values of the columns ``DERIVED`` for one verdict."""
     confidences = [
         seat.ballot.confidence for seat in found.seats if seat.ballot.confidence is not None
     ]
@@ -154,7 +155,7 @@ def derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _drawn(
+def _draw_strata(
     conn: sqlite3.Connection,
     new: NewRun,
     tally: RunTally,
@@ -162,15 +163,15 @@ def _drawn(
     notes: list[str],
     skipped: int,
 ) -> StagedReport:
-    """Draw the strata, which only the whole run tells."""
+    """Draw the strata, which are known only once the whole run has been read."""
     flags = tally.final_flags()
     strata = tally.strata(flags)
-    # Drawn from the contents and not from the panel's answers, so that two runs of one set of items
-    # ask for the same ones, and the order of a blind queue tells nothing.
+    # The default seed comes from the items and not from the panel's answers. So two runs over the
+    # same items draw the same ones, and the order of a blind queue does not hint at a decision.
     seed = new.seed or tally.contents.hexdigest()
     drawn = draw(tally.ids, strata, seed, new.audit_share)
     columns = (flags, strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit)
-    assigned = ", ".join(f"{name} = ?" for name in _DRAWN)
+    assigned = ", ".join(f"{name} = ?" for name in _DRAW_COLUMNS)
     with apart(conn) as put:
         put(
             f"UPDATE staged_verdicts SET {assigned} WHERE pos = ?",
@@ -195,7 +196,7 @@ def with_undecided(notes: list[str], counts: Counts) -> list[str]:
 
 
 def enter(conn: sqlite3.Connection, staged: StagedReport) -> int:
-    """Write what waits into the desk, inside the caller's transaction; the key of the run."""
+    """Copy a staged report into the desk inside the caller's transaction; return the run's key."""
     run = int(conn.execute("SELECT ifnull(max(key), 0) + 1 FROM runs").fetchone()[0])
     first = conn.execute("SELECT ifnull(max(key), 0) + 1 FROM verdicts").fetchone()[0]
     _insert_run(conn, run, staged)

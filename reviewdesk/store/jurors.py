@@ -1,4 +1,4 @@
-"""What is read of a run for its jurors: labelled verdicts, bad replies, scores in other runs."""
+"""Read a run's facts about its jurors: labelled verdicts, bad replies, scores in other runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewdesk.domain.verdict import Decision, Status
 
 @dataclass(frozen=True, slots=True)
 class DatedTruth:
-    """A verdict that people call a pass or a fail, and when they last said so."""
+    """A verdict with a pass or fail label, and the time of the newest label."""
 
     key: int
     body: str
@@ -24,9 +24,10 @@ class DatedTruth:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCase:
-    """A case of a run, and its panel score in one of the runs that judged the same content.
+    """A case of a run, with its panel score in one of the runs that judged the same item.
 
-    Where one run judged it several times, the score is the mean, and the decision theirs if alike.
+    Where that run judged the item several times, the score is the mean, and the decision is
+    ``None`` unless all of them agree.
     """
 
     key: int
@@ -37,7 +38,7 @@ class RepeatedCase:
 
 
 def judged(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
-    """The run's verdicts with a pass or fail label, in file order."""
+    """Yield the run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT v.key, b.body, v.decision, t.truth, t.at
            FROM (SELECT item, min(label) AS truth, max(at) AS at FROM labels GROUP BY item
@@ -52,12 +53,12 @@ def judged(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
 
 
 def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
-    """The key of the verdict and the seat of every reply of a run that could not be read."""
+    """Yield verdict key and seat of every reply of a run that could not be parsed."""
     rows = conn.execute(
         """SELECT v.key, j.key AS seat
            FROM verdicts v JOIN bodies b ON b.verdict = v.key, json_each(b.body, '$.jurors') j
            WHERE v.run = ? AND instr(b.body, ?) AND json_extract(j.value, '$.status') = ?""",
-        # The plain search spares most bodies the reading of their JSON.
+        # The plain text search comes first, so that most bodies are not parsed as JSON.
         (run, Status.PARSE_FAIL.value, Status.PARSE_FAIL.value),
     )
     for row in rows:
@@ -65,13 +66,13 @@ def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
 
 
 def strata(conn: sqlite3.Connection, run: int) -> list[int]:
-    """The stratum of every verdict of a run, in file order."""
+    """Return the stratum of every verdict of a run, in file order."""
     rows = conn.execute("SELECT stratum FROM verdicts WHERE run = ? ORDER BY key", (run,))
     return [row["stratum"] for row in rows]
 
 
 def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[int, str]]:
-    """The keys and bodies of those of some verdicts that may say themselves who was trimmed."""
+    """Yield key and body of those of the given verdicts that may state who was trimmed."""
     rows = conn.execute(
         """SELECT verdict, body FROM bodies WHERE verdict IN (SELECT value FROM json_each(?))
            AND (instr(body, '"trim"') OR instr(body, '"trimmed"'))""",
@@ -82,7 +83,7 @@ def stating_trims(conn: sqlite3.Connection, keys: list[int]) -> Iterator[tuple[i
 
 
 def models(conn: sqlite3.Connection, keys: list[int]) -> dict[tuple[int, int], str | None]:
-    """The models named on the ballots of a few verdicts, by the verdict's key and the seat."""
+    """Return the model named on each ballot of the given verdicts, by verdict key and seat."""
     rows = conn.execute(
         """SELECT verdict, seat, model FROM ballots
            WHERE verdict IN (SELECT value FROM json_each(?))""",
@@ -101,7 +102,10 @@ _SCORES = """SELECT mine.key, mine.id, v.run, avg(v.score) AS score,
 
 
 def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], int]:
-    """The keys of the cases whose scores move most between runs, and how many have two or more."""
+    """Return the keys of the cases whose scores vary most between runs, and a total.
+
+    The total counts the cases with scores in two runs or more; at most ``most`` keys are returned.
+    """
     rows = conn.execute(
         f"""SELECT key, count(*) OVER () AS cases FROM ({_SCORES}) GROUP BY key HAVING count(*) > 1
             ORDER BY round((sum(score * score) - count(*) * avg(score) * avg(score))
@@ -113,7 +117,7 @@ def moving(conn: sqlite3.Connection, run: int, most: int) -> tuple[list[int], in
 
 
 def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[RepeatedCase]:
-    """The scores of some of a run's cases in every loaded run, case by case, oldest run first."""
+    """Yield the scores of the given cases in every loaded run, by case, oldest run first."""
     chosen = f"WHERE run = ? AND key IN ({', '.join('?' * len(keys))})"
     rows = conn.execute(
         f"""SELECT s.*, r.name FROM ({_SCORES.replace("WHERE run = ?", chosen)}) s
@@ -126,7 +130,7 @@ def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Re
 
 
 def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
-    """The ids of a few verdicts."""
+    """Return the ids of the given verdicts by key."""
     marks = ", ".join("?" * len(keys))
     rows = conn.execute(f"SELECT key, id FROM verdicts WHERE key IN ({marks})", keys)
     return {row["key"]: row["id"] for row in rows}

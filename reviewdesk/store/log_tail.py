@@ -1,7 +1,7 @@
-"""What the label log says since it was last read, whoever wrote it.
+"""Read what was added to the label log since the last read, by any process.
 
-Events are appended under the write lock and never changed, so their keys are in the order in which
-they were committed: what one read has not seen lies behind the last key that it saw.
+Events are appended under the write lock and never changed, so their keys are in the order of their
+commits: everything that an earlier read missed has a larger key than the last one it saw.
 """
 
 from __future__ import annotations
@@ -15,26 +15,29 @@ from reviewdesk.store.events import desk_id
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The newest event of the log: its key and hash, 0 and nothing before the first."""
+    """The newest event of the log by key and hash; 0 and an empty hash if there is none."""
 
     key: int = 0
     hash: str = ""
 
 
 def head(conn: sqlite3.Connection) -> Head:
-    """How far the log reaches."""
+    """Return the newest event of the log."""
     row = conn.execute("SELECT key, hash FROM label_events ORDER BY key DESC LIMIT 1").fetchone()
     return Head(row["key"], row["hash"]) if row else Head()
 
 
 def holds(conn: sqlite3.Connection, seen: Head) -> bool:
-    """Whether this is the log in which ``seen`` was the newest event."""
+    """Return True if this is the log in which ``seen`` was the newest event."""
     row = conn.execute("SELECT hash FROM label_events WHERE key = ?", (seen.key,)).fetchone()
     return row["hash"] == seen.hash if row else seen == Head()
 
 
 def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | None:
-    """The contents whose labels may be others since ``seen``; ``None`` if over ``limit``."""
+    """Return the items whose labels may have changed since ``seen``.
+
+    ``None`` if there are more than ``limit`` events or items.
+    """
     found: set[bytes] = set()
     rows = conn.execute(
         """SELECT kind, desk, reviewer, item, target FROM label_events
@@ -45,16 +48,16 @@ def touched(conn: sqlite3.Connection, seen: Head, limit: int) -> set[bytes] | No
         if row["kind"] == "label":
             found.add(row["item"])
         elif row["target"] is not None:
-            found |= _turned(conn, row, limit)
+            found |= _items_of_action(conn, row, limit)
         if len(found) > limit:
             return None
     return None if len(rows) > limit else found
 
 
-def _turned(conn: sqlite3.Connection, turn: sqlite3.Row, limit: int) -> set[bytes]:
-    """The contents of the action that an undo or redo refers to, one more than ``limit`` at most.
+def _items_of_action(conn: sqlite3.Connection, turn: sqlite3.Row, limit: int) -> set[bytes]:
+    """Return the items of the action that an undo or redo refers to, at most ``limit + 1``.
 
-    The events of an action follow each other in their chain, so the chain is read from its first.
+    The events of an action follow each other in their chain, so reading starts at its first event.
     """
     rows = conn.execute(
         """SELECT action, item FROM label_events
@@ -81,11 +84,11 @@ class Done:
     action: int
     target: int | None
     untimed: bool
-    """From a file or a shell, and so no work on screen."""
+    """Whether the event came from a file or the shell, and so is not work on screen."""
 
 
 def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
-    """What a reviewer did behind a place of the chain, oldest first."""
+    """Yield a reviewer's events after a ``seq`` of the chain, oldest first."""
     rows = conn.execute(
         """SELECT seq, at, kind, run, action, target,
                   (json_extract(detail, '$.imported') IS NOT NULL OR (

@@ -1,4 +1,4 @@
-"""What a desk keeps of a run's ballots for arithmetic over all of them: columns and figures."""
+"""Store a run's ballots as packed columns, with the figures computed from all of them."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from reviewdesk.store.search import first_key
 from reviewdesk.store.staging import apart
 
 WINDOW = 4096
-"""Verdicts packed into one row."""
+"""The number of verdicts packed into one row."""
 _NAMES = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 WINDOWS = {"staged_windows": f"(first INTEGER PRIMARY KEY, {_NAMES})"}
-"""Where the columns of a run wait until they are written down."""
+"""The temporary table for the packed columns of a run."""
 LATER = {"staged_measures": "(pos INTEGER PRIMARY KEY, range, mass, marks)"}
-"""Where the measures of verdicts wait that are in the desk already."""
+"""The temporary table for the measures of verdicts that are already in the desk."""
 _FOR_ALPHAS = ("seated", "scores", "votes")
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
 
 
 class MeasureWriter:
-    """Packs the verdicts of one run, in the order of the file, into the waiting table."""
+    """Packs the verdicts of one run, in file order, into the temporary table."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
-        """Start with nothing packed; ``WINDOWS`` must be there."""
+        """Start with nothing packed; the table of ``WINDOWS`` must exist."""
         self._conn, self._packer, self._first = conn, Packer(), 0
 
     def add(self, verdict: Verdict, found: Assessment) -> None:
-        """Take in the next verdict."""
+        """Add the next verdict of the run."""
         self._packer.add(verdict, found)
         if len(self._packer) == WINDOW:
             self._flush()
 
     def finish(self) -> RunMeasures:
-        """Put down what is left, and work out the figures of the run."""
-        # It loads numpy, which a command that only reads has no use for.
+        """Flush the last window and compute the run's figures."""
+        # Imported here because it loads numpy, which commands that only read do not need.
         from reviewdesk.domain.run.alphas import run_measures
 
         self._flush()
@@ -69,7 +69,7 @@ class MeasureWriter:
 
 
 def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
-    """Write the waiting columns and the figures of a run, inside the caller's transaction."""
+    """Write the staged columns and the figures of a run, inside the caller's transaction."""
     conn.execute(
         f"""INSERT INTO packed (run, first, {_NAMES})
             SELECT ?, first, {_NAMES} FROM staged_windows ORDER BY first""",
@@ -87,23 +87,23 @@ def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
 
 
 def replace(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
-    """``enter`` for a run whose columns and figures are there and are worked out again."""
+    """Replace the columns and figures of a run by new ones, inside the caller's transaction."""
     for table in ("packed", "measures"):
         conn.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
     enter(conn, run, found)
 
 
 def wait_for(conn: sqlite3.Connection, rows: Iterable[tuple[int, Measures]]) -> None:
-    """Keep the measures of verdicts of the desk, each with its place in the run, for ``fill``."""
+    """Stage the measures of stored verdicts, each with its position in the run, for ``fill``."""
     with apart(conn) as put:
         put(
             "INSERT INTO staged_measures VALUES (?, ?, ?, ?)",
-            ((pos, made.range, made.mass, int(made.marks)) for pos, made in rows),
+            ((pos, measured.range, measured.mass, int(measured.marks)) for pos, measured in rows),
         )
 
 
 def fill(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
-    """``enter`` for a run that is in the desk already, whose verdicts get their measures."""
+    """Write the staged measures, columns and figures of a run whose verdicts are in the desk."""
     conn.execute(
         """UPDATE verdicts SET (range, mass, marks) =
              (SELECT range, mass, marks FROM staged_measures s WHERE s.pos = verdicts.pos)
@@ -114,7 +114,7 @@ def fill(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
 
 
 def bodies(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[str]:
-    """The bodies of a run's next verdicts, from the ``start``-th in the order of the file."""
+    """Return the bodies of ``count`` verdicts of a run, from the ``start``-th in file order."""
     first = first_key(conn, run) + start
     rows = conn.execute(
         """SELECT b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
@@ -125,12 +125,12 @@ def bodies(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[s
 
 
 def known(conn: sqlite3.Connection, run: int) -> bool:
-    """Whether a run has been measured; one that an older version loaded may not be."""
+    """Return True if a run has been measured; a run loaded by an older version may not be."""
     return conn.execute("SELECT 1 FROM measures WHERE run = ?", (run,)).fetchone() is not None
 
 
 def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:
-    """The alphas of every run that has been measured, or of one, by their keys."""
+    """Return the alphas of every measured run, or of one, by run key."""
     source = "measures" if run is None else "measures WHERE run = ?"
     rows = conn.execute(
         f"SELECT run, reasons, {', '.join(_ALPHAS)} FROM {source}", () if run is None else (run,)
@@ -145,7 +145,7 @@ def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlp
 
 
 def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[int, int]:
-    """How many ballots of every measured run, or of one, gave an answer that nobody understood."""
+    """Count the ballots with an answer that was not understood, by run key."""
     source = "packed" if run is None else "packed WHERE run = ?"
     found: dict[int, int] = {}
     for row in conn.execute(f"SELECT run, failed FROM {source}", () if run is None else (run,)):
@@ -154,7 +154,7 @@ def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[in
 
 
 def packed(conn: sqlite3.Connection, run: int) -> PackedRun | None:
-    """The columns of a run; ``None`` where it has not been measured."""
+    """Return the packed columns of a run, or ``None`` if it has not been measured."""
     row = conn.execute("SELECT names, quorums FROM measures WHERE run = ?", (run,)).fetchone()
     if row is None:
         return None
@@ -163,7 +163,7 @@ def packed(conn: sqlite3.Connection, run: int) -> PackedRun | None:
 
 
 def waiting_packed(conn: sqlite3.Connection, found: RunMeasures) -> PackedRun:
-    """The columns that wait, for a desk into which they cannot be written."""
+    """Return the staged columns, for a desk that cannot be written."""
     columns = _read(conn, "staged_windows", tuple(COLUMNS))
     return PackedRun(columns, found.names, found.quorums)
 
@@ -171,7 +171,7 @@ def waiting_packed(conn: sqlite3.Connection, found: RunMeasures) -> PackedRun:
 def _read(
     conn: sqlite3.Connection, source: str, names: Sequence[str], *values: Any
 ) -> dict[str, bytes]:
-    """Some columns of all windows, each as one piece."""
+    """Return the named columns, each joined over all windows."""
     query = f"SELECT {', '.join(names)} FROM {source} ORDER BY first"
     parts: list[list[bytes]] = [[] for _ in names]
     for row in conn.execute(query, values):

@@ -1,4 +1,4 @@
-"""How a run stands: what has a label, what was put off, what comes next."""
+"""How far a run is reviewed: labelled verdicts, deferred ones, and the next one to label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewdesk.store.queue import deferred_items
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdictState:
-    """What progress needs to know of one labelled verdict."""
+    """The facts of one labelled verdict that progress is counted from."""
 
     flagged: bool
     audit: bool
@@ -22,13 +22,13 @@ class LabelledVerdictState:
 
 @dataclass(frozen=True, slots=True)
 class LabelledKeys:
-    """The labelled verdicts of a run by key, and the put-off ones, the first in front."""
+    """The labelled verdicts of a run by key, and the deferred ones, earliest deferred first."""
 
     decided: dict[int, LabelledVerdictState]
     put_off: list[int]
 
     def progress(self, run: Run) -> Progress:
-        """How far the labels have come."""
+        """Count the labelled, flagged, audited, deferred, unsure and disputed verdicts."""
         found = self.decided.values()
         return Progress(
             verdicts=run.verdicts,
@@ -43,9 +43,10 @@ class LabelledKeys:
         )
 
     def next_undecided(self, keys: array[int], after: int) -> int | None:
-        """The place of the first undecided verdict behind ``after``, wrapping; put-off ones last.
+        """Return the index of the next verdict without a label after ``after``, or ``None``.
 
-        Among the put-off ones it goes on from the one at ``after``.
+        The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
+        the search among them goes on from it.
         """
         waiting = set(self.put_off)
         for step in range(1, len(keys) + 1):
@@ -61,7 +62,7 @@ class LabelledKeys:
 
 
 def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> LabelledKeys:
-    """Read how a run stands for a reviewer."""
+    """Read the labelled and deferred verdicts of a run for one reviewer."""
     rows = conn.execute(
         """SELECT v.key, v.stratum, v.audit, t.truth FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ?""",
@@ -73,10 +74,10 @@ def standing(conn: sqlite3.Connection, run: int, reviewer: str) -> LabelledKeys:
         )
         for row in rows
     }
-    return LabelledKeys(decided, _put_off(conn, run, reviewer))
+    return LabelledKeys(decided, _deferred_keys(conn, run, reviewer))
 
 
-def _put_off(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
+def _deferred_keys(conn: sqlite3.Connection, run: int, reviewer: str) -> list[int]:
     waiting = deferred_items(conn, reviewer)
     if not waiting:
         return []

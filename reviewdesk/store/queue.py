@@ -1,4 +1,4 @@
-"""The queue in SQL: which verdicts, in which order, and the facts of the lines on screen."""
+"""Select and order the verdicts of the queue in SQL, and read the facts of the rows on screen."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LAST = " NULLS LAST"
 
 
 def _first(flag: Flag) -> str:
-    """Verdicts with the flag before all others."""
+    """Return the ORDER BY term that puts verdicts with the flag first."""
     return f"v.flags & {int(flag)} = 0"
 
 
 def _by(column: str) -> tuple[str, ...]:
-    """By a number; verdicts without one come last, whichever way it goes."""
+    """Return ORDER BY terms for a number; verdicts without one come last in either direction."""
     return (f"{column}{_LAST}", "v.draw")
 
 
@@ -43,7 +43,7 @@ _ORDERS = {
     "agreement": _by("v.agreement"),
     "margin": _by("v.margin"),
     "range": _by("v.range"),
-    # Within a run the shares are in the order of what they are shares of.
+    # Within a run, shares have the order of the masses that they are shares of.
     "share": _by("v.mass"),
     "volatility": _by(NUMBERS["swing"]),
     "pivotal": (_first(Flag.PIVOTAL), *_by("v.margin")),
@@ -54,11 +54,17 @@ _ORDERS = {
     "id": ("v.id",),
 }
 _PAGE = 900
-"""Rows asked for at once, under SQLite's oldest limit on bound values."""
+"""Rows per query, below the oldest limit of SQLite on bound values."""
 
 
 def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer: str) -> array[int]:
-    """The keys of the verdicts a filter keeps, in order; what is *mine* in it is the reviewer's."""
+    """Return the keys of the verdicts that a filter keeps, in the given order.
+
+    Marks and deferrals in the filter are those of ``reviewer``.
+
+    Raises:
+        UsageError: the order or the filter needs measures that the run does not have yet.
+    """
     name, descending = parse_order(order)
     if name in MEASURED:
         require_measured(conn, run, name)
@@ -67,8 +73,8 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
         column.removesuffix(_LAST) + way + (_LAST if column.endswith(_LAST) else "")
         for column in _ORDERS[name]
     ]
-    asked = where(FilterContext(conn, run, reviewer), kept)
-    (before, first), (clause, values) = asked.before, asked.clause
+    condition = where(FilterContext(conn, run, reviewer), kept)
+    (before, first), (clause, values) = condition.before, condition.clause
     rows = conn.execute(
         f"{before}SELECT v.key FROM verdicts v WHERE v.run = ?{clause} "
         f"ORDER BY {', '.join(columns)}",
@@ -79,22 +85,22 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the labels say of one item."""
+    """The truth of one item by its labels, and whether any of them is tentative."""
 
     truth: Truth
     tentative: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
-    """The items that the asking reviewer put off, and those marked."""
+class _ReviewerItems:
+    """The items that the reviewer deferred, and those the reviewer marked."""
 
     deferred: set[bytes]
     marked: set[bytes]
 
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
-    """The truths of some items; an item without a label is absent."""
+    """Return the truth of each given item by its labels; items without a label are absent."""
     found: dict[bytes, Mark] = {}
     for start in range(0, len(items), _PAGE):
         page = items[start : start + _PAGE]
@@ -114,12 +120,12 @@ def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]
 
 
 def deferred_items(conn: sqlite3.Connection, reviewer: str) -> set[bytes]:
-    """The items that a reviewer put off and has not labelled since."""
+    """Return the items that a reviewer deferred and has not labelled since."""
     return {row["item"] for row in conn.execute(DEFERRED, (reviewer,))}
 
 
-def _marked(conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str) -> set[bytes]:
-    """Those of some items that a reviewer marked."""
+def _marked_items(conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str) -> set[bytes]:
+    """Return those of the given items that a reviewer marked."""
     found: set[bytes] = set()
     for start in range(0, len(items), _PAGE):
         page = items[start : start + _PAGE]
@@ -133,7 +139,7 @@ def _marked(conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str) -> 
 
 
 def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list[QueueRow]:
-    """The facts of some verdicts, in the order asked for."""
+    """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped."""
     found: dict[int, sqlite3.Row] = {}
     for start in range(0, len(wanted), _PAGE):
         page = wanted[start : start + _PAGE]
@@ -142,7 +148,7 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
         found.update({row["key"]: row for row in conn.execute(query, tuple(page))})
     items = [row["item"] for row in found.values()]
     truths = marks(conn, items)
-    own = _Own(deferred_items(conn, reviewer), _marked(conn, items, reviewer))
+    own = _ReviewerItems(deferred_items(conn, reviewer), _marked_items(conn, items, reviewer))
     return [
         _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted
@@ -150,7 +156,7 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
     ]
 
 
-def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _Own) -> QueueRow:
+def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> QueueRow:
     return QueueRow(
         key=row["key"],
         id=row["id"],

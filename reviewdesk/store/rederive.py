@@ -1,4 +1,4 @@
-"""Loaded runs derived again from their bodies, after the rules that derive them have changed."""
+"""Derive loaded runs again from their bodies after the rules of derivation have changed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
 
 
 def derive_again(conn: sqlite3.Connection) -> None:
-    """Write what every verdict's body gives by the present rules, and the counts of its run.
+    """Update every verdict to what its body gives by the present rules, and the counts of each run.
 
-    The draw stands as it is: strata, ranks, audit and places in the queue are never touched, nor
-    are items, labels and bodies. A window of verdicts is held at a time.
+    The draw stays: strata, ranks, audit and places in the queue are not touched, nor are items,
+    labels and bodies. One window of verdicts is held in memory at a time.
     """
     for (run,) in conn.execute("SELECT key FROM runs ORDER BY key").fetchall():
         _derive_run(conn, run)
@@ -29,19 +29,19 @@ def derive_again(conn: sqlite3.Connection) -> None:
 def _derive_run(conn: sqlite3.Connection, run: int) -> None:
     counts, stated = Counts(), _states_escalation(conn, run)
     with waiting(conn, measures.WINDOWS):
-        gauge = measures.MeasureWriter(conn)
+        writer = measures.MeasureWriter(conn)
         for window in _windows(conn, run):
             rows = []
             for key, verdict in window:
                 found = assess(verdict, escalation_stated=stated)
                 counts.count(verdict, found)
-                gauge.add(verdict, found)
+                writer.add(verdict, found)
                 rows.append((*derived(verdict, found), int(found.flags), key))
             conn.executemany(f"UPDATE verdicts SET {_SET} WHERE key = ?", rows)
-        # A run from before there were measures gets them when somebody asks.
+        # A run that was never measured is measured when a figure needs it.
         if measures.known(conn, run):
-            measures.replace(conn, run, gauge.finish())
-    _count(conn, run, counts)
+            measures.replace(conn, run, writer.finish())
+    _update_counts(conn, run, counts)
 
 
 def _states_escalation(conn: sqlite3.Connection, run: int) -> bool:
@@ -50,7 +50,7 @@ def _states_escalation(conn: sqlite3.Connection, run: int) -> bool:
 
 
 def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Verdict]]]:
-    """The verdicts of a run with their keys, in the order of the file."""
+    """Yield the verdicts of a run with their keys, a window at a time, in file order."""
     texts = conn.execute("SELECT header, options FROM runs WHERE key = ?", (run,)).fetchone()
     header, options = map(json.loads, texts)
     defaults, filled = Policy.from_body(header.get("defaults")), Policy.from_body(options)
@@ -70,8 +70,8 @@ def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Ver
         ]
 
 
-def _count(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
-    """The counts of a run that follow its verdicts; what was flagged and drawn stands."""
+def _update_counts(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
+    """Update the counts of a run that follow from its verdicts; flagged and drawn counts stay."""
     (notes,) = conn.execute("SELECT notes FROM runs WHERE key = ?", (run,)).fetchone()
     noted = with_undecided(json.loads(notes), counts)
     conn.execute(

@@ -1,4 +1,4 @@
-"""Live replies as they came, and the verdicts that were made of them; nothing here is changed."""
+"""Store live replies as they came and the verdicts made from them; neither is ever changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class StoredRerun:
-    """A finished re-run with the event that committed it."""
+    """A finished re-run, with time, reviewer and detail of the event that committed it."""
 
     plan: int
     verdict: int
@@ -23,14 +23,14 @@ class StoredRerun:
 
 
 def keep_reply(conn: sqlite3.Connection, plan: int, reply: Mapping[str, Any]) -> None:
-    """Write one reply, whole, inside the caller's transaction."""
+    """Insert one complete reply, inside the caller's transaction."""
     row = {**reply, "plan": plan, "headers": json.dumps(dict(reply["headers"]))}
     marks = ", ".join(f":{name}" for name in row)
     conn.execute(f"INSERT INTO replies ({', '.join(row)}) VALUES ({marks})", row)
 
 
 def replies(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
-    """The replies of one re-run in the order in which they came."""
+    """Return the replies of one re-run in order of arrival."""
     rows = conn.execute("SELECT * FROM replies WHERE plan = ? ORDER BY key", (plan,))
     return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
 
@@ -38,7 +38,7 @@ def replies(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
 def enter(
     conn: sqlite3.Connection, plan: int, verdict: int, ended_at: str, body: str, *, stopped: bool
 ) -> None:
-    """Write the verdict of a re-run, inside the caller's transaction."""
+    """Insert the verdict of a re-run, inside the caller's transaction."""
     conn.execute(
         "INSERT INTO reruns VALUES (?, ?, ?, ?, ?)", (plan, verdict, ended_at, int(stopped), body)
     )
@@ -49,12 +49,12 @@ _STORED = """SELECT r.plan, r.verdict, r.stopped, r.body, e.at, e.reviewer, e.de
 
 
 def of_verdict(conn: sqlite3.Connection, verdict: int) -> list[StoredRerun]:
-    """The re-runs of one verdict, the oldest first."""
+    """Return the re-runs of one verdict, oldest first."""
     return _read(conn.execute(f"{_STORED} WHERE r.verdict = ? ORDER BY r.plan", (verdict,)))
 
 
 def of_run(conn: sqlite3.Connection, run: int) -> list[StoredRerun]:
-    """The re-runs of all verdicts of a run, by verdict and the oldest first."""
+    """Return the re-runs of all verdicts of a run, in file order, oldest first for each verdict."""
     rows = conn.execute(
         f"""{_STORED} JOIN verdicts v ON v.key = r.verdict WHERE v.run = ?
             ORDER BY v.pos, r.plan""",
@@ -64,7 +64,7 @@ def of_run(conn: sqlite3.Connection, run: int) -> list[StoredRerun]:
 
 
 def newest(conn: sqlite3.Connection, run: int) -> int:
-    """The newest plan whose re-run of a run has ended; 0 before the first."""
+    """Return the newest plan among a run's finished re-runs, or 0 if there is none."""
     found: int = conn.execute(
         """SELECT ifnull(max(r.plan), 0) FROM reruns r JOIN verdicts v ON v.key = r.verdict
            WHERE v.run = ?""",

@@ -1,4 +1,4 @@
-"""Runs: finding one by name or hash, and what a reviewer last looked at in it."""
+"""Find and count loaded runs, and keep what each reviewer last looked at."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reviewdesk.store import measures
 
 
 def to_run(row: Mapping[str, Any]) -> Run:
-    """A stored run as a record."""
+    """Build a run record from a stored row."""
     return Run(
         key=row["key"],
         hash=row["hash"],
@@ -42,13 +42,18 @@ def to_run(row: Mapping[str, Any]) -> Run:
 
 
 def all_runs(conn: sqlite3.Connection) -> list[Run]:
-    """Every run that was not removed, the newest last."""
+    """Return every run that was not removed, newest last."""
     rows = conn.execute("SELECT * FROM runs WHERE removed_at IS NULL ORDER BY key")
     return [to_run(dict(row)) for row in rows]
 
 
 def find(conn: sqlite3.Connection, name: str | None) -> Run:
-    """A run by its name or a unique prefix of its hash; the one opened last without either."""
+    """Return the run with this name or unique hash prefix; for ``None``, the run opened last.
+
+    Raises:
+        NotFoundError: no run fits.
+        AmbiguousError: several runs fit.
+    """
     if name is None:
         row = conn.execute(
             "SELECT * FROM runs WHERE removed_at IS NULL ORDER BY opened DESC LIMIT 1"
@@ -69,15 +74,15 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
 
 
 UNANIMOUS = {
-    # One score has a range too, of 0, but no variance and so no mass.
+    # A single score also has a range of 0, but no variance and so no mass.
     "unanimous_scores": "(mass IS NOT NULL AND range = 0)",
     "unanimous_votes": "(answered > 1 AND passes IN (0, answered))",
 }
-"""What of a verdict's columns says that its jurors all gave the same."""
+"""SQL conditions that hold if all jurors of a verdict gave the same score, or the same vote."""
 
 
 def labelled(conn: sqlite3.Connection) -> dict[int, int]:
-    """How many verdicts of each run have a label, runs without one left out."""
+    """Count the labelled verdicts of each run; runs without any are absent."""
     rows = conn.execute(
         """SELECT v.run, count(*) AS n FROM truths t CROSS JOIN verdicts v ON v.item = t.item
            GROUP BY v.run"""
@@ -86,7 +91,7 @@ def labelled(conn: sqlite3.Connection) -> dict[int, int]:
 
 
 def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
-    """The labelled verdicts of a run, counted by truth and whether a label is tentative."""
+    """Count the labelled verdicts of a run by truth and whether a label is tentative."""
     rows = conn.execute(
         """SELECT t.truth, t.tentative, count(*) AS n FROM truths t CROSS JOIN verdicts v
            ON v.item = t.item AND v.run = ? GROUP BY t.truth, t.tentative""",
@@ -97,22 +102,22 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """A run's verdicts counted by decision, by each flag they carry, by each rule they break."""
+    """A run's verdicts counted by decision, by flag and by breach."""
 
     decisions: Mapping[Decision | None, int]
     flags: Mapping[Flag, int]
     breaches: Mapping[Breach, int] = field(default_factory=dict)
     unanimous_scores: int = 0
-    """Verdicts whose two or more scores are all equal."""
+    """Verdicts with two or more scores, all equal."""
     unanimous_votes: int = 0
-    """Verdicts whose two or more votes are all the same."""
+    """Verdicts with two or more votes, all the same."""
     unknown_ballots: int = 0
     """Ballots whose answer was not understood."""
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:
-    """The tallies of all runs, or of one, by their keys; one query either way."""
-    # All of them are read straight through, for they lie in the order of their runs.
+    """Count the verdicts of all runs, or of one, by run key."""
+    # Rows lie in the order of their runs, so a scan of the table is faster than the index.
     source = "verdicts NOT INDEXED" if run is None else "verdicts WHERE run = ?"
     rows = conn.execute(
         f"""SELECT run, decision, flags, marks, count(*) AS n,
@@ -127,8 +132,8 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     unanimous: dict[int, Counter[str]] = {}
     for row in rows:
         key, n = row["run"], row["n"]
-        made = Decision(row["decision"]) if row["decision"] else None
-        decisions.setdefault(key, Counter())[made] += n
+        decision = Decision(row["decision"]) if row["decision"] else None
+        decisions.setdefault(key, Counter())[decision] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
         breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
         both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
@@ -147,13 +152,13 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
 
 
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
-    """The run of this identity, removed ones included."""
+    """Return the run with this hash, even a removed one, or ``None``."""
     row = conn.execute("SELECT * FROM runs WHERE hash = ?", (run_hash,)).fetchone()
     return to_run(dict(row)) if row else None
 
 
 def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
-    """The first run loaded from the same bytes, under whatever options."""
+    """Return the oldest loaded run read from the same bytes with any options, or ``None``."""
     row = conn.execute(
         "SELECT * FROM runs WHERE file_hash = ? AND removed_at IS NULL ORDER BY key LIMIT 1",
         (file_hash,),
@@ -162,25 +167,25 @@ def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Run:
-    """The run with this key."""
+    """Return the run with this key, which must exist."""
     return to_run(dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()))
 
 
 def options(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """What of the reading options made this run, among them the policy a person filled in."""
+    """Return the reading options that made this run, including the policy a person filled in."""
     row = conn.execute("SELECT options FROM runs WHERE key = ?", (key,)).fetchone()
     found: dict[str, Any] = json.loads(row["options"])
     return found
 
 
 def file_hash(conn: sqlite3.Connection, key: int) -> str:
-    """The sha256 of the bytes that a run was read from."""
+    """Return the sha256 of the report file that a run was read from."""
     found: str = conn.execute("SELECT file_hash FROM runs WHERE key = ?", (key,)).fetchone()[0]
     return found
 
 
 def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
-    """The strata of a run: number, size, and how many of them are audited."""
+    """Return number, size and audit count of each stratum of a run."""
     rows = conn.execute(
         "SELECT stratum, size, audit FROM strata WHERE run = ? ORDER BY stratum", (key,)
     )
@@ -188,7 +193,10 @@ def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:
 
 
 def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
-    """A name no other run has: the report's own, else the file's stem, with ``#2`` if taken."""
+    """Return a name that no other run has: the report's own or else the file's stem.
+
+    If that is taken, ``#2``, ``#3`` and so on is appended.
+    """
     base = wanted or PurePath(file).name.split(".")[0] or file
     taken = {row[0] for row in conn.execute("SELECT name FROM runs")}
     name, number = base, 2
@@ -198,7 +206,7 @@ def unique_name(conn: sqlite3.Connection, wanted: str, file: str) -> str:
 
 
 def touch(conn: sqlite3.Connection, run: int) -> None:
-    """Make a run the one opened last, and show it again if it had been removed."""
+    """Make a run the one opened last, and restore it if it was removed."""
     conn.execute(
         """UPDATE runs SET removed_at = NULL, opened = (SELECT max(opened) + 1 FROM runs)
            WHERE key = ?""",
@@ -212,7 +220,7 @@ def remove(conn: sqlite3.Connection, run: int, at: str) -> None:
 
 
 def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
-    """What a reviewer last had on screen in a run."""
+    """Return what a reviewer last had on screen in a run, or ``None``."""
     row = conn.execute(
         "SELECT state FROM views WHERE run = ? AND reviewer = ?", (run, reviewer)
     ).fetchone()
@@ -220,7 +228,7 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
 
 
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
-    """Keep what a reviewer has on screen."""
+    """Save what a reviewer has on screen in a run."""
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
     )

@@ -1,4 +1,4 @@
-"""The layout of the desk, as an ordered list of migrations recorded in the desk itself."""
+"""The layout of the desk as an ordered list of migrations, each recorded in the desk itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GUARDS = (
 
 
 def create_runs(conn: sqlite3.Connection) -> None:
-    """Runs, their verdicts as narrow rows, and the bodies as canonical JSON."""
+    """Create tables for runs, their verdicts as narrow rows, and the bodies as canonical JSON."""
     _run(
         conn,
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -76,7 +76,7 @@ def create_runs(conn: sqlite3.Connection) -> None:
 
 
 def create_label_log(conn: sqlite3.Connection) -> None:
-    """The append-only log of label events, and the labels as views over it."""
+    """Create the append-only log of label events, and the labels as views over it."""
     _run(
         conn,
         """CREATE TABLE label_events (
@@ -111,7 +111,7 @@ def create_label_log(conn: sqlite3.Connection) -> None:
 
 
 def create_drafts(conn: sqlite3.Connection) -> None:
-    """Notes that are being written, outside of the log until they are saved."""
+    """Create the table of unsaved notes, which are not in the log until they are saved."""
     conn.execute(
         """CREATE TABLE drafts (
             item BLOB NOT NULL, reviewer TEXT NOT NULL, text TEXT NOT NULL,
@@ -120,7 +120,7 @@ def create_drafts(conn: sqlite3.Connection) -> None:
 
 
 def add_tags_and_marks(conn: sqlite3.Connection) -> None:
-    """Tags and marks stand, are undone and redone like labels; the current ones as views."""
+    """Let tags and marks stand and be undone like labels, and add views of the current ones."""
     _run(
         conn,
         "DROP VIEW standing_events",
@@ -131,7 +131,7 @@ def add_tags_and_marks(conn: sqlite3.Connection) -> None:
                           WHERE u.target = e.action AND u.desk = e.desk
                             AND u.reviewer = e.reviewer
                           ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
-        # Labels files of earlier versions left their tags in the log as they were written.
+        # Labels files imported by earlier versions left their tags unnormalized in the log.
         """CREATE VIEW item_tags AS
             SELECT e.item AS item, e.author AS author,
                    lower(replace(trim(t.value), ' ', '-')) AS tag, t.key AS place
@@ -148,7 +148,7 @@ def add_tags_and_marks(conn: sqlite3.Connection) -> None:
 
 
 def add_search(conn: sqlite3.Connection) -> None:
-    """The full-text index, the reports' own tags as rows, saved filters, and what was seen."""
+    """Add the full-text index, the reports' tags as rows, saved filters, and the items seen."""
     _run(
         conn,
         """CREATE TABLE seen (
@@ -169,7 +169,7 @@ def add_search(conn: sqlite3.Connection) -> None:
             reviewer TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
             PRIMARY KEY (reviewer, name)) WITHOUT ROWID""",
     )
-    # SQLite's own reading of a text in JSON ends at NUL, so the lists are read here.
+    # SQLite's JSON functions end a text at NUL, so Python parses the lists.
     tagged = conn.execute(
         """SELECT v.run, v.key, json_extract(b.body, '$.case.tags')
            FROM verdicts v JOIN bodies b ON b.verdict = v.key
@@ -182,7 +182,7 @@ def add_search(conn: sqlite3.Connection) -> None:
 
 
 def add_measures(conn: sqlite3.Connection) -> None:
-    """The ballots of a run as packed columns, its alphas, and what each verdict adds to them."""
+    """Add packed ballots and alphas per run, and range, variance mass and breaches per verdict."""
     _run(
         conn,
         "ALTER TABLE verdicts ADD COLUMN range REAL",
@@ -195,7 +195,7 @@ def add_measures(conn: sqlite3.Connection) -> None:
             seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
             strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
             decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first))""",
-        # A run without a row here was loaded before there was one, and is measured when asked for.
+        # A run without a row was loaded by an older version; it is measured when a figure needs it.
         """CREATE TABLE measures (
             run INTEGER PRIMARY KEY REFERENCES runs(key), names TEXT NOT NULL,
             quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL, alpha_high REAL,
@@ -204,7 +204,7 @@ def add_measures(conn: sqlite3.Connection) -> None:
 
 
 def add_reruns(conn: sqlite3.Connection) -> None:
-    """What live panels answered: every reply as it came, and the verdicts made of them.
+    """Add every reply of live panels as it came, and the verdicts made from them.
 
     ``plan`` is the key of the event that committed the panel before the first request.
     """
@@ -224,11 +224,11 @@ def add_reruns(conn: sqlite3.Connection) -> None:
 
 
 def add_human_labels(conn: sqlite3.Connection) -> None:
-    """How many verdicts of a run came with a label of a person's."""
+    """Add the count of verdicts whose report holds a person's label, for each run."""
     _run(
         conn,
         "ALTER TABLE runs ADD COLUMN human_labels INTEGER NOT NULL DEFAULT 0",
-        # The plain search spares most bodies the reading of their JSON.
+        # The plain text search comes first, so that most bodies are not parsed as JSON.
         """UPDATE runs SET human_labels =
              (SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
               WHERE v.run = runs.key AND instr(b.body, '"human"')
@@ -237,7 +237,10 @@ def add_human_labels(conn: sqlite3.Connection) -> None:
 
 
 def pair_agreement_and_band(conn: sqlite3.Connection) -> None:
-    """Whose the agreement and its band are, our own band apart; loaded runs are derived again."""
+    """Add the source of agreement and band, and our own band beside it.
+
+    Loaded runs are derived again.
+    """
     _run(
         conn,
         "ALTER TABLE verdicts ADD COLUMN agreement_source TEXT NOT NULL DEFAULT 'ours'",
@@ -260,7 +263,11 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 
 def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:
-    """Bring the desk up to date, each migration recorded; a filled desk is backed up first."""
+    """Apply and record the missing migrations; back up a desk that has data first.
+
+    Raises:
+        DeskError: a newer version of reviewdesk made the desk.
+    """
     version = conn.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
         raise DeskError(
@@ -287,18 +294,18 @@ def migrate(conn: sqlite3.Connection, path: Path, at: str) -> None:
 
 
 def is_current(path: Path) -> bool:
-    """Return True if the header of a file is that of a desk with every migration."""
+    """Return True if the file's header is that of a desk with every migration applied."""
     try:
         with path.open("rb") as file:
             head = file.read(72)
     except OSError:
         return False
-    made = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
-    return made == (APPLICATION_ID, len(MIGRATIONS))
+    found = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
+    return found == (APPLICATION_ID, len(MIGRATIONS))
 
 
 def objects(conn: sqlite3.Connection | None = None) -> dict[str, str]:
-    """Triggers and views with their SQL: those of a desk, or those this version makes."""
+    """Return the SQL of triggers and views by name: of a desk, or as this version makes them."""
     if conn is None:
         fresh = sqlite3.connect(":memory:")
         try:

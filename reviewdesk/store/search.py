@@ -1,4 +1,4 @@
-"""The full-text index: what goes in, how far it has come, and what a search finds."""
+"""The full-text index: fill it in batches, report how far it has come, and search it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
 TOKENIZER = "unicode61 remove_diacritics 2"
 COLUMNS = ("name", "rubric", "input", "output", "reasons")
 _OPEN_COLUMNS = COLUMNS[:-1]
-"""What a blind session may search: the reasons are the panel's."""
+"""The columns that a blind session may search: reasons are left out, as they are the panel's."""
 BATCH = 200
 _MOST_CHARACTERS = 1_000_000
-"""A batch of long texts ends early, so that the write lock is never held for long."""
+"""A batch ends early at this many characters, so that the write lock is held only briefly."""
 
 Texts = tuple[int, str, str, str, str, str]
 
 
 def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
-    """How many of a run's verdicts are indexed, and how many there are."""
+    """Return how many of a run's verdicts are indexed, and how many there are."""
     row = conn.execute(
         """SELECT ifnull(i.verdicts, 0), r.verdicts FROM runs r
            LEFT JOIN indexed_runs i ON i.run = r.key WHERE r.key = ?""",
@@ -33,13 +33,13 @@ def reach(conn: sqlite3.Connection, run: int) -> tuple[int, int]:
 
 
 def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
-    """The texts of a run's next verdicts, from the ``start``-th in the order of the file."""
+    """Return the texts of a run's next verdicts, from the ``start``-th in file order."""
     found: list[Texts] = []
     size = 0
     first = first_key(conn, run) + start
     query = """SELECT v.key, v.id, v.test, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
                WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key"""
-    # Closed before anything is written: a reader that stays open cannot become a writer.
+    # Closed before anything is written: SQLite does not let an open reader become a writer.
     with closing(conn.execute(query, (first, first + BATCH, run))) as rows:
         for row in rows:
             texts = _texts(row["id"], row["test"], json.loads(row["body"]))
@@ -51,7 +51,7 @@ def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
 
 
 def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> None:
-    """Index what was prepared, unless another process has done so meanwhile."""
+    """Index a prepared batch, unless another process has indexed it meanwhile."""
     if reach(conn, run)[0] != start:
         return
     marks = ", ".join("?" * (len(COLUMNS) + 1))
@@ -62,12 +62,12 @@ def put(conn: sqlite3.Connection, run: int, start: int, batch: list[Texts]) -> N
 def find(
     conn: sqlite3.Connection, run: int, text: str, reviewer: str, *, blind: bool
 ) -> array[int]:
-    """The keys of a run's indexed verdicts in which all that is sought occurs, notes included.
+    """Return the keys of a run's indexed verdicts whose texts or notes contain every search term.
 
-    ``blind`` leaves out the jurors' reasons and the notes of everybody but ``reviewer``.
+    ``blind`` leaves out the jurors' reasons and all notes but those of ``reviewer``.
     """
     sought = parse_search(text)
-    noted = _noted(conn, run, sought, reviewer if blind else None)
+    noted = _keys_by_note(conn, run, sought, reviewer if blind else None)
     columns = _OPEN_COLUMNS if blind else COLUMNS
     if not any(noted):
         return array("q", _matches(conn, run, sought, columns))
@@ -79,7 +79,7 @@ def find(
 
 
 def notes(conn: sqlite3.Connection, run: int) -> list[tuple[int, str, str]]:
-    """Verdict key, author and text of the newest standing note of each author on each item."""
+    """Return verdict key, author and text of each author's newest standing note on each item."""
     rows = conn.execute(
         """SELECT v.key, n.author, n.detail FROM (
                SELECT item, author, detail, max(key) FROM standing_events
@@ -103,20 +103,20 @@ def _texts(name: str, test: str, body: Mapping[str, Any]) -> tuple[str, str, str
             body.get("alternative"),
             *([reference] if isinstance(reference, str) else reference),
         ),
-        (body.get("bias_warning"), *(text for juror in jurors for text in _said(juror))),
+        (body.get("bias_warning"), *(text for juror in jurors for text in _juror_texts(juror))),
     )
-    made = [spaced("\n".join(text for text in part if text)) for part in parts]
-    return made[0], made[1], made[2], made[3], made[4]
+    columns = [spaced("\n".join(text for text in part if text)) for part in parts]
+    return columns[0], columns[1], columns[2], columns[3], columns[4]
 
 
-def _said(juror: Mapping[str, Any]) -> Iterator[str | None]:
+def _juror_texts(juror: Mapping[str, Any]) -> Iterator[str | None]:
     yield juror.get("reason")
     error = juror.get("error")
     yield error.get("message") if isinstance(error, Mapping) else error
 
 
 def first_key(conn: sqlite3.Connection, run: int) -> int:
-    """The key of a run's first verdict; the keys of a run follow one another in file order."""
+    """Return the key of a run's first verdict; the keys of a run are consecutive in file order."""
     row = conn.execute("SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)).fetchone()
     return int(row[0]) if row else 0
 
@@ -133,16 +133,16 @@ def _matches(
 
 
 def _query(sought: tuple[SearchTerm, ...], columns: tuple[str, ...]) -> str:
-    """A search in the index's own words; inside its quotes everything is plain text."""
+    """Write search terms in FTS5 syntax, quoted so that no character in them is an operator."""
     within = f"{{{' '.join(columns)}}} : "
     strings = ('"' + one.text.replace('"', '""') + '"' + " *" * one.beginning for one in sought)
     return " AND ".join(within + string for string in strings)
 
 
-def _noted(
+def _keys_by_note(
     conn: sqlite3.Connection, run: int, sought: tuple[SearchTerm, ...], author: str | None
 ) -> list[set[int]]:
-    """For each thing sought, the verdicts whose notes hold it, by an index of their own."""
+    """Return for each search term the keys of verdicts whose notes match, by a temporary index."""
     kept = [note for note in notes(conn, run) if author is None or note[1] == author]
     if not kept:
         return [set() for _ in sought]

@@ -1,4 +1,4 @@
-"""Tables of the connection's own, in which rows wait outside of the desk's write lock."""
+"""Temporary tables of one connection, in which rows wait without taking the desk's write lock."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from reviewdesk.store.connect import explained
 PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
 
 _TEMPORARY = Path("the temporary folder")
-"""What errors name while rows wait: SQLite keeps such tables outside the desk file."""
+"""The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
 
 
 @contextmanager
 def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[None]:
-    """Temporary tables, each a name with its columns; gone at the end, whatever the end is."""
+    """Create temporary tables, given as name and columns, and drop them on exit or error."""
     try:
         for name, columns in tables.items():
             conn.execute(f"CREATE TEMP TABLE {name} {columns}")
@@ -31,11 +31,11 @@ def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[Non
 
 @contextmanager
 def apart(conn: sqlite3.Connection) -> Iterator[PutAll]:
-    """One transaction over the waiting tables, which takes no lock on the desk.
+    """Open a transaction over the temporary tables, which takes no lock on the desk.
 
-    Within a transaction of the desk, as a migration is, they are part of that one.
+    Inside a transaction of the desk, such as a migration, the writes become part of that one.
     """
-    # Past the connection's own explanation, which would name the desk.
+    # Bypasses the connection's own error text, which would name the desk.
     put = partial(sqlite3.Connection.executemany, conn)
     with explained(_TEMPORARY):
         if conn.in_transaction:

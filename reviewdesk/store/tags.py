@@ -1,4 +1,4 @@
-"""The tags that stand: on one item by author, and counted over a run or the desk."""
+"""Read the current tags: those on one item by author, and their counts in a run or the desk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reviewdesk.domain.records import TagCount
 
 
 def of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
-    """The tags of an item by author, each author's in the order given."""
+    """Return the tags of an item by author, each author's in the order given."""
     found: dict[str, dict[str, None]] = {}
     rows = conn.execute(
         "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place", (item,)
@@ -19,7 +19,7 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]
 
 
 def counts(conn: sqlite3.Connection, run: int | None = None) -> list[TagCount]:
-    """How many items carry each tag, in a run or in the whole desk; the most used first."""
+    """Count the items that carry each tag, in a run or the whole desk, most used first."""
     rows = conn.execute(
         """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
            WHERE :run IS NULL

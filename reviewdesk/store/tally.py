@@ -1,4 +1,4 @@
-"""What is known of a run only once every verdict of it has been seen."""
+"""Counts and columns of a run that are complete only after its last verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reviewdesk.domain.labels.sampling import stratum
 from reviewdesk.domain.verdict import Decision, Verdict
 
 _DERIVED_ESCALATION = 1 << 30
-"""A bit used only while loading: would be escalated, if the report never states it."""
+"""A temporary bit: escalated by recomputation, which counts if the report states no escalation."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Counts:
     stated_escalation: bool = False
 
     def count(self, verdict: Verdict, found: Assessment) -> None:
-        """Count one verdict."""
+        """Add one verdict to the counts."""
         decided = found.decision in {Decision.PASS, Decision.FAIL}
         self.ballots += len(found.seats)
         self.failed += sum(seat.ballot.status.failed for seat in found.seats)
@@ -46,14 +46,17 @@ class Counts:
         self.stated_escalation |= verdict.escalate is not None
 
     def confidence_source(self) -> str:
-        """``support`` wherever every decided verdict has a score, the report's own if any."""
+        """Return ``support`` if every decided verdict has a score, else ``vote_share``.
+
+        If the report states any scores, only stated scores count.
+        """
         scored = self.decided_stated if self.stated_scores else self.decided_scored
         return "support" if scored == self.decided else "vote_share"
 
 
 @dataclass(slots=True)
 class RunTally(Counts):
-    """Counts and columns over the verdicts of a run, in the order of the file."""
+    """Counts and columns over the verdicts of a run, in file order."""
 
     ids: list[str] = field(default_factory=list)
     decisions: list[Decision | None] = field(default_factory=list)
@@ -62,7 +65,7 @@ class RunTally(Counts):
     contents: Any = field(default_factory=hashlib.sha256)
 
     def add(self, verdict: Verdict, found: Assessment) -> None:
-        """Count one verdict, and put it behind the others."""
+        """Count one verdict, and append it to the columns."""
         self.count(verdict, found)
         self.ids.append(verdict.id)
         self.decisions.append(found.decision)
@@ -77,7 +80,7 @@ class RunTally(Counts):
         self.contents.update(canonical_json([verdict.id, content_hash(verdict.body)]))
 
     def final_flags(self) -> list[int]:
-        """The flags to store; the recomputed escalation counts where the report states none."""
+        """Return the flags to store; recomputed escalations count if the report states none."""
         clear = ~_DERIVED_ESCALATION
         if self.stated_escalation:
             return [bits & clear for bits in self.flags]
@@ -87,7 +90,10 @@ class RunTally(Counts):
         ]
 
     def strata(self, flags: list[int]) -> list[int]:
-        """The stratum of each verdict: stated escalations are flagged, else the recomputed ones."""
+        """Return the stratum of each verdict.
+
+        Stated escalations make a verdict flagged; recomputed ones do so if the report states none.
+        """
         flagged = [
             reviewed or (not self.stated_escalation and bool(bits & Flag.ESCALATED))
             for reviewed, bits in zip(self.reviewed, flags, strict=True)

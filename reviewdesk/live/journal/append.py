@@ -1,4 +1,4 @@
-"""Lines that are on disk when they are said to be: many per fsync, and none on the event loop."""
+"""Append lines to a file durably: many lines per fsync, and no fsync on the event loop."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from threading import Lock
 
 from reviewdesk.errors import JournalError
 
-_FAR = 1 << 40
-"""On Windows a locked byte cannot be read by others, so one is locked that is never there."""
+_LOCKED_BYTE = 1 << 40
+"""Offset of the byte locked on Windows. Others cannot read a locked byte, so it lies past any
+data."""
 
 
 def lock(file: int, path: Path) -> None:
-    """Take the file for this process; the end of the process gives it back, however it ends.
+    """Lock the file for this process; the system releases the lock when the process ends.
 
     Raises:
-        JournalError: another process has it.
+        JournalError: another process holds it, or the file cannot be locked.
     """
     try:
         if sys.platform == "win32":
             import msvcrt
 
             at = os.lseek(file, 0, os.SEEK_CUR)
-            os.lseek(file, _FAR, os.SEEK_SET)
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
             os.lseek(file, at, os.SEEK_SET)
         else:
@@ -48,17 +49,17 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class Appender:
-    """The end of a private file that this process alone writes.
+    """Appends lines to a private file that only this process writes.
 
-    ``add`` takes a line at once; whoever uses it first awaits ``settled``. Lines that come in while
-    others are being written share the next fsync.
+    ``add`` queues a line at once; code that depends on the line first awaits ``settled``. Lines
+    added while others are being written share the next fsync.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open and lock the file, which need not be there yet.
+        """Open and lock the file, creating it if needed.
 
         Raises:
-            JournalError: it cannot be written, or another process has it.
+            JournalError: it cannot be written, or another process holds it.
         """
         self._path = path
         self._waiting: deque[bytes] = deque()
@@ -68,7 +69,7 @@ class Appender:
         try:
             self._file = os.open(path, _FLAGS, 0o600)
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise _write_error(path, error) from error
         try:
             lock(self._file, path)
             self.size = os.fstat(self._file).st_size
@@ -78,16 +79,16 @@ class Appender:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in the file, nor on its way there."""
+        """Whether the file holds nothing and no line waits to be written."""
         return not self.size and not self._waiting
 
     def add(self, line: bytes) -> None:
-        """Take a line, without its end, to be written next."""
+        """Queue a line, given without its line end."""
         self._added += 1
         self._waiting.append(line + b"\n")
 
     async def settled(self) -> None:
-        """Return when every line that was added so far is on disk."""
+        """Return when every line added so far is on disk."""
         wanted = self._added
         while self._stored < wanted:
             if self._round is None or self._round.done():
@@ -95,10 +96,10 @@ class Appender:
             await asyncio.shield(self._round)
 
     def flush(self) -> None:
-        """Write and fsync what waits, and return when it is on disk.
+        """Write and fsync the queued lines, and return when they are on disk.
 
         Raises:
-            JournalError: it cannot be written; what was stored before stays whole.
+            JournalError: they cannot be written; what was stored before stays intact.
         """
         with self._writing:
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
@@ -110,20 +111,20 @@ class Appender:
             except OSError as error:
                 self._waiting.extendleft(reversed(lines))
                 self.cut(self.size)
-                raise _unwritable(self._path, error) from error
+                raise _write_error(self._path, error) from error
             self.size += sum(map(len, lines))
             self._stored += len(lines)
 
     def cut(self, size: int) -> None:
-        """Let the file end there."""
+        """Truncate the file to ``size`` bytes."""
         try:
             os.ftruncate(self._file, size)
         except OSError as error:
-            raise _unwritable(self._path, error) from error
+            raise _write_error(self._path, error) from error
         self.size = size
 
     def close(self) -> None:
-        """Write what waits and let go of the file."""
+        """Write the queued lines, then close and unlock the file."""
         try:
             self.flush()
         finally:
@@ -135,7 +136,7 @@ class Appender:
             view = view[os.write(self._file, view) :]
 
 
-def _unwritable(path: Path, error: OSError) -> JournalError:
+def _write_error(path: Path, error: OSError) -> JournalError:
     reason = (error.strerror or str(error)).lower()
     return JournalError(
         f"{path}: {reason}", "What was stored stays. Mend that, then go on with --resume."

@@ -1,7 +1,8 @@
-"""The replies of a run on disk, so that a run that was killed goes on and pays for nothing twice.
+"""Store the replies of a run on disk, so that a resumed run continues and pays for nothing twice.
 
-JSON Lines beside the report: what was committed before the first request, then every exchange as it
-came. Only ever appended to; a commitment follows again where a resumed run has another one.
+The journal is a JSON Lines file beside the report: first the commitment made before the first
+request, then every exchange as it came. Lines are only ever appended; a resumed run with another
+commitment appends that one too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class CommitTimes:
-    """When the run was begun, and when its rule as it stands was put down."""
+    """The run's id, when it was started, and when its present commitment was written."""
 
     run_id: str
     started_at: str
@@ -48,25 +49,25 @@ class CommitTimes:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What a file of replies holds."""
+class _JournalContent:
+    """The content of a journal file."""
 
     starts: list[dict[str, Any]] = field(default_factory=list)
     exchanges: dict[bytes, int] = field(default_factory=dict)
-    """Where the newest exchange of a call begins, by a part of the call's key."""
+    """Offset of the newest exchange of each call, by a prefix of the call's key."""
     spent: float = 0.0
     whole: int = 0
     torn: bytes = b""
 
 
 class Journal:
-    """The file of one run's replies, held by this process alone until it is closed."""
+    """The journal of one run, locked by this process until it is closed."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file and read what is in it, or begin it.
+        """Open the journal and read it, or create it.
 
         Raises:
-            JournalError: it is damaged, held by another process, or cannot be written.
+            JournalError: it is damaged, locked by another process, or cannot be written.
         """
         self.path = path
         self.notes: list[str] = []
@@ -81,23 +82,24 @@ class Journal:
 
     @property
     def spent(self) -> float:
-        """What the exchanges that were there cost, in US dollars, as they were booked."""
+        """The booked cost, in US dollars, of the exchanges on disk when the journal was opened."""
         return self._found.spent
 
     def commit(
         self, commitment: Commitment, at: str, consent: dict[str, Any] | None = None
     ) -> CommitTimes:
-        """Put down what the run is held to, unless it is there; on disk when this returns.
+        """Write the run's commitment unless it is there, and return the run's id and times.
 
-        ``consent`` stands beside it: how it was given, and to what.
+        The commitment is on disk on return. ``consent`` is stored with it: how consent was given,
+        and to what.
         """
-        told = {name: getattr(commitment, name) for name in Commitment.__slots__}
-        said = json.loads(json.dumps(told))
+        committed = {name: getattr(commitment, name) for name in Commitment.__slots__}
+        wanted = json.loads(json.dumps(committed))
         starts = self._found.starts
-        start = next((known for known in starts if known | said == known), None)
+        start = next((known for known in starts if known | wanted == known), None)
         if start is None:
-            run = hashlib.sha256(json.dumps([told, at]).encode()).hexdigest()[:16]
-            start = {"journal": FORMAT, "run_id": run, "at": at, **told}
+            run = hashlib.sha256(json.dumps([committed, at]).encode()).hexdigest()[:16]
+            start = {"journal": FORMAT, "run_id": run, "at": at, **committed}
             start |= {"consent": consent} if consent else {}
             self._end.add(_line(start))
             self._end.flush()
@@ -106,8 +108,8 @@ class Journal:
         return CommitTimes(first["run_id"], first["at"], start["at"])
 
     def reply(self, key: str) -> Exchange | None:
-        """Return the newest exchange of a call that was on disk when the file was opened."""
-        at = self._found.exchanges.get(_short(key))
+        """Return the newest exchange of a call that was on disk when the journal was opened."""
+        at = self._found.exchanges.get(_short_key(key))
         if at is None:
             return None
         self._stream.seek(at)
@@ -115,24 +117,24 @@ class Journal:
         return _exchange(line) if line["call"] == key else None
 
     def keep(self, call: Call, exchange: Exchange, usd: float | None = None) -> None:
-        """Take an exchange; it is on disk once ``settled`` has returned."""
+        """Queue an exchange for writing; it is on disk once ``settled`` has returned."""
         about = {"case": call.case, "juror": call.juror.name, "seat": call.seat, "usd": usd}
-        told = {name: getattr(exchange, name) for name in _TYPES}
-        self._end.add(_line({**about, **told, "headers": dict(exchange.headers)}))
+        stored = {name: getattr(exchange, name) for name in _TYPES}
+        self._end.add(_line({**about, **stored, "headers": dict(exchange.headers)}))
 
     async def settled(self) -> None:
-        """Return when all that was kept so far is on disk."""
+        """Return when everything kept so far is on disk."""
         await self._end.settled()
 
     def close(self) -> None:
-        """Write what waits and let go of the file; one that nothing was put in goes."""
+        """Write what is queued and close the journal; an empty file is deleted."""
         self._stream.close()
         if self._end.empty:
             self.path.unlink(missing_ok=True)
         self._end.close()
 
     def _mend(self) -> None:
-        """Cut off what a stop left of a last line; its text is kept as a line of its own."""
+        """Cut off an incomplete last line, and keep its text in a line marked ``torn``."""
         found = self._found
         if not found.torn:
             return
@@ -151,35 +153,39 @@ def _exchange(record: dict[str, Any]) -> Exchange:
     return Exchange(**{name: record[name] for name in _PARTS if name in record})
 
 
-def _short(key: str) -> bytes:
-    """Half of a key: enough to tell millions of calls apart, and half the memory."""
+def _short_key(key: str) -> bytes:
+    """Return half of a key, which tells millions of calls apart and takes half the memory."""
     return bytes.fromhex(key[:32])
 
 
-def _read(stream: BinaryIO, path: Path) -> _Found:
-    """Everything in the file, line by line."""
-    found = _Found()
+def _read(stream: BinaryIO, path: Path) -> _JournalContent:
+    """Read the whole journal line by line.
+
+    Raises:
+        JournalError: a line is not one that a journal holds.
+    """
+    found = _JournalContent()
     for number, line in enumerate(stream, start=1):
         if not line.startswith(_BEGINS[: len(line)]) and number == 1:
-            raise _damaged(path, number, f"must begin with {FORMAT}")
+            raise _damage_error(path, number, f"must begin with {FORMAT}")
         if not line.endswith(b"\n"):
             found.torn = line
             break
         record = _record(line)
         if record is None:
-            raise _damaged(path, number, "is not what was stored here")
-        _take(found, record)
+            raise _damage_error(path, number, "is not what was stored here")
+        _add_record(found, record)
         found.whole += len(line)
     return found
 
 
-def _damaged(path: Path, line: int, problem: str) -> JournalError:
+def _damage_error(path: Path, line: int, problem: str) -> JournalError:
     hint = "Move the file away to ask everything anew, or name another -o."
     return JournalError(f"{path}: line {line}: {problem}", hint)
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """What a line says, ``None`` where it was not written here."""
+    """Parse a line, or return ``None`` if it is not one that a journal holds."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -200,18 +206,18 @@ def _is_key(text: str) -> bool:
     return len(text) == 64 and not set(text) - set("0123456789abcdef")
 
 
-def _take(found: _Found, record: dict[str, Any]) -> None:
+def _add_record(found: _JournalContent, record: dict[str, Any]) -> None:
     if "journal" in record:
         found.starts.append(record)
     if "call" not in record:
         return
     cost = record.get("usd")
     found.spent += cost if isinstance(cost, int | float) else 0.0
-    found.exchanges[_short(record["call"])] = found.whole
+    found.exchanges[_short_key(record["call"])] = found.whole
 
 
 def _fsync_folder(path: Path) -> None:
-    """Make the file's name durable as well, where the system can."""
+    """Make the file's name durable too, where the system supports that."""
     if os.name == "posix":
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -1,1 +1,1 @@
-"""What jurors reply, and how calls fail."""
+"""Read jurors' replies, and describe how calls fail."""

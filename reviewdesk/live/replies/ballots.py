@@ -1,4 +1,4 @@
-"""The ballot that an exchange makes, by itself: a stored one is read again without a network."""
+"""Make a ballot from an exchange alone, so that a stored one is read again without a network."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from reviewdesk.live.wires.requests import STRUCTURE
 from reviewdesk.live.wires.vendors import Endpoint, JsonMode, endpoint
 
 _STATUS_OF = {ReplyProblem.EMPTY: Status.EMPTY}
-"""Other unreadable replies wait for a person."""
+"""The ballot status of unreadable replies; all others get ``PARSE_FAIL``, for a person to read."""
 
 _CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, ReplyProblem.NOT_JSON}
-"""What a bound on tokens may have made of a reply."""
+"""The problems that reaching the token limit may have caused."""
 
 
 def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ballot | None:
-    """Return the ballot of a stored exchange if the juror answered or abstained in it.
+    """Return the ballot of a stored exchange if the juror answered or abstained, else ``None``.
 
-    Whatever else was stored, an error, a cut reply or one that cannot be read, is no answer, so
-    that a run that goes on asks again.
+    An error, a truncated reply and an unreadable one are not answers, so a resumed run asks again.
     """
     if exchange is None:
         return None
@@ -42,88 +41,93 @@ def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ball
 
 
 def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:
-    """The ballot of an exchange that nothing follows."""
+    """Return the ballot of a call's final exchange."""
     try:
         place = endpoint(call.juror)
     except TransportError as problem:
         return failed(call, Fault(Status.ERROR, problem.kind, problem.message), exchange.at)
     found = reply_or_fault(exchange, place.wire)
     if isinstance(found, Fault):
-        message = redactor.text(found.message) + _asked_to_wait(exchange)
+        message = redactor.text(found.message) + _wait_note(exchange)
         fault = Fault(found.status, found.kind, message)
-        return _timed(failed(call, fault, exchange.at, raw=exchange.body), exchange)
-    said = _spoken(call, exchange, found, place, redactor)
-    return _timed(said, exchange) | _spent(call, found)
+        return _with_latency(failed(call, fault, exchange.at, raw=exchange.body), exchange)
+    ballot = _reply_ballot(call, exchange, found, place, redactor)
+    return _with_latency(ballot, exchange) | _usage(call, found)
 
 
-def _asked_to_wait(exchange: Exchange) -> str:
-    asked = stated_wait(exchange)
-    return f"; it asks to wait {asked:.0f} s" if asked else ""
+def _wait_note(exchange: Exchange) -> str:
+    seconds = stated_wait(exchange)
+    return f"; it asks to wait {seconds:.0f} s" if seconds else ""
 
 
 def failed(call: Call, fault: Fault, at: str, raw: str = "") -> Ballot:
-    """The ballot of a juror who gave no answer."""
-    said = {
+    """Return the ballot of a juror who gave no answer."""
+    entry = {
         "status": fault.status.value,
         "error": {"type": fault.kind, "message": fault.message},
         "at": at,
     }
-    return seat_body(call.juror) | said | ({"raw": raw} if raw else {})
+    return seat_body(call.juror) | entry | ({"raw": raw} if raw else {})
 
 
-def _spoken(
+def _reply_ballot(
     call: Call, exchange: Exchange, found: Envelope, place: Endpoint, redactor: Redactor
 ) -> Ballot:
-    """The ballot of a reply. Text is redacted again, as decoding it may have spelt out a key."""
+    """Return the ballot of a reply.
+
+    Text is redacted again, because decoding the JSON may have revealed a key.
+    """
     text = redactor.text(found.text)
     if found.refusal is not None:
         fault = Fault(Status.ABSTAINED, "refusal", "the juror refuses to judge")
-        said = failed(call, fault, exchange.at, raw=text)
-        return said | {"reason": redactor.text(found.refusal)}
+        ballot = failed(call, fault, exchange.at, raw=text)
+        return ballot | {"reason": redactor.text(found.refusal)}
     strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in left_out(exchange)
     answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
     if isinstance(answer, ParsedReply):
         at = {"raw": text, "at": exchange.at}
         return (
             seat_body(call.juror)
-            | _redacted(answer.ballot, redactor)
+            | _redact_values(answer.ballot, redactor)
             | at
-            | _noted(answer, exchange)
+            | _meta(answer, exchange)
         )
     status = _STATUS_OF.get(answer.kind, Status.PARSE_FAIL)
-    return failed(call, _unread(call, answer, status, cut=found.cut), exchange.at, raw=text)
+    return failed(
+        call, _unreadable_fault(call, answer, status, cut=found.cut), exchange.at, raw=text
+    )
 
 
-def _unread(call: Call, answer: UnreadableReply, status: Status, *, cut: bool) -> Fault:
+def _unreadable_fault(call: Call, answer: UnreadableReply, status: Status, *, cut: bool) -> Fault:
     if not cut or answer.kind not in _CUT:
         return Fault(status, answer.kind.value, answer.message)
-    told = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
-    told += "; give the juror a larger max_tokens"
-    return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, told)
+    message = f"{answer.message}: it was cut off at {call.juror.max_tokens} tokens"
+    message += "; give the juror a larger max_tokens"
+    return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, message)
 
 
-def _redacted(said: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+def _redact_values(values: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
     return {
         key: redactor.text(value) if isinstance(value, str) else value
-        for key, value in said.items()
+        for key, value in values.items()
     }
 
 
-def _noted(answer: ParsedReply, exchange: Exchange) -> Ballot:
-    """What a reader of the ballot has to know beside it."""
+def _meta(answer: ParsedReply, exchange: Exchange) -> Ballot:
+    """Return the parser's notes and the parts left out of the request, as the ballot's ``meta``."""
     meta = {"notes": list(answer.notes), "left_out": list(left_out(exchange))}
     known = {key: value for key, value in meta.items() if value}
     return {"meta": known} if known else {}
 
 
-def _timed(said: Ballot, exchange: Exchange) -> Ballot:
-    return said | {"latency_ms": round(exchange.ms, 1)}
+def _with_latency(ballot: Ballot, exchange: Exchange) -> Ballot:
+    return ballot | {"latency_ms": round(exchange.ms, 1)}
 
 
-def _spent(call: Call, found: Envelope) -> Ballot:
-    """Tokens and cost, where they are known; a cost that the endpoint states is what it takes."""
+def _usage(call: Call, found: Envelope) -> Ballot:
+    """Return tokens and cost where known; a cost that the endpoint states takes precedence."""
     cost, price = found.cost, call.juror.price
     if cost is None and price and found.tokens_in is not None and found.tokens_out is not None:
         cost = spent(price, found.tokens_in, found.tokens_out)
-    said = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out, "cost_usd": cost}
-    return {key: value for key, value in said.items() if value is not None}
+    usage = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out, "cost_usd": cost}
+    return {key: value for key, value in usage.items() if value is not None}

@@ -1,4 +1,4 @@
-"""How a call that brought no ballot ended: its status, one word for its kind, one sentence."""
+"""Describe how a call without a ballot ended: a status, one word for the kind, one sentence."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from reviewdesk.live.wires.envelope import (
 from reviewdesk.live.wires.vendors import Wire
 
 AGAIN_STATUSES: Final = frozenset({408, 409, 425, 429})
-"""Beside those from 500; what else an endpoint refuses it would refuse again."""
+"""HTTP statuses below 500 that are tried again; an endpoint would repeat any other refusal."""
 
 LASTING: Final = frozenset({"timeout", "too_large", "encoding", "tls", "request", "endpoint"})
-"""Transport errors that another attempt would not mend, or that used up the time."""
+"""Transport errors that another attempt would not fix, or that used up the time."""
 
 LEFT_OUT: Final = "left out: "
-"""Before the names of what an endpoint did not take, in the ``problem`` of an answer."""
+"""Prefix of the names of refused parts, in the ``problem`` of an exchange with a response."""
 
 _KINDS: Final = {
     400: ("bad_request", "the endpoint refuses the request"),
@@ -46,7 +46,7 @@ _KINDS: Final = {
     529: ("overloaded", "the endpoint is overloaded"),
 }
 
-_SPENT = re.compile(
+_OUT_OF_CREDIT = re.compile(
     r"insufficient[ _](?:quota|balance|credit|fund)|billing|credit balance|spent credit"
     r"|(?:out of|no|exhausted|not enough|more) credits?\b|exceeded your current quota"
     r"|payment[ _]required|arrearage",
@@ -56,7 +56,7 @@ _SPENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What a ballot without an answer says; ``again`` is whether another attempt makes sense."""
+    """The status and error of a ballot without an answer; ``again`` if another attempt may help."""
 
     status: Status
     kind: str
@@ -65,58 +65,61 @@ class Fault:
 
 
 def left_out(exchange: Exchange) -> tuple[str, ...]:
-    """Return what was left out of the request of an answer, as its endpoint does not take it."""
-    said = exchange.problem or ""
-    return tuple(said.removeprefix(LEFT_OUT).split()) if said.startswith(LEFT_OUT) else ()
+    """Return the names of what was left out of a request because its endpoint refuses it."""
+    problem = exchange.problem or ""
+    return tuple(problem.removeprefix(LEFT_OUT).split()) if problem.startswith(LEFT_OUT) else ()
 
 
 def fault_of(exchange: Exchange, wire: Wire) -> Fault | None:
-    """The fault of an exchange; ``None`` where a juror's reply came, whatever it says."""
+    """Return the fault of an exchange, or ``None`` if a juror's reply came, readable or not."""
     found = reply_or_fault(exchange, wire)
     return found if isinstance(found, Fault) else None
 
 
 def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
-    """Read an exchange: a 200 counts as a reply only if it holds one."""
+    """Read an exchange: a successful status counts as a reply only if the body holds one."""
     if exchange.status is None:
         kind, _, message = (exchange.problem or "connection: no answer came").partition(": ")
         status = Status.TIMEOUT if kind == "timeout" else Status.ERROR
         return Fault(status, kind, message or kind, again=kind not in LASTING)
     if 200 <= exchange.status < 300:
         found = opened(exchange.body, exchange.headers.get("content-type"), wire)
-        return _unusable(exchange, found) if isinstance(found, UnusableAnswer) else found
+        return _unusable_fault(exchange, found) if isinstance(found, UnusableAnswer) else found
     if 300 <= exchange.status < 400:
-        told = f"the endpoint answers HTTP {exchange.status}: it is elsewhere, and no redirect is"
-        return Fault(Status.ERROR, "redirect", f"{told} followed; set the base_url")
-    said = stated_error(exchange.body)
-    told = f"HTTP {exchange.status}" + (f", {said.message[:MAX_TOLD]}" if said.message else "")
-    return _refused(exchange, said, exchange.status, told)
+        text = f"the endpoint answers HTTP {exchange.status}: it is elsewhere, and no redirect is"
+        return Fault(Status.ERROR, "redirect", f"{text} followed; set the base_url")
+    error = stated_error(exchange.body)
+    text = f"HTTP {exchange.status}" + (f", {error.message[:MAX_TOLD]}" if error.message else "")
+    return _refusal_fault(exchange, error, exchange.status, text)
 
 
-def _unusable(exchange: Exchange, found: UnusableAnswer) -> Fault:
-    """A 200 without a reply: an error inside one is judged by the status that it names."""
+def _unusable_fault(exchange: Exchange, found: UnusableAnswer) -> Fault:
+    """Return the fault of a 200 without a reply; an error in it counts as the status it names."""
     if found.error is not None:
-        named = _refused(exchange, found.error, found.error.code or 429, found.message)
+        named = _refusal_fault(exchange, found.error, found.error.code or 429, found.message)
         if not named.again:
             return named
     return Fault(found.status, found.kind, found.message, found.again)
 
 
-def _refused(exchange: Exchange, said: StatedError, status: int, told: str) -> Fault:
-    """Return the fault of an error that stands under, or names, an HTTP status."""
-    if _is_spent(exchange, said, status):
-        return Fault(Status.ERROR, "spent_credit", f"{_KINDS[402][1]} ({told})")
+def _refusal_fault(exchange: Exchange, error: StatedError, status: int, text: str) -> Fault:
+    """Return the fault of an error response, or of an error that names an HTTP status."""
+    if _is_out_of_credit(exchange, error, status):
+        return Fault(Status.ERROR, "spent_credit", f"{_KINDS[402][1]} ({text})")
     known = _KINDS.get(status)
     general = _KINDS[500] if status >= 500 else _KINDS[400]
     kind, sentence = known or general
     again = status in AGAIN_STATUSES or status >= 500
-    return Fault(Status.ERROR, kind, f"{sentence} ({told})", again)
+    return Fault(Status.ERROR, kind, f"{sentence} ({text})", again)
 
 
-def _is_spent(exchange: Exchange, said: StatedError, status: int) -> bool:
-    """Whether money is lacking; some endpoints say billing where a minute's quota is used up."""
+def _is_out_of_credit(exchange: Exchange, error: StatedError, status: int) -> bool:
+    """Return True if the account is out of credit.
+
+    Some endpoints speak of billing when only a quota per minute is used up; those state a delay.
+    """
     if status == 402:
         return True
     if status not in {400, 403, 429} or "retryDelay" in exchange.body:
         return False
-    return bool(_SPENT.search(said.whole))
+    return bool(_OUT_OF_CREDIT.search(error.whole))

@@ -1,7 +1,7 @@
-"""Hides API keys in whatever comes back, however it spells them.
+"""Hide API keys in any text that comes back, however they are encoded.
 
-Whether a key is in a text is found out by whole-text steps that take the same short time whatever
-the text is, because all other calls wait meanwhile.
+A key is searched for in whole-text steps that take the same short time for any text, because all
+other calls wait meanwhile.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from typing import Final
 HIDDEN: Final = "[key]"
 
 SHORTEST: Final = 8
-"""What is shorter is a local server's placeholder, and hiding it would maim what jurors say."""
+"""The shortest key that is hidden; a shorter one is a local server's placeholder, often a plain
+word."""
 
 LONG: Final = 64 * 1024
-"""Characters of a text that is hidden as a whole where it holds a key: no juror says so much, and
-a hostile one must not take up the time of the others."""
+"""The characters from which a text that holds a key is hidden as a whole. No juror writes so much,
+and a hostile one must not take up the time of the others."""
 
 _ROUNDS: Final = 4
-"""How often one escape may stand within another."""
+"""The most layers of escapes that are undone."""
 
 _NOISE: Final = b"\\;=\0\r\n"
-"""What escapes leave behind, lines are broken by, or UTF-16 has between letters."""
+"""Bytes that escapes leave behind, that break lines, or that UTF-16 has between letters."""
 
 _REFERENCES: Final = LONG // 4
-"""Numbered characters of HTML, which take the longest: a text with more of them is hidden unread,
-as only a hostile one has so many."""
+"""The most numeric HTML references that are decoded, as they take the longest. A text with more is
+hidden unread, as only a hostile one has so many."""
 
 _REFERENCE = re.compile(rb"&#0{0,5}(\d{2,3});|&#x0{0,5}([0-9a-f]{2});")
 
@@ -40,21 +41,21 @@ class Redactor:
     __slots__ = ("_every", "_forms", "_keys", "_plain")
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Take the keys; blanks around them and empty ones do not count."""
+        """Store the keys; surrounding blanks and empty keys are ignored."""
         known = sorted({key.strip() for key in keys}, key=lambda key: (-len(key), key))
         self._keys = [key for key in known if len(key) >= SHORTEST]
-        forms = self._keys + [form for key in self._keys for form in _encoded(key)]
-        self._forms = list(dict.fromkeys(spelt for form in forms for spelt in _bare(form)))
+        forms = self._keys + [form for key in self._keys for form in _encoded_forms(key)]
+        self._forms = list(dict.fromkeys(spelt for form in forms for spelt in _search_forms(form)))
         self._plain = re.compile("|".join(map(re.escape, forms)), re.IGNORECASE)
-        spelt = ("".join(map(_spelt, key)) for key in self._keys)
+        spelt = ("".join(map(_char_pattern, key)) for key in self._keys)
         self._every = re.compile("|".join(spelt), re.IGNORECASE)
 
     def __repr__(self) -> str:
-        """Nothing of what is hidden."""
+        """Return a text without any key."""
         return "Redactor()"
 
     def text(self, text: str) -> str:
-        """The text without any key."""
+        """Return the text with every key replaced by ``HIDDEN``."""
         if not self._forms or not self._is_in(text):
             return text
         if len(text) > LONG:
@@ -63,7 +64,7 @@ class Redactor:
         return HIDDEN if self._is_in(text) else text
 
     def short(self, text: str, most: int) -> str:
-        """The beginning of a text without any key, nor the beginning of one where it is cut."""
+        """Return the beginning of a text without any key, nor part of one where it is cut."""
         hidden = self.text(text)
         if len(hidden) <= most:
             return hidden
@@ -75,35 +76,35 @@ class Redactor:
         return cut
 
     def headers(self, headers: Mapping[str, str], most: int = LONG) -> dict[str, str]:
-        """Headers without any key, in names as in values, and of these only the beginning."""
+        """Return headers without any key in names and values, and only the start of each value."""
         return {self.text(name): self.short(value, most) for name, value in headers.items()}
 
     def _is_in(self, text: str) -> bool:
-        """Whether a text spells a key; each round undoes the escapes that the one before left."""
+        """Return True if a text holds a key; each round undoes one layer of escapes."""
         data = text.encode("utf-8", "surrogatepass").lower()
         for _ in range(_ROUNDS):
             if any(form in data for form in self._forms):
                 return True
             if b"&" in data and data.count(b"&#") > _REFERENCES:
                 return True
-            undone = _undone(data)
+            undone = _undo_layer(data)
             if undone == data:
                 return False
             data = undone
         return any(form in data for form in self._forms)
 
 
-def _undone(data: bytes) -> bytes:
-    """Bytes in lower case without one layer of escapes, and without what these leave behind."""
+def _undo_layer(data: bytes) -> bytes:
+    """Remove one layer of escapes, and the noise it leaves, from bytes in lower case."""
     if b"\\" in data:
         data = data.replace(b"\\u00", b"%").replace(b"\\x", b"%")
     if b"&#" in data:
-        data = _REFERENCE.sub(_meant, data)
+        data = _REFERENCE.sub(_decode_reference, data)
     data = data.translate(None, _NOISE)
     if b"%" not in data:
         return data
-    # Quoted-printable is what percent escapes are with another sign, and is undone all at once; a
-    # doubled sign would be taken for a single one, and what is left of the signs is noise.
+    # Percent escapes become quoted-printable when the sign is replaced, and are then decoded in one
+    # step. A doubled sign would be read as a single one; signs that remain are noise.
     for run in (1024, 64, 8):
         data = data.replace(b"%" * run, b"%")
     while b"%%" in data:
@@ -111,13 +112,13 @@ def _undone(data: bytes) -> bytes:
     return binascii.a2b_qp(data.replace(b"%", b"=")).translate(None, _NOISE)
 
 
-def _meant(reference: re.Match[bytes]) -> bytes:
+def _decode_reference(reference: re.Match[bytes]) -> bytes:
     code = int(reference[1]) if reference[1] else int(reference[2], 16)
     return b"%c" % code if code < 256 else b""
 
 
-def _bare(form: str) -> Iterator[bytes]:
-    """What a spelling is before and after escapes are undone, in lower case."""
+def _search_forms(form: str) -> Iterator[bytes]:
+    """Yield the bytes of a spelling in lower case, as they are and without noise."""
     data = form.encode("utf-8", "surrogatepass").lower()
     yield data
     bare = data.translate(None, _NOISE)
@@ -125,8 +126,8 @@ def _bare(form: str) -> Iterator[bytes]:
         yield bare
 
 
-def _spelt(char: str) -> str:
-    """One character however it is escaped; the bounds keep a long row of backslashes cheap."""
+def _char_pattern(char: str) -> str:
+    """Return a pattern for one character in any escape; bounds keep a row of backslashes cheap."""
     code = ord(char)
     return (
         rf"(?:\\{{0,8}}{re.escape(char)}|\\{{1,8}}u00{code:02x}|\\{{1,8}}x{code:02x}"
@@ -134,8 +135,8 @@ def _spelt(char: str) -> str:
     )
 
 
-def _encoded(key: str) -> list[str]:
-    """What hex and base64 make of a key, wherever it stands in the encoded bytes."""
+def _encoded_forms(key: str) -> list[str]:
+    """Return the hex and base64 forms of a key, for each position in the encoded bytes."""
     forms = [key.encode().hex()]
     for before in range(3):
         raw = b"\0" * before + key.encode()

@@ -1,7 +1,7 @@
-"""What a juror's reply says: exactly one verdict that can be read as it stands, or none.
+"""Parse a juror's reply into exactly one verdict, or say why it cannot be read.
 
-Nothing is repaired and nothing is guessed. A reply that does not follow the contract goes to a
-person, because a wrong ballot is worse than a missing one.
+Nothing is repaired or guessed. A reply that breaks the contract goes to a person, because a wrong
+ballot is worse than a missing one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from reviewdesk.domain.verdict import Decision, Status, folded
 MAX_BYTES = 64 * 1024
 MAX_STARTS = 64
 MAX_LABEL = 200
-"""Characters of a verdict's word; what is longer is a text."""
+"""The most characters of a verdict's word; anything longer is not a word."""
 
 WORD_KEYS = ("verdict", "kind", "label")
 REASON_KEYS = ("reason", "reasoning", "rationale")
 ANSWER_KEYS = frozenset({"pass", "score", *WORD_KEYS})
-"""The keys by which an object is a verdict."""
+"""The keys that make an object a verdict."""
 
 DECLINING = frozenset({"abstain", "abstained", "unsure"})
 """Words, folded, that withhold the vote whatever the score."""
@@ -43,7 +43,7 @@ _THOUGHTS = re.compile(rf"\A[{_BLANK}]*+(?:{_OPEN}.*?{_CLOSE}[{_BLANK}]*+)*+", r
 
 
 class ReplyProblem(StrEnum):
-    """Why a reply cannot be read."""
+    """The reason why a reply cannot be read."""
 
     EMPTY = "empty"
     TOO_LONG = "too_long"
@@ -61,9 +61,9 @@ class ReplyProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """A juror's verdict as it was given; ``withheld`` says outright that the juror abstains.
+    """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
 
-    Without a vote that is not withheld, the score votes by the panel's threshold.
+    If a vote is neither given nor withheld, the score is compared with the panel's threshold.
     """
 
     score: float | None = None
@@ -76,18 +76,18 @@ class ParsedReply:
 
     @property
     def ballot(self) -> dict[str, Any]:
-        """The answer as a juror of a canonical verdict states it.
+        """The answer as a juror's entry in a canonical verdict.
 
         The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
         """
-        said = {
+        entry = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
             "raw_score" if self.withheld else "score": self.score,
             "label": self.label,
             "confidence": self.confidence,
             "reason": self.reason,
         }
-        known = {key: value for key, value in said.items() if value is not None}
+        known = {key: value for key, value in entry.items() if value is not None}
         if self.withheld:
             return known | {"pass": None, "score": None}
         return known | ({} if self.passed is None else {"pass": self.passed})
@@ -95,14 +95,14 @@ class ParsedReply:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableReply:
-    """A reply for a person to read, and a sentence that says why."""
+    """A reply that a person has to read, and a sentence that says why."""
 
     kind: ReplyProblem
     message: str
 
 
 class _UnfitError(ValueError):
-    """What makes a reply unreadable, raised where it is found."""
+    """The problem that makes a reply unreadable, raised where it is found."""
 
     def __init__(self, kind: ReplyProblem, message: str) -> None:
         super().__init__(message)
@@ -112,37 +112,37 @@ class _UnfitError(ValueError):
 def parse(
     text: str, nonce: str, *, strict: bool = False, labels: bool = False
 ) -> ParsedReply | UnreadableReply:
-    """Read a reply that has to repeat ``nonce``; whatever the text, nothing is raised.
+    """Read a reply that has to repeat ``nonce``; no text makes it raise an error.
 
-    Text around the verdict, code fences among it, and objects that hold no answer are passed over.
-    ``strict`` is for endpoints that were given the schema: the verdict must keep to it. Others may
-    say it in other words and leave out what they need not say. ``labels`` asks for a word.
+    Text around the verdict, code fences and objects without an answer are skipped. ``strict`` is
+    for endpoints that received the schema: the verdict must follow it. Other replies may use other
+    words and leave out optional keys. ``labels`` expects a word.
     """
     try:
-        return _answer(_verdict(_spoken(text)), nonce, strict=strict, labels=labels)
+        return _answer(_verdict(_without_thoughts(text)), nonce, strict=strict, labels=labels)
     except _UnfitError as problem:
         return problem.found
 
 
-def _spoken(text: str) -> str:
-    """The reply without the thoughts at its head."""
+def _without_thoughts(text: str) -> str:
+    """Return the reply without the thinking section at its start."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _UnfitError(ReplyProblem.TOO_LONG, "the reply is longer than 64 kB")
-    said = _THOUGHTS.sub("", text, count=1)
-    if said.startswith(_OPEN):
+    reply = _THOUGHTS.sub("", text, count=1)
+    if reply.startswith(_OPEN):
         raise _UnfitError(ReplyProblem.TRUNCATED, "the reply ends inside its thoughts")
-    head = said.partition("{")[0]
-    said = said[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else said
-    if not said.strip(_BLANK):
+    head = reply.partition("{")[0]
+    reply = reply[head.rfind(_CLOSE) + len(_CLOSE) :] if _CLOSE in head else reply
+    if not reply.strip(_BLANK):
         raise _UnfitError(ReplyProblem.EMPTY, "the reply is empty")
-    return said
+    return reply
 
 
-def _verdict(said: str) -> dict[str, Any]:
-    """The one object that answers."""
+def _verdict(reply: str) -> dict[str, Any]:
+    """Return the one object that holds an answer; raise _UnfitError unless there is exactly one."""
     found: list[dict[str, Any]] = []
     seen = False
-    for written in spans(said):
+    for written in spans(reply):
         seen = True
         try:
             value = _decode(written)
@@ -150,7 +150,7 @@ def _verdict(said: str) -> dict[str, Any]:
             if _ANSWERING.search(written):
                 raise
             continue  # braces in prose
-        found.extend(_answering(value))
+        found.extend(_answer_objects(value))
     if len(found) > 1:
         raise _UnfitError(
             ReplyProblem.TWO_OBJECTS, f"the reply holds {len(found)} verdicts, not one"
@@ -164,23 +164,23 @@ def _verdict(said: str) -> dict[str, Any]:
     return found[0]
 
 
-def spans(said: str) -> Iterator[str]:
-    """The balanced objects, and lists that begin with one, from left to right; none overlap."""
+def spans(reply: str) -> Iterator[str]:
+    """Yield the balanced objects, and lists that begin with one, in order and without overlap."""
     at = 0
     for count in range(MAX_STARTS + 1):
-        start = _START.search(said, at)
+        start = _START.search(reply, at)
         if start is None:
             return
         if count == MAX_STARTS:
             raise _UnfitError(ReplyProblem.TOO_MANY, f"the reply holds over {MAX_STARTS} objects")
-        at = _end(said, start.start())
-        yield said[start.start() : at]
+        at = _end(reply, start.start())
+        yield reply[start.start() : at]
 
 
-def _end(said: str, start: int) -> int:
-    """Where the bracket at ``start`` is closed; brackets in strings do not count."""
-    opening, depth = said[start], 0
-    for token in _TOKEN.finditer(said, start):
+def _end(reply: str, start: int) -> int:
+    """Return the offset after the bracket that closes the one at ``start``, ignoring strings."""
+    opening, depth = reply[start], 0
+    for token in _TOKEN.finditer(reply, start):
         if token[0] == opening:
             depth += 1
         elif token[0] == _CLOSING[opening]:
@@ -190,27 +190,30 @@ def _end(said: str, start: int) -> int:
     raise _UnfitError(ReplyProblem.TRUNCATED, "the reply breaks off inside its JSON")
 
 
-def _answering(value: Any) -> list[dict[str, Any]]:
-    """The object if it holds an answer, whatever the case of its keys; what is nested does not."""
+def _answer_objects(value: Any) -> list[dict[str, Any]]:
+    """Return ``[value]`` if the object has an answer key, in any case, else ``[]``.
+
+    Nested objects are not searched. An object with an answer in a list raises _UnfitError.
+    """
     if isinstance(value, list):
-        if any(_answering(child) for child in value if isinstance(child, dict)):
+        if any(_answer_objects(child) for child in value if isinstance(child, dict)):
             raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict stands in a list")
         return []
     return [value] if any(folded(key) in ANSWER_KEYS for key in value) else []
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _UnfitError(ReplyProblem.DOUBLED_KEY, "a key of the reply's JSON stands there twice")
     return found
 
 
-def _constant(word: str) -> Any:
+def _reject_constant(word: str) -> Any:
     raise _UnfitError(ReplyProblem.NOT_JSON, f"{word} is no number of JSON")
 
 
-def _number(digits: str) -> float:
+def _finite_number(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
         raise _UnfitError(
@@ -220,7 +223,10 @@ def _number(digits: str) -> float:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_number, parse_int=_number
+    object_pairs_hook=_unique_keys,
+    parse_constant=_reject_constant,
+    parse_float=_finite_number,
+    parse_int=_finite_number,
 )
 
 
@@ -231,15 +237,15 @@ def _decode(written: str) -> Any:
         raise _UnfitError(ReplyProblem.NOT_JSON, "the reply's object is not JSON") from None
 
 
-def _answer(said: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> ParsedReply:
-    if said.get("nonce") != nonce:
-        how = "repeats another nonce" if "nonce" in said else "does not repeat the nonce"
+def _answer(verdict: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> ParsedReply:
+    if verdict.get("nonce") != nonce:
+        how = "repeats another nonce" if "nonce" in verdict else "does not repeat the nonce"
         raise _UnfitError(ReplyProblem.NONCE, f"the verdict {how}: it may not be the juror's own")
-    broken = breach(said, labels=labels) if strict else None
+    broken = breach(verdict, labels=labels) if strict else None
     if broken is not None:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"the verdict {broken}")
-    score, label = _score(said), _label(said)
-    passed, withheld = _vote(said, label, labels=labels)
+    score, label = _score(verdict), _label(verdict)
+    passed, withheld = _vote(verdict, label, labels=labels)
     if score is None and label is None and passed is None and not withheld:
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict gives neither score nor vote")
     notes: list[str] = []
@@ -247,59 +253,59 @@ def _answer(said: dict[str, Any], nonce: str, *, strict: bool, labels: bool) -> 
         score=score,
         passed=passed,
         label=label,
-        confidence=_confidence(said, notes),
-        reason=_reason(said, notes),
+        confidence=_confidence(verdict, notes),
+        reason=_reason(verdict, notes),
         notes=tuple(notes),
         withheld=withheld,
     )
 
 
-def _real(said: dict[str, Any], key: str) -> float | None:
-    value = said.get(key)
+def _real(verdict: dict[str, Any], key: str) -> float | None:
+    value = verdict.get(key)
     if value is None or isinstance(value, float):
         return value
     raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a number")
 
 
-def _text(said: dict[str, Any], key: str) -> str | None:
-    value = said.get(key)
+def _text(verdict: dict[str, Any], key: str) -> str | None:
+    value = verdict.get(key)
     if value is None or isinstance(value, str):
         return value
     raise _UnfitError(ReplyProblem.NOT_A_VERDICT, f"{key} is not a text")
 
 
-def _score(said: dict[str, Any]) -> float | None:
-    score = _real(said, "score")
+def _score(verdict: dict[str, Any]) -> float | None:
+    score = _real(verdict, "score")
     if score is None or 0 <= score <= 1:
         return score
     raise _UnfitError(ReplyProblem.OUT_OF_RANGE, f"the score {score:g} is not from 0 to 1")
 
 
-def _label(said: dict[str, Any]) -> str | None:
-    """The verdict's word, which several keys may give if it is the same."""
-    words = [word.strip() for key in WORD_KEYS if (word := _text(said, key)) is not None]
+def _label(verdict: dict[str, Any]) -> str | None:
+    """Return the verdict's word; several keys may give it if they agree."""
+    words = [word.strip() for key in WORD_KEYS if (word := _text(verdict, key)) is not None]
     if not all(words) or any(len(word) > MAX_LABEL for word in words):
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "the verdict is not a word")
     if len(set(map(folded, words))) > 1:
-        told = " and ".join(show_line(word, 40) for word in words)
-        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {told} at once")
+        listed = " and ".join(show_line(word, 40) for word in words)
+        raise _UnfitError(ReplyProblem.CONTRADICTION, f"the verdict is {listed} at once")
     return _SURROGATE.sub("�", words[0]) if words else None
 
 
-def _vote(said: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
-    """Return the vote, and whether it is withheld; the word and ``pass`` must not differ.
+def _vote(verdict: dict[str, Any], label: str | None, *, labels: bool) -> tuple[bool | None, bool]:
+    """Return the vote, and whether it is withheld; the word and ``pass`` must agree.
 
-    A panel of ``labels`` is answered by the word alone, so that a ``pass`` of null withholds
-    nothing beside one.
+    A juror asked for ``labels`` answers by the word alone, so a ``pass`` of null beside a word does
+    not withhold the vote.
     """
-    stated = said.get("pass")
+    stated = verdict.get("pass")
     if stated is not None and not isinstance(stated, bool):
         raise _UnfitError(ReplyProblem.NOT_A_VERDICT, "pass is neither true, false nor null")
     decision = label_decision(label)
     worded = None if decision is None else decision is Decision.PASS
     declines = folded(label) in DECLINING
-    if "pass" not in said or (labels and stated is None and label is not None):
-        return worded, declines or (label is None and any(key in said for key in WORD_KEYS))
+    if "pass" not in verdict or (labels and stated is None and label is not None):
+        return worded, declines or (label is None and any(key in verdict for key in WORD_KEYS))
     if (worded is not None or declines) and stated is not worded:
         raise _UnfitError(
             ReplyProblem.CONTRADICTION,
@@ -308,17 +314,17 @@ def _vote(said: dict[str, Any], label: str | None, *, labels: bool) -> tuple[boo
     return stated, stated is None
 
 
-def _confidence(said: dict[str, Any], notes: list[str]) -> float | None:
-    confidence = _real(said, "confidence")
+def _confidence(verdict: dict[str, Any], notes: list[str]) -> float | None:
+    confidence = _real(verdict, "confidence")
     if confidence is None or 0 <= confidence <= 1:
         return confidence
     notes.append(f"confidence {confidence:g} is not from 0 to 1 and is left out")
     return None
 
 
-def _reason(said: dict[str, Any], notes: list[str]) -> str | None:
-    """All reasons that are given, whole."""
-    texts = [text for key in REASON_KEYS if (text := _text(said, key))]
+def _reason(verdict: dict[str, Any], notes: list[str]) -> str | None:
+    """Return all reasons given, in full."""
+    texts = [text for key in REASON_KEYS if (text := _text(verdict, key))]
     mended, broken = _SURROGATE.subn("�", "\n\n".join(dict.fromkeys(texts)))
     if broken:
         notes.append(f"{broken} broken characters of the reason are replaced")

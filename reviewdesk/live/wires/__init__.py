@@ -1,1 +1,1 @@
-"""How endpoints are addressed, asked and read."""
+"""Address endpoints, send requests to them, and read what they answer."""

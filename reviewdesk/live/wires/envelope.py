@@ -1,4 +1,4 @@
-"""The JSON around an answer: what the juror said in it, what it cost, or the error it states."""
+"""Read the JSON around an answer: the juror's text in it, its cost, or the error it states."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.live.wires.vendors import Wire
 
 MAX_TOLD: Final = 300
-"""Characters of an endpoint's own words in a ballot's error."""
+"""The most characters of an endpoint's message that a ballot's error quotes."""
 
 MAX_READ: Final = 10_000
-"""Characters of an endpoint's own words in which a reason is looked for."""
+"""The most characters of an endpoint's message that are searched for a reason."""
 
 LENGTH: Final = frozenset({"length", "max_tokens", "model_context_window_exceeded"})
 _NAMES_STATUS: Final = re.compile("[45][0-9]{2}")
@@ -24,43 +24,43 @@ FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 @dataclass(frozen=True, slots=True)
 class StatedError:
-    """An error as an endpoint words it; ``whole`` holds its code and type too."""
+    """An error in an endpoint's words; ``whole`` also holds its code and type."""
 
     message: str = ""
     whole: str = ""
     param: str = ""
     code: int | None = None
-    """The HTTP status that it names."""
+    """The HTTP status that the error names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a 200 holds; without a problem ``text`` is the juror's reply."""
+    """The content of a 200; ``text`` is the juror's reply unless it was refused."""
 
     text: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost: float | None = None
-    """In US dollars, where the endpoint states it."""
+    """In US dollars, if the endpoint states it."""
     cut: bool = False
-    """Whether the bound on tokens ended the reply."""
+    """Whether the token limit ended the reply."""
     refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UnusableAnswer:
-    """A 200 that is no answer; ``again`` is whether another attempt may bring one."""
+    """A 200 without a reply; ``again`` is true if another attempt may bring one."""
 
     status: Status
     kind: str
     message: str
     again: bool = False
     error: StatedError | None = None
-    """The error that the 200 states, where it states one."""
+    """The error that the 200 states, if any."""
 
 
 def decoded(body: str) -> Any:
-    """The JSON of a body; ``None`` where it is none."""
+    """Parse a body as JSON, or return ``None`` if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -68,7 +68,7 @@ def decoded(body: str) -> Any:
 
 
 def stated_error(body: str) -> StatedError:
-    """The error that a body states, in any of the shapes that endpoints use."""
+    """Read the error that a body states, in any of the shapes that endpoints use."""
     found = decoded(body)
     if isinstance(found, list) and found:
         found = found[0]
@@ -76,8 +76,8 @@ def stated_error(body: str) -> StatedError:
         return StatedError(message="", whole=body[:MAX_TOLD])
     error = found.get("error") or found
     if not isinstance(error, Mapping):
-        said = text_of(error)[:MAX_READ]
-        return StatedError(said, said)
+        text = text_of(error)[:MAX_READ]
+        return StatedError(text, text)
     message = text_of(error.get("message") or error.get("detail"))[:MAX_READ]
     known = [text_of(error.get(key)) for key in ("code", "type", "status")]
     whole = " ".join([message, *known])[: 2 * MAX_READ]
@@ -87,7 +87,7 @@ def stated_error(body: str) -> StatedError:
 
 
 def text_of(value: Any) -> str:
-    """A value as text without broken characters; ``None`` is none."""
+    """Return a value as text without broken surrogates; ``None`` gives the empty text."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value)
@@ -95,10 +95,10 @@ def text_of(value: Any) -> str:
 
 
 def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | UnusableAnswer:
-    """Take the answer out of a 200."""
+    """Read the answer in the body of a 200, or say why it is unusable."""
     if content_type is not None and "json" not in content_type.lower():
-        told = f"the answer is {content_type.partition(';')[0].strip() or 'nothing'}, not JSON"
-        return UnusableAnswer(Status.ERROR, "content_type", told, again=True)
+        message = f"the answer is {content_type.partition(';')[0].strip() or 'nothing'}, not JSON"
+        return UnusableAnswer(Status.ERROR, "content_type", message, again=True)
     if not body.strip():
         return UnusableAnswer(Status.EMPTY, "empty", "the answer is empty", again=True)
     try:
@@ -106,7 +106,7 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
     except RecursionError:
         return UnusableAnswer(Status.PARSE_FAIL, "not_json", "the answer is nested too deeply")
     except ValueError as error:
-        return _unread(error, body)
+        return _not_json(error, body)
     if not isinstance(found, Mapping):
         return _no_answer(found, "the answer is not an object")
     if found.get("error") or found.get("type") == "error":
@@ -117,12 +117,12 @@ def opened(body: str, content_type: str | None, wire: Wire) -> Envelope | Unusab
 def _error(found: Any) -> UnusableAnswer:
     """Read the error that a 200 states."""
     stated = stated_error(json.dumps(found))
-    told = f"HTTP 200 that states an error: {stated.message[:MAX_TOLD] or 'without a word'}"
-    return UnusableAnswer(Status.ERROR, "error_in_200", told, again=True, error=stated)
+    message = f"HTTP 200 that states an error: {stated.message[:MAX_TOLD] or 'without a word'}"
+    return UnusableAnswer(Status.ERROR, "error_in_200", message, again=True, error=stated)
 
 
 def _no_answer(found: Any, why: str) -> UnusableAnswer:
-    """Tell an error in a shape of its own from JSON that says nothing of an answer."""
+    """Return the error in JSON of an unknown shape, or else an answer unusable for ``why``."""
     if isinstance(found, Mapping) and any(
         isinstance(found.get(key), str) and found[key] for key in ("message", "detail")
     ):
@@ -130,21 +130,21 @@ def _no_answer(found: Any, why: str) -> UnusableAnswer:
     return UnusableAnswer(Status.PARSE_FAIL, "not_an_answer", why, again=True)
 
 
-def _unread(error: ValueError, body: str) -> UnusableAnswer:
-    """Why a body is not JSON; an answer that breaks off is told from one too many."""
+def _not_json(error: ValueError, body: str) -> UnusableAnswer:
+    """Say why a body is not JSON: extra data, cut off, or something else."""
     if isinstance(error, json.JSONDecodeError):
         if error.msg == "Extra data":
             return UnusableAnswer(
                 Status.PARSE_FAIL, "two_bodies", "the answer goes on after its JSON"
             )
         if error.pos >= len(body.rstrip()) or error.msg.startswith("Unterminated"):
-            told = "the answer's JSON breaks off"
-            return UnusableAnswer(Status.PARSE_FAIL, "truncated_body", told, again=True)
+            message = "the answer's JSON breaks off"
+            return UnusableAnswer(Status.PARSE_FAIL, "truncated_body", message, again=True)
     return UnusableAnswer(Status.PARSE_FAIL, "not_json", "the answer is not JSON", again=True)
 
 
 def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
-    """The answer of chat completions."""
+    """Read an answer of the chat completions protocol."""
     choices = found.get("choices")
     if not isinstance(choices, list):
         return _no_answer(found, "the answer holds no choices")
@@ -155,7 +155,7 @@ def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
         return _error({"error": first.get("error")})
     message = first.get("message")
     message = message if isinstance(message, Mapping) else {}
-    text = _spoken(message.get("content")) or _called(message.get("tool_calls"))
+    text = _message_text(message.get("content")) or _tool_arguments(message.get("tool_calls"))
     return _envelope(
         text,
         str(first.get("finish_reason")),
@@ -165,18 +165,18 @@ def _choice(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
 
 
 def _message(found: Mapping[str, Any]) -> Envelope | UnusableAnswer:
-    """The answer of Anthropic's messages."""
+    """Read an answer of Anthropic's messages protocol."""
     if "content" not in found:
         return _no_answer(found, "the answer holds no content")
     return _envelope(
-        _spoken(found.get("content")),
+        _message_text(found.get("content")),
         str(found.get("stop_reason")),
         "",
-        (found.get("usage"), _READ, ("output_tokens",)),
+        (found.get("usage"), _INPUT_TOKENS, ("output_tokens",)),
     )
 
 
-_READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_INPUT_TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _Usage = tuple[Any, tuple[str, ...], tuple[str, ...]]
 
 
@@ -197,7 +197,7 @@ def _envelope(text: str, stop: str, refusal: str, usage: _Usage) -> Envelope:
 
 
 def _sum(usage: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
-    """The tokens under the keys; unknown if the first of them is no count."""
+    """Return the sum of the tokens under the keys, or ``None`` if the first one has no count."""
     counts = [usage.get(key) for key in keys]
     if not _is_count(counts[0]):
         return None
@@ -208,23 +208,23 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
 
-def _spoken(content: Any) -> str:
-    """The text of a message: a string, or its parts of text, or else what a tool was given."""
+def _message_text(content: Any) -> str:
+    """Return the text of a message: a string, its text parts, or else the input of a tool."""
     if isinstance(content, str):
         return text_of(content)
-    parts = [part for part in content if isinstance(part, Mapping)] if _listed(content) else []
-    said = [text_of(part["text"]) for part in parts if isinstance(part.get("text"), str)]
+    parts = [part for part in content if isinstance(part, Mapping)] if _is_list(content) else []
+    texts = [text_of(part["text"]) for part in parts if isinstance(part.get("text"), str)]
     given = [json.dumps(part["input"]) for part in parts if isinstance(part.get("input"), Mapping)]
-    return "\n".join(said if any(text.strip() for text in said) else given)
+    return "\n".join(texts if any(text.strip() for text in texts) else given)
 
 
-def _called(calls: Any) -> str:
-    """What the tools of chat completions were given."""
-    parts = [part for part in calls if isinstance(part, Mapping)] if _listed(calls) else []
+def _tool_arguments(calls: Any) -> str:
+    """Return the arguments given to the tools of chat completions."""
+    parts = [part for part in calls if isinstance(part, Mapping)] if _is_list(calls) else []
     functions = [part.get("function") for part in parts]
     given = [found.get("arguments") for found in functions if isinstance(found, Mapping)]
     return "\n".join(text_of(text) for text in given if isinstance(text, str))
 
 
-def _listed(value: Any) -> bool:
+def _is_list(value: Any) -> bool:
     return isinstance(value, list)

@@ -1,4 +1,4 @@
-"""The proxy that the environment sets for an address."""
+"""Find the proxy that the environment sets for an address."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _USABLE = ("http://", "https://")
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy of a URL as the system sets it; this machine itself is never behind one.
+    """Return the system's proxy for a URL, or ``None``; this machine itself never has one.
 
     Raises:
-        TransportError: it is none that requests can be sent through.
+        TransportError: the proxy is of a kind that requests cannot be sent through.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -38,7 +38,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def shown(proxy: str) -> str:
-    """A proxy's address without the credentials in it."""
+    """Return a proxy's address without the credentials in it."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))
 

@@ -1,4 +1,4 @@
-"""What is sent: chat completions, and the messages of Anthropic's own interface."""
+"""Build requests for chat completions and for Anthropic's messages interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire
 TEMPERATURE: Final = "temperature"
 STRUCTURE: Final = "structure"
 TOKENS: Final = "tokens"
-"""What an endpoint may refuse: it is left out, or, for the bound on tokens, called otherwise."""
+"""The parts of a request that an endpoint may refuse: they are left out, or, for the token limit,
+sent under another name."""
 
 OTHER_NAME: Final = {
     "max_tokens": "max_completion_tokens",
@@ -24,19 +25,19 @@ ANTHROPIC_VERSION: Final = "2023-06-01"
 
 
 def payload(call: Call, place: Endpoint, dropped: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The body that asks a juror, without what its endpoint refused. It holds no key."""
-    made = (
+    """Return the body of a request, without what its endpoint refused. It holds no key."""
+    body = (
         _messages(call, place, dropped)
         if place.wire is Wire.MESSAGES
         else _chat(call, place, dropped)
     )
     if call.juror.temperature is not None and TEMPERATURE not in dropped:
-        made["temperature"] = call.juror.temperature
-    return made
+        body["temperature"] = call.juror.temperature
+    return body
 
 
 def optional(call: Call, place: Endpoint) -> frozenset[str]:
-    """What of the payload an endpoint may refuse."""
+    """Return the parts of the payload that an endpoint may refuse."""
     sent = {
         TEMPERATURE: call.juror.temperature is not None,
         STRUCTURE: place.shape is not JsonMode.NONE,
@@ -46,13 +47,13 @@ def optional(call: Call, place: Endpoint) -> frozenset[str]:
 
 
 def encoded(body: dict[str, Any]) -> bytes:
-    """A payload as it goes out."""
+    """Return a payload as the bytes that are sent."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
 
 def request(call: Call, place: Endpoint, key: str | None, dropped: frozenset[str]) -> Request:
-    """The request with the key in the header where its wire expects it."""
+    """Build the request, with the key in the header that the wire expects."""
     headers = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -70,7 +71,7 @@ def request(call: Call, place: Endpoint, key: str | None, dropped: frozenset[str
 
 def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any]:
     tokens = OTHER_NAME[place.tokens] if TOKENS in dropped else place.tokens
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         "model": call.juror.model,
         "messages": [
             {"role": "system", "content": call.prompt.system},
@@ -79,21 +80,21 @@ def _chat(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any
         tokens: call.juror.max_tokens,
     }
     if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
-        asked = {"name": "ballot", "strict": True, "schema": schema(labels=call.labels)}
-        made["response_format"] = {"type": "json_schema", "json_schema": asked}
+        shape = {"name": "ballot", "strict": True, "schema": schema(labels=call.labels)}
+        body["response_format"] = {"type": "json_schema", "json_schema": shape}
     elif place.shape is JsonMode.OBJECT and STRUCTURE not in dropped:
-        made["response_format"] = {"type": "json_object"}
-    return made
+        body["response_format"] = {"type": "json_object"}
+    return body
 
 
 def _messages(call: Call, place: Endpoint, dropped: frozenset[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         "model": call.juror.model,
         "max_tokens": call.juror.max_tokens,
         "system": call.prompt.system,
         "messages": [{"role": "user", "content": call.prompt.user}],
     }
     if place.shape is JsonMode.SCHEMA and STRUCTURE not in dropped:
-        asked = {"type": "json_schema", "schema": schema(labels=call.labels)}
-        made["output_config"] = {"format": asked}
-    return made
+        shape = {"type": "json_schema", "schema": schema(labels=call.labels)}
+        body["output_config"] = {"format": shape}
+    return body

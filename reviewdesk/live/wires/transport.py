@@ -1,8 +1,8 @@
-"""HTTP over httpx, which nothing else imports: raw bodies, and every failure one error.
+"""Send HTTP requests over httpx, which no other module imports; every failure is a TransportError.
 
-A pool of httpx looks through all its connections and requests whenever a request starts or ends,
-which costs most of a core at some fifty open ones. So each open request has a pool of its own, of
-one connection that is kept for the next.
+An httpx pool scans all its connections and requests whenever a request starts or ends, which costs
+most of a core at about fifty open ones. So each open request has its own pool, with one connection
+that is kept for the next request.
 """
 
 from __future__ import annotations
@@ -26,41 +26,46 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_BODY: Final = 2_000_000
-"""Bytes of an answer; what is larger is cut off and is an error."""
+"""The most bytes of a response body; a larger one is an error."""
 
 IDLE: Final = 30.0
-"""Seconds that a connection nobody uses stays open."""
+"""Seconds that an unused connection stays open."""
 
 _BODILESS: Final = frozenset({101, 204, 205, 304})
-"""Statuses without a body: where one follows nevertheless, it stands before the next answer."""
+"""Statuses without a body: if one follows anyway, the next response on the connection starts with
+it."""
 
 KEPT_HEADERS: Final = ("content-type", "retry-after", "date", "request-id", "x-request-id")
 
 
 class HttpTransport:
-    """Requests over kept connections; redirects, cookies and netrc files play no part."""
+    """Sends requests over kept connections; ignores redirects, cookies and netrc files."""
 
     def __init__(self, proxies: Callable[[str], str | None] = proxy_for) -> None:
-        """Load what takes time, before any deadline runs; ``proxies`` tells an address's proxy."""
-        # Its own notes would repeat headers that came back, and a server may echo a key there.
+        """Load slow modules before any deadline runs; ``proxies`` returns the proxy of a URL."""
+        # httpx's log would repeat response headers, in which a server may echo a key.
         for name in ("httpx", "httpcore"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        _know_absent("sniffio")
+        _mark_absent("sniffio")
         self._proxies = proxies
         self._idle: dict[str, list[httpx.AsyncHTTPTransport]] = {}
         self._made: set[httpx.AsyncHTTPTransport] = set()
         self._tls = _tls()
 
     async def send(self, request: Request) -> Response:
-        """Send one request and read the answer to its end."""
+        """Send one request and read the whole response.
+
+        Raises:
+            TransportError: the request failed, for whatever reason.
+        """
         idle = self._idle.setdefault(host_of(request.url), [])
         try:
             pool = idle.pop() if idle else self._http(request.url)
             self._made.add(pool)
             clean = False
             try:
-                answer = await _exchanged(pool, request)
-                clean = answer.status not in _BODILESS and not _left_over(pool)
+                answer = await _exchange(pool, request)
+                clean = answer.status not in _BODILESS and not _has_extra_bytes(pool)
                 return answer
             finally:
                 if clean:
@@ -72,7 +77,7 @@ class HttpTransport:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a failed call is a ballot
             failed = _told(error)
-        # Raised out here, where no exception that knows the request's headers hangs on to it.
+        # Raised outside, so that no exception that holds the request's headers is its context.
         raise failed
 
     async def close(self) -> None:
@@ -82,9 +87,10 @@ class HttpTransport:
             await self._made.pop().aclose()
 
     def _http(self, url: str) -> httpx.AsyncHTTPTransport:
-        """What lies below httpx's client, whose redirects, cookies and environment are not wanted.
+        """Return the transport below httpx's client.
 
-        It has no timeouts, because a ballot has one deadline, which is the caller's.
+        The client would add redirects, cookies and settings of the environment. The transport has
+        no timeouts, because a ballot has one deadline, which the caller keeps.
         """
         import httpx
 
@@ -96,8 +102,8 @@ class HttpTransport:
         )
 
 
-def _know_absent(name: str) -> None:
-    """Spare httpcore its search for an optional package, which it repeats with every request.
+def _mark_absent(name: str) -> None:
+    """Stop httpcore from searching for an optional package, as it would for every request.
 
     Where the package is not installed, the searches cost more than the requests themselves.
     """
@@ -106,7 +112,7 @@ def _know_absent(name: str) -> None:
 
 
 def _tls() -> ssl.SSLContext:
-    """What is trusted: the file of SSL_CERT_FILE, or else the usual authorities."""
+    """Return a TLS context that trusts the file of SSL_CERT_FILE, or else the usual authorities."""
     import httpx
 
     try:
@@ -123,7 +129,7 @@ def _address(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
-async def _exchanged(pool: httpx.AsyncHTTPTransport, request: Request) -> Response:
+async def _exchange(pool: httpx.AsyncHTTPTransport, request: Request) -> Response:
     import httpx
 
     url = _address(request.url)
@@ -133,21 +139,21 @@ async def _exchanged(pool: httpx.AsyncHTTPTransport, request: Request) -> Respon
         headers = answer.headers
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding not in {"", "identity", "gzip", "x-gzip"}:
-            told = "the answer is compressed in a way that was not asked for"
-            raise TransportError("encoding", told)
+            message = "the answer is compressed in a way that was not asked for"
+            raise TransportError("encoding", message)
         body = await _read(answer)
-        body = _unzipped(body) if coding.endswith("gzip") else body
+        body = _unzip(body) if coding.endswith("gzip") else body
         kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
         return Response(answer.status_code, kept, body)
     finally:
         await answer.aclose()
 
 
-def _left_over(pool: httpx.AsyncHTTPTransport) -> bool:
-    """Whether more came than the answer: the next call would take it for its own.
+def _has_extra_bytes(pool: httpx.AsyncHTTPTransport) -> bool:
+    """Return True if bytes follow the response: the next call would read them as its own.
 
-    Only the connection itself knows, and httpcore has no other way to ask; one that does not say
-    is not used again.
+    Only the connection knows, and httpcore has no other way to find out. A connection that does not
+    tell is not used again.
     """
     for connection in pool._pool.connections:  # noqa: SLF001 - as said above
         below: Any = connection
@@ -159,7 +165,7 @@ def _left_over(pool: httpx.AsyncHTTPTransport) -> bool:
 
 
 async def _read(answer: httpx.Response) -> bytes:
-    """The body as it came, as far as the bound."""
+    """Return the raw body; raise TransportError if it is larger than the limit."""
     stated = answer.headers.get("content-length", "")
     if len(stated) > len(str(MAX_BODY)):
         raise _too_large()
@@ -171,8 +177,8 @@ async def _read(answer: httpx.Response) -> bytes:
     return bytes(body)
 
 
-def _unzipped(body: bytes) -> bytes:
-    """Decode gzip, which some proxies send unasked, as far as the bound."""
+def _unzip(body: bytes) -> bytes:
+    """Decode gzip, which some proxies send unasked, within the size limit."""
     unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = unzip.decompress(body, MAX_BODY + 1)
@@ -190,7 +196,7 @@ def _too_large() -> TransportError:
 
 
 def _told(error: Exception) -> TransportError:
-    """The error in our own words: httpx's may repeat addresses and headers."""
+    """Return the error in our words, because httpx's may repeat addresses and headers."""
     import httpx
 
     causes = list(_causes(error))
@@ -212,8 +218,8 @@ def _told(error: Exception) -> TransportError:
 
 
 def _broken_off(error: Exception) -> bool:
-    said = str(error)
-    return said.startswith(("Server disconnected", "peer closed connection"))
+    message = str(error)
+    return message.startswith(("Server disconnected", "peer closed connection"))
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

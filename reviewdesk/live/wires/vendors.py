@@ -1,4 +1,4 @@
-"""Where each vendor's endpoint is, which wire it speaks, and what it understands."""
+"""The address of each vendor's endpoint, the wire it speaks, and what it understands."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reviewdesk.errors import TransportError
 
 
 class Wire(StrEnum):
-    """The two protocols that are spoken; the value is the path below the base URL."""
+    """The two supported protocols; the value is the path below the base URL."""
 
     CHAT = "/chat/completions"
     MESSAGES = "/messages"
 
 
 class JsonMode(StrEnum):
-    """How an endpoint is asked for a JSON object."""
+    """The way to request a JSON object from an endpoint."""
 
     SCHEMA = "json_schema"
     OBJECT = "json_object"
@@ -28,7 +28,7 @@ class JsonMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VendorWire:
-    """One row of the table; ``tokens`` is what the endpoint calls the bound on an answer."""
+    """One row of the vendor table; ``tokens`` is the endpoint's name for the token limit."""
 
     base_url: str | None
     key_env: str | None
@@ -56,16 +56,16 @@ VENDORS = {
     "vllm": VendorWire("http://127.0.0.1:8000/v1", None),
     "custom": VendorWire(None, None, shape=JsonMode.NONE),
 }  # fmt: skip
-"""Without a key variable a key is optional, and none is sent unless the juror names one."""
+"""The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where one juror is asked, and how."""
+    """The address of one juror's endpoint, and how to call it."""
 
     url: str
     host: str
-    """With the port, where one is written."""
+    """The host, with the port if the URL has one."""
     wire: Wire
     key_env: str | None
     key_required: bool
@@ -75,7 +75,11 @@ class Endpoint:
 
 @lru_cache(maxsize=256)
 def endpoint(juror: Juror) -> Endpoint:
-    """The endpoint of a juror; an address that cannot be used is a ``TransportError``."""
+    """Return the endpoint of a juror.
+
+    Raises:
+        TransportError: the vendor is unknown, or the address cannot be used.
+    """
     vendor = VENDORS.get(juror.vendor)
     if vendor is None:
         raise TransportError("endpoint", f"there is no vendor {juror.vendor!r}")
@@ -84,7 +88,7 @@ def endpoint(juror: Juror) -> Endpoint:
         raise TransportError("endpoint", f"the vendor {juror.vendor} needs a base_url")
     key_env = juror.api_key_env or vendor.key_env
     return Endpoint(
-        url=_below(base, vendor.wire),
+        url=_wire_url(base, vendor.wire),
         host=host_of(base),
         wire=vendor.wire,
         key_env=key_env,
@@ -95,12 +99,15 @@ def endpoint(juror: Juror) -> Endpoint:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, with the port where one is written."""
+    """Return the host of a URL, with the port if it has one."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def _below(base: str, wire: Wire) -> str:
-    """The address of the wire; nothing of a wrong one is repeated, as it may hold a password."""
+def _wire_url(base: str, wire: Wire) -> str:
+    """Return the URL of the wire below a base URL.
+
+    An error repeats nothing of a wrong URL, as it may hold a password.
+    """
     try:
         parts = urlsplit(base)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
