@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.run.columns import Columns
 
-MONTH = 30
-"""The usual window of the suggested weights, in days."""
 _MOST_VOLATILE = 20
 
 

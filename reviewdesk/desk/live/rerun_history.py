@@ -86,12 +86,6 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
     )
 
 
-def flips_of_item(desk: Desk, item: Item) -> tuple[FlipRate, ...]:
-    """How often each juror turned its vote on one item."""
-    again = [told.rerun for told in of_item(desk, item)]
-    return flip_rates([(item.verdict, again)])
-
-
 def flips_of_run(desk: Desk, run: Run) -> tuple[FlipRate, ...]:
     """How often each juror turned its vote over all that this desk asked again in a run."""
     with explained(desk.path):

@@ -62,19 +62,6 @@ class RunningSums:
             self._count(row, -1)
             self._move(row, weight, -1)
 
-    def reweigh(self, row: CalibrationRow, before: float, after: float) -> None:
-        """Change the weight of a row that came in with ``before``."""
-        self.remove(row, before)
-        self.add(row, after)
-
-    def scaled(self, factor: float) -> RunningSums:
-        """The sums as if every weight were multiplied; by 0 or less, those of no rows."""
-        return blend([(self, factor)])
-
-    def plus(self, others: Iterable[RunningSums]) -> RunningSums:
-        """The sums of these rows and those of others together."""
-        return blend([(one, 1.0) for one in (self, *others)])
-
     def metrics(self, observed: float | None = None) -> Metrics:
         """All figures, as ``calibration.measure`` gives them for the same rows.
 

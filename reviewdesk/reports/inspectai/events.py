@@ -53,11 +53,6 @@ class Transcript:
         self.failed_scorer: str | None = None
         """The scorer that was running when the sample failed, or None."""
 
-    @property
-    def scoring(self) -> bool:
-        """Whether any scorer has begun."""
-        return bool(self._names)
-
     def take(self, event: Any) -> None:
         """Read the next event."""
         if not isinstance(event, dict):
