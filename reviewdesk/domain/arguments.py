@@ -1,4 +1,4 @@
-"""What a person may hand to a panel or a ballot, with errors that name the place and the value."""
+"""Check the values that a caller gives a panel or a ballot; errors name the place and the value."""
 
 from __future__ import annotations
 
@@ -13,74 +13,81 @@ from reviewdesk.errors import UsageError
 _SHARE = re.compile(r"[0-9]{1,9}(/[0-9]{1,9}|\.[0-9]{1,18})?", re.ASCII)
 
 
-def _finite(value: object) -> TypeGuard[float]:
+def _is_finite(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def total(place: str, values: Sequence[float]) -> float:
-    """The sum of finite numbers, rounded once; NaN, infinity and what is no number are errors.
+    """Return the sum of the values, rounded once.
 
-    The first of them is named.
+    Raise UsageError if a value is NaN, infinite or not a number, naming the first, or if the sum
+    overflows.
     """
     try:
         found = math.fsum(values)
     except (OverflowError, TypeError, ValueError):
         found = math.nan
-    # The sum of doubtful numbers is doubtful, and costs less than to look at each.
+    # One value that is not finite spoils the sum, and one check costs less than one per value.
     if math.isfinite(found):
         return found
     for value in values:
-        if not _finite(value):
+        if not _is_finite(value):
             raise UsageError(f"{place} is {value!r}", "Give finite numbers")
     raise UsageError(f"the numbers are too large to add: {place} is {max(values, key=abs)!r}")
 
 
 def finite(place: str, value: object) -> float:
-    """A finite number."""
-    if not _finite(value):
+    """Return the value as a float; raise UsageError unless it is a finite number."""
+    if not _is_finite(value):
         raise UsageError(f"{place} is {value!r}", "Give a finite number")
     return float(value)
 
 
 def unit(place: str, value: object) -> float:
-    """A finite number from 0 to 1."""
-    if not _finite(value) or not 0 <= value <= 1:
+    """Return the value as a float; raise UsageError unless it lies between 0 and 1."""
+    if not _is_finite(value) or not 0 <= value <= 1:
         raise UsageError(f"{place} is {value!r}", "Give a number from 0 to 1")
     return float(value)
 
 
 def weight(place: str, value: object) -> float:
-    """A finite number above 0."""
-    if not _finite(value) or value <= 0:
+    """Return the value as a float; raise UsageError unless it is finite and above 0."""
+    if not _is_finite(value) or value <= 0:
         raise UsageError(f"{place} is {value!r}", "Give a finite number above 0")
     return float(value)
 
 
 def trim_fraction(place: str, value: object) -> float:
-    """From 0 up to, and without, one half."""
-    if not _finite(value) or not 0 <= value < 0.5:
+    """Return the value as a float; raise UsageError unless it is at least 0 and below 0.5."""
+    if not _is_finite(value) or not 0 <= value < 0.5:
         raise UsageError(f"{place} is {value!r}", "Give a number from 0 and under 0.5")
     return float(value)
 
 
 def quorum(place: str, value: object) -> float | str:
-    """A share above 0 and up to 1, or "k/n" with k from 1 to n."""
+    """Return a share above 0 and up to 1 as a float, or "k/n" with k from 1 to n as written.
+
+    Raise UsageError for any other value.
+    """
     if isinstance(value, str):
         k, _, n = value.partition("/")
         if re.fullmatch("[0-9]+/[0-9]+", value, re.ASCII) and 0 < int(k) <= int(n):
             return value
-    elif _finite(value) and 0 < value <= 1:
+    elif _is_finite(value) and 0 < value <= 1:
         return float(value)
     raise UsageError(f"{place} is {value!r}", 'Give a number above 0 and up to 1, or such as "2/3"')
 
 
 def supermajority(place: str, value: object) -> Fraction:
-    """A share over a half, so that no two labels can have it, and up to 1; "2/3" is exact."""
+    """Return the share as an exact fraction; raise UsageError unless it is above 1/2 and up to 1.
+
+    Above one half, no two labels can both reach it. A text such as "2/3" is read exactly.
+    """
     exact = Fraction(0)
     if isinstance(value, str) and _SHARE.fullmatch(value):
         denominator = value.partition("/")[2]
         exact = Fraction(value) if not denominator or int(denominator) else Fraction(0)
-    elif _finite(value):
+    elif _is_finite(value):
         exact = Fraction(repr(float(value)))
     if not Fraction(1, 2) < exact <= 1:
         raise UsageError(f"{place} is {value!r}", 'Give a share over 1/2, up to 1, such as "2/3"')

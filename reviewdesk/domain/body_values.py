@@ -1,4 +1,4 @@
-"""Values of a canonical body as they may be counted with."""
+"""Read values of a canonical body in a form that is safe to calculate with."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import Any
 
 
 def number(value: object) -> float | None:
-    """A finite number, or ``None``: NaN and infinity never enter."""
+    """Return the value as a float, or ``None`` if it is a boolean, not a number, or not finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
 
 
 def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a report of this program says of a verdict beyond the format, under its own name."""
+    """Return the block ``meta.reviewdesk``, or an empty mapping if there is none.
+
+    Reports of this program state in it what the format has no field for.
+    """
     own = (body.get("meta") or {}).get("reviewdesk")
     return own if isinstance(own, Mapping) else {}
 
 
 def own_word(body: Mapping[str, Any], key: str) -> str | None:
-    """Return a word of ``own_facts``."""
+    """Return a text of ``own_facts`` by its key, or ``None`` if it is absent or not a text."""
     word = own_facts(body).get(key)
     return word if isinstance(word, str) else None

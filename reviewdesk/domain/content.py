@@ -1,4 +1,4 @@
-"""What identifies an item: a hash of the content that was judged."""
+"""Hashes that identify an item by the content that was judged."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _CONTENT = ("input", "output", "alternative", "reference", "rubric")
 
 
 def canonical_json(value: object) -> bytes:
-    """Compact UTF-8 JSON with sorted keys: what hashes are taken over."""
+    """Return compact UTF-8 JSON with sorted keys, the form that all hashes are taken over."""
     return json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
     ).encode()
 
 
 def content_hash(body: Body) -> str:
-    """Return the sha256 of what was judged: its texts, and the dimension where one is set."""
+    """Return the sha256 of what was judged: its texts, and the dimension if the case sets one."""
     return hashlib.sha256(canonical_json(_content(body))).hexdigest()
 
 
 def item_hash(body: Body, run_hash: str) -> str:
-    """The identity a label is kept under: the content, so that one label serves every panel.
+    """Return the hash that a label is stored under: of the content, so that it serves every panel.
 
-    Where there is no output to identify the content, run hash and verdict id are appended, and the
-    label does not travel.
+    If the verdict has no output to identify the content, run hash and verdict id are added, and the
+    label applies to no other run.
     """
     content = _content(body)
     if not body.get("output"):
@@ -35,7 +35,10 @@ def item_hash(body: Body, run_hash: str) -> str:
 
 
 def _content(body: Body) -> list[object]:
-    """List the five texts that are judged. A response may be judged on several dimensions."""
+    """Return the five texts that were judged, and the dimension if the case sets one.
+
+    One response may be judged on several dimensions.
+    """
     content = [body.get(key) for key in _CONTENT]
     dimension = body["case"].get("dimension")
     return content if dimension is None else [*content, dimension]

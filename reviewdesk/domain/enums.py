@@ -1,4 +1,4 @@
-"""The words of a report, each kind as an enumeration."""
+"""Enumerations of the words in a report: decisions, statuses, bands, strategies and regimes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Decision(StrEnum):
 class Status(StrEnum):
     """How a juror's call ended; only ``ok`` votes.
 
-    A juror whose call ended otherwise has the state ``failed`` within its verdict. The properties
-    tell those apart whose call went wrong from those that said something else, or nothing.
+    Within its verdict, a juror with any other status has the state ``failed``. The properties tell
+    a call that went wrong from an answer that does not vote.
     """
 
     OK = "ok"
@@ -34,29 +34,29 @@ class Status(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the call went wrong: what failed ballots count, and what a median stands in for.
+        """Whether the call went wrong: the ballot counts as failed, and a median may stand in.
 
-        A juror that abstains, was not asked, or gave an answer nobody understands did not fail.
+        A juror that abstained, was not asked or was not understood did not fail.
         """
-        return self not in _SAID_OTHERWISE
+        return self not in _NOT_FAILED
 
     @property
     def missing(self) -> bool:
-        """Whether the panel lacks this juror's answer, so that it is worth asking again."""
+        """Whether the panel lacks this juror's answer, so that a re-run of it makes sense."""
         return self.failed or self is Status.UNKNOWN
 
     @property
     def degrades(self) -> bool:
-        """Whether the panel decides by fewer answers than it asked for."""
+        """Whether the panel decides on one answer fewer than it asked for."""
         return self.missing or self is Status.ABSTAINED
 
     @property
     def words(self) -> str:
-        """The status as a person reads it."""
+        """The status in words for the screen."""
         return _STATUS_WORDS.get(self, f"failed: {self.value}")
 
 
-_SAID_OTHERWISE = frozenset({Status.OK, Status.ABSTAINED, Status.UNKNOWN, Status.NOT_ASKED})
+_NOT_FAILED = frozenset({Status.OK, Status.ABSTAINED, Status.UNKNOWN, Status.NOT_ASKED})
 _STATUS_WORDS = {
     Status.OK: "answered",
     Status.ABSTAINED: "abstained",
@@ -74,7 +74,7 @@ class Band(StrEnum):
 
 
 class Strategy(StrEnum):
-    """How the ballots become one decision."""
+    """The rule that makes one decision of the ballots."""
 
     QUORUM = "quorum"
     MAJORITY = "majority"
@@ -93,7 +93,7 @@ class Strategy(StrEnum):
 
 
 class Regime(StrEnum):
-    """What hangs on a verdict, and so how it is to be decided."""
+    """What depends on a verdict; it selects the rule that decides."""
 
     ROUTINE = "routine"
     IRREVERSIBLE = "irreversible"
@@ -104,7 +104,7 @@ BY_REGIME: Mapping[str, Strategy] = {
     Regime.ROUTINE: Strategy.TRIMMED_MEAN,
     Regime.IRREVERSIBLE: Strategy.MEDIAN,
 }
-"""The rule of a regime where a verdict states no strategy of its own; a dispute has none."""
+"""The strategy of each regime, for verdicts that state none; a dispute goes to a person."""
 
 
 class Rounding(StrEnum):

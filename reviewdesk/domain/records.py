@@ -1,4 +1,4 @@
-"""The frozen records that cross the boundaries between desk, command line and app."""
+"""Frozen records that the desk, the command line and the app pass to each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewdesk.domain.verdict import Band, Decision, Verdict
 
 
 class Truth(StrEnum):
-    """What a response deserved, in a person's judgement; ``disputed`` where reviewers differ."""
+    """A person's ground truth for an item; ``disputed`` if reviewers differ."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -23,7 +23,7 @@ class Truth(StrEnum):
 
 
 class Design(StrEnum):
-    """How the labels behind a figure were drawn; stands beside every metric."""
+    """How the labels behind a figure were drawn; shown beside every metric."""
 
     NONE = "none"
     AD_HOC = "ad hoc"
@@ -36,7 +36,7 @@ class Design(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One loaded report."""
+    """One report, loaded into a desk."""
 
     key: int
     hash: str
@@ -55,12 +55,12 @@ class Run:
     header: Mapping[str, Any]
     escalation_stated: bool
     human_labels: int = 0
-    """Verdicts that came with a label of a person's, taken into the log or not."""
+    """The number of verdicts that came with a person's label, in the label log or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """One line of the queue. ``key`` names the verdict inside the desk."""
+    """One line of the queue. ``key`` identifies the verdict inside the desk."""
 
     key: int
     id: str
@@ -76,9 +76,9 @@ class QueueRow:
     tentative: bool
     deferred: bool
     marked: bool = False
-    """Whether the reviewer who asks marked it."""
+    """Whether the current reviewer marked the item."""
     agreement_source: AgreementSource = AgreementSource.OURS
-    """Whose ``agreement`` and ``band`` are."""
+    """Whether ``agreement`` and ``band`` are the report's or recomputed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,14 @@ class Item:
     """How many verdicts of the run share this content, and so the label."""
     note: str | None
     revealed_at: str | None
-    """When the reviewer saw the panel's answer in a blind session, if ever."""
+    """When the reviewer saw the panel's answer in a blind session; ``None`` if never."""
     labelled_before: bool
     """Whether the reviewer has ever labelled this content, undone labels included."""
     history: tuple[Event, ...]
     tags: tuple[str, ...] = ()
-    """The reviewer's own, in the order given."""
+    """The reviewer's own tags, in the order given."""
     other_tags: tuple[str, ...] = ()
-    """Those of all other authors, each once."""
+    """The tags of all other authors, without repeats."""
     marked: bool = False
 
 
@@ -139,9 +139,9 @@ STEADY = 5
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a reviewer decides; ``None`` where no label can be timed.
+    """How fast a reviewer labels; the figures are ``None`` if no label can be timed.
 
-    ``median_dwell`` is in seconds per label, ``counted`` the number of labels behind both figures.
+    ``median_dwell`` is in seconds per label, and both figures rest on ``counted`` labels.
     """
 
     per_hour: float | None
@@ -150,13 +150,13 @@ class Pace:
 
     @property
     def steady(self) -> bool:
-        """Whether enough labels were timed for a pace to say something."""
+        """Whether enough labels were timed for the pace to be meaningful."""
         return self.counted >= STEADY
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a reviewer has come in a run."""
+    """How much of a run a reviewer has done, as counts of verdicts."""
 
     verdicts: int
     labelled: int
@@ -171,7 +171,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Calibration figures of one set of rows; ``None`` is undefined."""
+    """Calibration figures of one set of rows; ``None`` means undefined."""
 
     n: int
     ess: float | None
@@ -195,7 +195,7 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The two lines of the strip: every label at weight 1, and the weighted population."""
+    """The calibration of a run: with every label at weight 1, and weighted to the population."""
 
     labelled: Metrics
     population: Metrics | None
@@ -205,20 +205,20 @@ class Calibration:
     disputed: int
     no_verdict: int
     rowless: int
-    """Labelled verdicts that make no row, for whatever reason."""
+    """The number of labelled verdicts that give no row for calibration, for whatever reason."""
     waiting: int
-    """Labels that weigh nothing until an earlier item of the draw has one, in a weighted design."""
+    """In a weighted design, labels without weight until an earlier item of the draw has one."""
     warnings: tuple[str, ...]
 
     @property
     def headline(self) -> Metrics:
-        """The figures that may be quoted: the population's where the design carries them."""
+        """The figures to quote: the population's if the design gives them, else the labels'."""
         return self.population if self.population is not None else self.labelled
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a reviewer last had on screen in a run; kept across restarts."""
+    """What a reviewer last had on screen in a run; it is kept across restarts."""
 
     filter: str = ""
     order: str = "draw"
@@ -229,10 +229,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What came of loading one file."""
+    """The result of loading one file."""
 
     run: Run
     new: bool
     notes: tuple[str, ...] = field(default=())
     unknown_ballots: int = 0
-    """Ballots whose answer was not understood."""
+    """The number of ballots whose answer was not understood."""

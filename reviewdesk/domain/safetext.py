@@ -1,8 +1,8 @@
-"""The one gate for text from outside: what would act on a terminal or hide from a reader is shown.
+"""The one gate for text from outside: it makes control and hidden characters visible.
 
 A character is kept, replaced by a symbol (``ESC`` becomes ``␛``) or spelled out (``<U+202E>``).
-Joiners and variation selectors depend on their neighbours: an emoji or an Arabic word needs them,
-elsewhere they only hide something.
+Joiners and variation selectors are kept where an emoji or an Arabic word needs them; elsewhere they
+only hide something.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ _SUSPECT = re.compile(
     "\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u218b\u2190-\u2426"
     "\u2500-\u27ff\u2900-\u2b73\u3000-\u303f\u3041-\u3096\u30a1-\u30ff\u4e00-\u9fa5\uac00-\ud7a3]"
 )
-"""Everything outside ranges that are known to be assigned and visible; one search in C decides."""
+"""Every character outside the ranges known to be assigned and visible.
 
-_LEFTOVER = re.compile(
+One search in C decides whether a text needs a closer look.
+"""
+
+_CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Assigned as letters or marks, yet drawn as nothing."""
+"""Characters that Unicode assigns as letters or marks but that fonts draw as nothing."""
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _TEXT_STYLE, _EMOJI_STYLE = "\ufe0e", "\ufe0f"
 _VIRAMA = 9
-"""Unicode's combining class of the sign after which a joiner has a meaning of its own."""
+"""Unicode's combining class of the virama, after which a joiner changes how letters are drawn."""
 
 _JOINING = (
     (0x0600, 0x08FF),  # Arabic, Syriac, Thaana, N'Ko and their supplements
@@ -45,9 +48,10 @@ _JOINING = (
 
 
 def show(text: str, limit: int = 20_000) -> str:
-    """The text with everything hidden made visible, of at most ``limit`` characters as given.
+    """Return the text with every hidden character made visible, cut after ``limit`` characters.
 
-    Line breaks stay, a tab becomes four spaces, and what was cut off is counted at the end.
+    The limit counts the characters given. Line breaks stay, a tab becomes four spaces, and the end
+    says how many characters were cut.
     """
     head, more = _cut(text, limit)
     shown = _visible(head) if _SUSPECT.search(head) else head
@@ -55,7 +59,7 @@ def show(text: str, limit: int = 20_000) -> str:
 
 
 def show_line(text: str, limit: int = 500) -> str:
-    """The same on one line: a line break becomes ``⏎``."""
+    """Return the text as ``show`` does, but on one line: a line break becomes ``⏎``."""
     head, more = _cut(text, limit)
     shown = _visible(head) if _SUSPECT.search(head) else head
     shown = shown.replace("\n", NEWLINE_MARK)
@@ -63,7 +67,7 @@ def show_line(text: str, limit: int = 500) -> str:
 
 
 def hidden_count(text: str) -> int:
-    """How many characters ``show`` has to make visible; tabs and line breaks do not count."""
+    """Count the characters that ``show`` has to make visible; tabs and line breaks do not count."""
     if not _SUSPECT.search(text):
         return 0
     text = text.replace("\r\n", "\n")
@@ -76,11 +80,11 @@ def hidden_count(text: str) -> int:
 
 def strip_controls(text: str) -> str:
     """Drop every control character that is left in a line about to be painted."""
-    return _LEFTOVER.sub("", text)
+    return _CONTROLS.sub("", text)
 
 
 def _cut(text: str, limit: int) -> tuple[str, int]:
-    """The first ``limit`` characters and how many follow; a CR LF pair is never cut in two."""
+    """Return the first ``limit`` characters and how many follow; never split a CR LF pair."""
     if len(text) <= limit:
         return text, 0
     if limit > 0 and text[limit - 1] == "\r" and text[limit] == "\n":
@@ -98,26 +102,26 @@ def _replacement(text: str, at: int) -> str:
     if char == "\t":
         return TAB
     if _is_joiner(char):
-        return char if _joins(text, at) else _spelled(char)
+        return char if _joins(text, at) else _code_point(char)
     if _is_selector(char):
-        return char if _selects(text, at) else _spelled(char)
-    return _alone(char)
+        return char if _selects(text, at) else _code_point(char)
+    return _replace_alone(char)
 
 
 @lru_cache(maxsize=4096)
-def _alone(char: str) -> str:
-    """What stands for a character whose neighbours do not matter."""
+def _replace_alone(char: str) -> str:
+    """Return the replacement of a character whose neighbours do not matter."""
     code = ord(char)
     if code < 0x20:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
     if char in _BLANK or unicodedata.category(char) in _HIDDEN_CATEGORIES:
-        return _spelled(char)
+        return _code_point(char)
     return char
 
 
-def _spelled(char: str) -> str:
+def _code_point(char: str) -> str:
     return f"<U+{ord(char):04X}>"
 
 
@@ -134,7 +138,7 @@ def _is_selector(char: str) -> bool:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether a joiner stands where a script or an emoji needs it."""
+    """Return True if a joiner stands where a script or an emoji needs it."""
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
     if not before:
@@ -151,7 +155,7 @@ def _joins(text: str, at: int) -> bool:
 
 
 def _selects(text: str, at: int) -> bool:
-    """Whether a variation selector follows a character that has variants."""
+    """Return True if a variation selector follows a character that has variants."""
     char, before = text[at], text[at - 1] if at else ""
     if not before:
         return False

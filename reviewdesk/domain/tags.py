@@ -1,4 +1,4 @@
-"""Tag names: short words that a filter can name, the same however they were typed."""
+"""Tag names: short words that a filter can name, brought into one spelling however typed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reviewdesk.errors import UsageError
 LONGEST = 40
 _SPACE = re.compile(r"\s+")
 _FILTER_SIGNS = '"|'
-"""What ends or splits a word of a filter, so that ``tag:`` could not name it."""
+"""Characters that end or split a word of a filter, so that ``tag:`` could not name such a tag."""
 
 
 def normal_tag(text: str) -> str:
-    """A tag in its one spelling: trimmed, lower-case, runs of white space as ``-``.
+    """Return a tag in its normal spelling: trimmed, lower-case, runs of white space as ``-``.
 
     Raises:
-        UsageError: nothing is left, or it is too long or holds what a tag cannot.
+        UsageError: the tag is empty or too long, or it holds a character that no tag may hold.
     """
     tag = unicodedata.normalize("NFC", _SPACE.sub("-", text.strip()).lower())
     named = f'the tag "{show_line(text, 60)}"'
@@ -39,25 +39,25 @@ def normal_tag(text: str) -> str:
 
 
 def normal_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Several tags in their one spelling, each once, in the order given.
+    """Return the tags in their normal spelling, without repeats, in the order given.
 
     Raises:
-        UsageError: one of them is no tag.
+        UsageError: one of the texts is not a valid tag.
     """
     return tuple(dict.fromkeys(normal_tag(text) for text in texts))
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """The tags of a typed line, separated by commas: ``a, b c`` is ``a`` and ``b-c``.
+    """Return the tags of a typed line, split at its commas: ``a, b c`` gives ``a`` and ``b-c``.
 
     Raises:
-        UsageError: one of them is no tag.
+        UsageError: one of the parts is not a valid tag.
     """
     return normal_tags(part for part in text.split(",") if part.strip())
 
 
 def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Those of a file's tags that can be tags, in their one spelling; the others are left out."""
+    """Return the valid tags of a file in their normal spelling, each once; drop the others."""
     usable: dict[str, None] = {}
     for text in texts:
         try:

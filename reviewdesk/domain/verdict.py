@@ -1,4 +1,4 @@
-"""What a report says: a verdict, the ballots of its jurors and the rule it was decided by.
+"""The content of a report: a verdict, the ballots of its jurors and the rule that decided it.
 
 A verdict is read from its canonical *body* (a ``reviewdesk.report/1`` verdict as a plain mapping),
 so that every reader and the desk itself build it the same way.
@@ -31,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 SLACK = 1e-9
-"""What every comparison with a documented threshold forgives."""
+"""The rounding error that every comparison with a documented threshold tolerates."""
 
 DEFAULT_TRIM_FRACTION = 0.2
 
@@ -40,7 +40,7 @@ Body: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """The model that wrote what is judged."""
+    """The model that wrote the response."""
 
     model: str | None = None
     vendor: str | None = None
@@ -48,7 +48,7 @@ class Generator:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rule a verdict was decided by; ``None`` is unknown, and nothing is invented for it."""
+    """The rule that decided a verdict; a value of ``None`` is unknown, and it is never guessed."""
 
     threshold: float | None = None
     quorum: float | str | None = None
@@ -56,12 +56,12 @@ class Policy:
     trim_fraction: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
     failed_jurors: Strategy | None = None
-    """What stands in for any strategy when a juror failed; only our own reports state it."""
+    """The strategy to use instead when a juror failed; only our own reports state it."""
     supermajority: float | str | None = None
-    """What a supermajority needs, 2/3 without one; only our own reports state it."""
+    """The share that a supermajority needs, 2/3 if ``None``; only our own reports state it."""
 
     def __post_init__(self) -> None:
-        """Refuse a pass line outside 0..1, and a share that no votes can be held against."""
+        """Raise UsageError for a threshold outside 0..1 or an invalid quorum or supermajority."""
         if self.threshold is not None:
             arguments.unit("threshold", self.threshold)
         if self.quorum is not None:
@@ -83,7 +83,7 @@ class Policy:
         )
 
     def over(self, other: Policy) -> Policy:
-        """This policy, with what it leaves unknown taken from ``other``."""
+        """Return this policy, with its unknown values taken from ``other``."""
         return Policy(
             threshold=self.threshold if self.threshold is not None else other.threshold,
             quorum=self.quorum if self.quorum is not None else other.quorum,
@@ -95,7 +95,7 @@ class Policy:
         )
 
     def beyond(self, other: Policy) -> tuple[str, ...]:
-        """What this policy knows and ``other`` leaves open."""
+        """Return which of threshold, quorum and strategy only this policy knows."""
         return tuple(
             name
             for name in ("threshold", "quorum", "strategy")
@@ -105,7 +105,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One juror's answer. ``seat`` is its identity: two jurors may share a model and a name."""
+    """One juror's answer. ``seat`` identifies it: two jurors may share a model and a name."""
 
     seat: int
     id: str
@@ -116,7 +116,7 @@ class Ballot:
     vote: bool | None
     stated_pass: bool | None
     contradicts: bool
-    """The stated pass differs from what score and threshold say."""
+    """Whether the stated pass differs from the vote that score and threshold give."""
     confidence: float | None
     weight: float | None
     reason: str | None
@@ -124,10 +124,10 @@ class Ballot:
     label: str | None
     stated_trim: str | None
     withheld: bool = False
-    """The juror says outright that it casts no vote, whatever its score."""
+    """Whether the juror states that it casts no vote, whatever its score."""
     raw_score: float | None = None
     declined: bool = field(default=False, compare=False)
-    """The juror's own status says that it abstains."""
+    """Whether the juror's own status says that it abstains."""
 
     @property
     def usable(self) -> bool:
@@ -136,24 +136,24 @@ class Ballot:
 
     @property
     def undetermined(self) -> bool:
-        """Whether a score waits for a threshold."""
+        """Whether the ballot has a score but no vote, because no threshold is known."""
         return self.vote is None and self.score is not None and not self.withheld
 
     @property
     def unscaled(self) -> bool:
-        """Whether the juror gave a number and nothing else, which waits for its scale."""
+        """Whether the juror gave only a raw number, whose scale is not known."""
         silent = self.status is Status.ABSTAINED and not self.declined
         return silent and self.raw_score is not None
 
 
 UNCLEAR = "UNCLEAR"
-"""The label of a juror, or a panel, that does not commit itself."""
+"""The label of a juror, or of a panel, that does not commit itself."""
 FAILED_LABELS = {"error": Status.ERROR, "parse_fail": Status.PARSE_FAIL}
-"""Labels that stand for a failed call, folded, with the status that each one means."""
+"""The labels, case-folded, that stand for a failed call, with the status that each one means."""
 
 
 def folded(label: str | None) -> str:
-    """A label as labels are compared: without case and surrounding blanks."""
+    """Return a label as labels are compared: case-folded, without surrounding blanks."""
     return (label or "").strip().casefold()
 
 
@@ -171,7 +171,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement a report states, under the metric it names."""
+    """The agreement that a report states, and the metric that it names for it."""
 
     value: float | None
     metric: str
@@ -179,7 +179,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class StatedTrim:
-    """The trim a report states; ``low`` and ``high`` are ``None`` where it names no juror."""
+    """The trim that a report states; ``low`` and ``high`` are ``None`` if it names no juror."""
 
     method: str | None
     fraction: float | None
@@ -189,7 +189,7 @@ class StatedTrim:
     degraded: bool | None
 
     def fraction_under(self, policy: Policy) -> float:
-        """The trim fraction: the report's own, a stated 0 included, else the policy's."""
+        """Return the report's trim fraction (a stated 0 counts), else the policy's, else 0.2."""
         for fraction in (self.fraction, policy.trim_fraction):
             if fraction is not None:
                 return fraction
@@ -211,16 +211,16 @@ class Verdict:
     agreement: Agreement | None
     band: Band | None
     escalate: bool | None
-    """``None`` where the report does not say."""
+    """Whether the report asks for review; ``None`` if it does not say."""
     same_family: bool | None
     bias_warning: str | None
     trim: StatedTrim
     regime: str | None
     set_by_you: tuple[str, ...]
-    """What of the policy the file leaves unknown and the person filled in."""
+    """The names of the policy values that the file leaves unknown and the user filled in."""
 
     def text(self, key: str) -> str | None:
-        """A text of the body: rubric, input, output, alternative."""
+        """Return a text of the body, such as the rubric or the output, or ``None``."""
         value = self.body.get(key)
         return value if isinstance(value, str) else None
 
@@ -228,11 +228,11 @@ class Verdict:
 def verdict_from_body(
     body: Body, defaults: Policy, generator: Generator, filled: Policy | None = None
 ) -> Verdict:
-    """Read a canonical verdict body.
+    """Build a verdict from its canonical body.
 
-    The policy is the verdict's own, then the report's ``defaults``, then what the person
-    ``filled`` in for a file that leaves it unknown. A strategy of the verdict's own comes first,
-    then the rule of its own ``regime`` (routine, irreversible), then a strategy of ``defaults``.
+    A policy value comes from the verdict, else from the report's ``defaults``, else from what the
+    user ``filled`` in. The strategy comes from the verdict, else from its ``regime`` (routine,
+    irreversible), else from ``defaults``.
     """
     stated_policy = _stated_policy(body, defaults)
     policy = stated_policy if filled is None else stated_policy.over(filled)
@@ -275,7 +275,7 @@ def _stated_policy(body: Body, defaults: Policy) -> Policy:
 
 
 def _stated_share(body: Body) -> str | None:
-    """The share of a supermajority, where a report states one that votes can be held against."""
+    """Return the stated supermajority share, or ``None`` if there is none or it is invalid."""
     stated = own_word(body, "supermajority")
     try:
         return None if stated is None else str(arguments.supermajority("supermajority", stated))
@@ -338,11 +338,11 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
 
 
 def stated_trim(body: Body) -> StatedTrim:
-    """The trim that a canonical body states, by its own block or by its ballots' marks."""
+    """Return the trim that a canonical body states, in its own block or by marks on the ballots."""
     trim = body.get("trim") or {}
     jurors = body.get("jurors") or ()
-    low = _named(trim.get("dropped_low"), jurors, "low")
-    high = _named(trim.get("dropped_high"), jurors, "high")
+    low = _trimmed_ids(trim.get("dropped_low"), jurors, "low")
+    high = _trimmed_ids(trim.get("dropped_high"), jurors, "high")
     # "none" trims nobody, and a median leaves out no juror by name.
     if low is not None or high is not None or trim.get("method") in {"none", "median"}:
         low, high = low or (), high or ()
@@ -357,8 +357,11 @@ def stated_trim(body: Body) -> StatedTrim:
     )
 
 
-def _named(listed: list[str] | None, jurors: Any, side: str) -> tuple[str, ...] | None:
-    """The jurors a report names as trimmed on one side, by its list or by the ballots' marks."""
+def _trimmed_ids(listed: list[str] | None, jurors: Any, side: str) -> tuple[str, ...] | None:
+    """Return the ids trimmed on one side, by the report's list or by the ballots' marks.
+
+    Return ``None`` if the report has neither.
+    """
     if listed:
         return tuple(listed)
     marked = tuple(juror["id"] for juror in jurors if juror.get("trimmed") == side)

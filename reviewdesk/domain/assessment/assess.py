@@ -1,4 +1,4 @@
-"""Everything recomputed from one verdict's ballots, beside what its report states."""
+"""Recompute a verdict from its ballots, and set the result beside what the report states."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from reviewdesk.domain.verdict import (
 __all__ = ["Assessment", "Closeness", "Seat", "State", "assess"]
 
 _PLAIN = LabelRules()
-_WEIGHING = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
+_WEIGHTED_STRATEGIES = frozenset({Strategy.WEIGHTED_AVERAGE, Strategy.WEIGHTED_VOTE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Closeness:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """A verdict, recomputed. ``derived`` names what the report leaves unsaid and was filled in."""
+    """A recomputed verdict. ``derived`` names the fields that the report omits and we filled in."""
 
     seats: tuple[Seat, ...]
     votes: Votes
@@ -87,29 +87,29 @@ class Assessment:
     decision: Decision | None
     score: float | None
     pair: AgreementPair
-    """The agreement with its band, as they stand wherever one of them is shown."""
+    """The agreement and its band, which are always shown together."""
     same_family: bool | None
     bias_warning: str | None
     pivotal: tuple[int, ...]
     degraded: tuple[str, ...]
     escalation: tuple[str, ...]
-    """Why the verdict would be escalated, recomputed; empty if it would not."""
+    """The recomputed reasons for an escalation; empty if there are none."""
     breaches: tuple[Mismatch, ...]
     derived: tuple[str, ...]
     notes: tuple[FlagNote, ...] = ()
     label_vote: LabelVote | None = None
-    """The consensus of the labels, where they are what the rule reads."""
+    """The consensus of the labels if the rule reads them, else ``None``."""
     assumed_weights: tuple[str, ...] = ()
-    """The jurors that counted with weight 1 for want of one, under a rule that weighs."""
+    """The jurors without a known weight, counted with weight 1 under a rule that weighs."""
 
     @property
     def band(self) -> Band | None:
-        """The band of the pair."""
+        """The band that belongs to the agreement."""
         return self.pair.band
 
     @property
     def flags(self) -> Flag:
-        """All flags as one value."""
+        """All flags combined in one value."""
         found = Flag(0)
         for note in self.notes:
             found |= note.flag
@@ -119,7 +119,7 @@ class Assessment:
     def no_votes(self) -> bool:
         """Whether there is no decision because no juror cast a vote.
 
-        Scores that wait for a threshold or a scale may vote yet, and a label is a vote of its own.
+        A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
         """
         if self.decision is not None or self.votes.answered or not self.seats:
             return False
@@ -140,18 +140,18 @@ class Assessment:
 
     @property
     def ruled(self) -> Decision | None:
-        """The decision as other rules are compared with it: an error that is ours is none."""
+        """The decision to compare with other rules; ``None`` if it is an error that we derived."""
         ours = self.decision is Decision.ERROR and "decision" in self.derived
         return None if ours else self.decision
 
     @property
     def mismatches(self) -> tuple[str, ...]:
-        """The breaches in words."""
+        """The texts of the breaches."""
         return tuple(breach.text for breach in self.breaches)
 
     @property
     def marks(self) -> Breach:
-        """All breaches as one value, with the mark of a quorum that rounding decides."""
+        """All breaches combined in one value, with ``ROUNDING`` if rounding decides the quorum."""
         found = Breach(0)
         for breach in self.breaches:
             found |= breach.kind
@@ -163,16 +163,16 @@ class Assessment:
 def assess(
     verdict: Verdict, *, escalation_stated: bool = True, counting: LabelRules = _PLAIN
 ) -> Assessment:
-    """Recompute a verdict from its ballots; what the report states stands, ours beside it.
+    """Recompute a verdict from its ballots; what the report states is kept.
 
-    Where it never uses ``escalate_for_review`` (``escalation_stated``), ours takes its place.
+    The recomputed escalation counts if the report states none at all (``escalation_stated``).
     """
     cut, votes, found, made = _count(verdict)
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
     words = recount(verdict, rule.used, counting)
-    decision = verdict.decision or _ours(verdict, decision_by(rule.used, made, votes), words)
+    decision = verdict.decision or _decision(verdict, decision_by(rule.used, made, votes), words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
-    close, shared = _closeness(verdict, score), _shared(verdict)
+    close, shared = _closeness(verdict, score), _same_family(verdict)
     seats = seats_of(verdict, cut, decision, rule)
     pair = agreement_pair(verdict, close.spread)
     warning = _bias_warning(verdict, pair, close, shared)
@@ -191,10 +191,10 @@ def assess(
         same_family=shared,
         bias_warning=warning,
         pivotal=pivotal,
-        degraded=_degraded(verdict, rule),
-        escalation=_escalation(close.spread.band, votes, pivotal, rule, words),
+        degraded=_degraded_reasons(verdict, rule),
+        escalation=_escalation_reasons(close.spread.band, votes, pivotal, rule, words),
         breaches=mismatches.mismatches(verdict, votes, made),
-        derived=_derived(verdict, rule, decision, score, pair, shared, warning),
+        derived=_derived_fields(verdict, rule, decision, score, pair, shared, warning),
         label_vote=words,
         assumed_weights=_assumed_weights(verdict, rule),
     )
@@ -212,10 +212,10 @@ def _count(verdict: Verdict) -> tuple[Trim, Votes, Values, Decisions]:
     return cut, votes, found, decide(votes, found, verdict.policy)
 
 
-def _ours(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
-    """What the rule or the labels come to, else an error where every juror that was asked failed.
+def _decision(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> Decision | None:
+    """Return the decision of the rule or the labels, or an error if every juror asked has failed.
 
-    A consensus that the report states in a word that decides nothing is left undecided.
+    A reported consensus label that is neither pass nor fail overrules both rule and labels.
     """
     found = ruled or (words.decision if words else None)
     if found and undecided_word(verdict) is None:
@@ -225,14 +225,14 @@ def _ours(verdict: Verdict, ruled: Decision | None, words: LabelVote | None) -> 
     return Decision.ERROR if failed else None
 
 
-def _shared(verdict: Verdict) -> bool | None:
+def _same_family(verdict: Verdict) -> bool | None:
     if verdict.same_family is not None:
         return verdict.same_family
     return family.same_family(verdict.ballots, verdict.generator)
 
 
-def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
-    """The ballots that the rule reads: only the trim rule leaves out the trimmed."""
+def _counted_ballots(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
+    """Return the ballots that the rule reads; only the trim rule leaves out the trimmed ones."""
     trims = rule.used is Strategy.TRIMMED_MEAN
     return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
 
@@ -240,7 +240,7 @@ def _counted(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
 def _bias_warning(
     verdict: Verdict, pair: AgreementPair, close: Closeness, shared: bool | None
 ) -> str | None:
-    """The report's own, else ours where an agreement is defined."""
+    """Return the report's warning, else ours if the agreement is defined."""
     agreed = family.defined_band(pair, close.spread)
     return verdict.bias_warning or family.bias_warning(
         verdict.ballots, verdict.generator, agreed, shared
@@ -266,17 +266,17 @@ def _closeness(verdict: Verdict, score: float | None) -> Closeness:
 def _pivotal(
     verdict: Verdict, seats: Sequence[Seat], cut: Trim, votes: Votes, made: Decisions, rule: Rule
 ) -> tuple[int, ...]:
-    counted = _counted(seats, rule)
+    counted = _counted_ballots(seats, rule)
     return pivotal_seats(verdict.ballots, counted, votes, cut, rule.used, made, verdict.policy)
 
 
 def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
-    if rule.used not in _WEIGHING:
+    if rule.used not in _WEIGHTED_STRATEGIES:
         return ()
     return tuple(ballot.id for ballot in verdict.ballots if ballot.usable and ballot.weight is None)
 
 
-def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
+def _degraded_reasons(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     returned = sum(ballot.usable for ballot in verdict.ballots)
     asked, waiting = len(verdict.ballots), sum(ballot.unscaled for ballot in verdict.ballots)
     asked -= sum(ballot.status is Status.NOT_ASKED for ballot in verdict.ballots)
@@ -292,7 +292,7 @@ def _degraded(verdict: Verdict, rule: Rule) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _escalation(
+def _escalation_reasons(
     band: Band | None,
     votes: Votes,
     pivotal: Sequence[int],
@@ -310,7 +310,7 @@ def _escalation(
     return tuple(reasons)
 
 
-def _derived(
+def _derived_fields(
     verdict: Verdict,
     rule: Rule,
     decision: Decision | None,
@@ -319,7 +319,7 @@ def _derived(
     shared: bool | None,
     warning: str | None,
 ) -> tuple[str, ...]:
-    """What is filled in because the report does not state it."""
+    """Return the names of the fields that we filled in because the report does not state them."""
     filled = {
         "decision": verdict.decision is None and decision is not None,
         "score": verdict.score is None and score is not None,

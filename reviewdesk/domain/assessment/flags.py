@@ -1,4 +1,4 @@
-"""The flags a verdict can carry: a bit in the desk, a name outside, a reason on the screen."""
+"""The flags of a verdict: bits in the desk, names in filters and JSON, reasons on the screen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntFlag
 
 
 class Flag(IntFlag):
-    """What deserves a second look. The values are stored: they are never renumbered."""
+    """A fact that a reviewer should see. The values are stored: never renumber them."""
 
     ESCALATED = 1
     BIAS_WARNING = 2
@@ -32,7 +32,7 @@ class Flag(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class FlagNote:
-    """A flag of one verdict and why it is there."""
+    """A flag of one verdict, and the reason for it."""
 
     flag: Flag
     reason: str
@@ -50,14 +50,14 @@ SHORT = {
     Flag.DEGRADED: "degr",
     Flag.PIVOTAL: "pivot",
     Flag.SPLIT: "split",
-    # Named ours: it often stands behind a stated agreement that is not low.
+    # "ours", because the agreement that the report states is often not low.
     Flag.DERIVED_LOW: "ours-low",
     Flag.SAME_FAMILY: "kin",
     Flag.SINGLE_JUROR: "one",
 }
-"""Short names for a narrow line, the most telling first."""
+"""Short names for a narrow line, the most important first."""
 
 
 def names(flags: Flag) -> list[str]:
-    """The names of the set flags, in the order of their bits."""
+    """Return the names of the set flags, in the order of their bits."""
     return [flag.label for flag in Flag if flag in flags]

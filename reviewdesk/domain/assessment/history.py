@@ -1,4 +1,4 @@
-"""How a verdict came about, as far as its report tells: what an audit trail keeps of it."""
+"""The audit trail of a verdict: how it came about, as far as its report states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewdesk.domain.verdict import Strategy, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The steps from the ballots to the decision; ``None`` is what the report leaves unsaid.
+    """The steps from the ballots to the decision; ``None`` if the report does not state a step.
 
     Scores and times are in seat order. ``agreement`` is the report's metric recomputed, and
     ``agreement_reason`` says why a single verdict's ballots cannot give it.
@@ -35,21 +35,21 @@ class Trail:
 
     @property
     def span(self) -> tuple[str, str] | None:
-        """The first and the last of the ballots' times."""
-        given = sorted((text for text in self.ballots_at if text), key=_moment)
+        """The earliest and the latest time of a ballot; ``None`` if no ballot has a time."""
+        given = sorted((text for text in self.ballots_at if text), key=_comparable_time)
         return (given[0], given[-1]) if given else None
 
     @property
     def committed_late(self) -> bool:
-        """Whether the panel was committed after a ballot had come in."""
+        """Whether the panel was committed after its first ballot came in."""
         if self.committed_at is None or self.span is None:
             return False
-        return _moment(self.span[0]) < _moment(self.committed_at) < _UNREADABLE
+        return _comparable_time(self.span[0]) < _comparable_time(self.committed_at) < _UNREADABLE
 
 
 def trail(verdict: Verdict, found: Assessment) -> Trail:
-    """Gather the trail of one verdict."""
-    told = verdict.body.get("provenance") or {}
+    """Collect the audit trail of one verdict."""
+    provenance = verdict.body.get("provenance") or {}
     return Trail(
         pre_trim=tuple(ballot.score for ballot in verdict.ballots),
         post_trim=_kept_mean(verdict, found),
@@ -57,9 +57,9 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         strategy=found.rule.strategy,
         strategy_used=found.rule.used,
         fallback_reason=found.rule.reason,
-        panel_hash=told.get("panel_hash") or None,
+        panel_hash=provenance.get("panel_hash") or None,
         panel_hash_status=panel_hash_status(verdict),
-        committed_at=told.get("committed_at") or None,
+        committed_at=provenance.get("committed_at") or None,
         ballots_at=tuple(juror.get("at") for juror in verdict.body.get("jurors") or ()),
         agreement=restated(verdict),
         agreement_reason=None if derivable(verdict) else NOT_DERIVABLE,
@@ -67,7 +67,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
 
 
 def _kept_mean(verdict: Verdict, found: Assessment) -> float | None:
-    """The mean of what is left after the trim: the report's own where it states one, else ours."""
+    """Return the mean after the report's own trim if it names the jurors, else after ours."""
     if verdict.trim.low is None:
         return found.values.trimmed_mean
     kept = [
@@ -81,8 +81,8 @@ def _kept_mean(verdict: Verdict, found: Assessment) -> float | None:
 _UNREADABLE = datetime.max.replace(tzinfo=UTC)
 
 
-def _moment(text: str) -> datetime:
-    """A time as it is compared: one without a zone is taken as UTC, an unreadable one as last."""
+def _comparable_time(text: str) -> datetime:
+    """Parse a time for comparison: UTC if it has no zone, the latest possible if unreadable."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

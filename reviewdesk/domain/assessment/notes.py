@@ -1,4 +1,4 @@
-"""What a reviewer should know of how a verdict came about, short of a flag."""
+"""Notes on how a verdict came about that do not deserve a flag."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PANEL_SIZE, PANEL_FAMILIES = 5, 3
 
 
 def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
-    """Everything worth a note: rounding, weights, the trim and its price, panel and unanimity."""
-    told = (
+    """Return all notes: on rounding, weights, the trim and its price, the panel and unanimity."""
+    texts = (
         _quorum_rounding(verdict, found),
         _assumed_weights(found),
         *_trimming(verdict, found),
@@ -27,7 +27,7 @@ def remarks(verdict: Verdict, found: Assessment) -> tuple[str, ...]:
         _distant_kin(verdict, found),
         _committed_late(verdict, found),
     )
-    return tuple(text for text in told if text)
+    return tuple(text for text in texts if text)
 
 
 def _quorum_rounding(verdict: Verdict, found: Assessment) -> str | None:
@@ -49,7 +49,7 @@ def _assumed_weights(found: Assessment) -> str | None:
 
 
 def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
-    """Ties at the cut, and how many jurors it takes to move what the trim leaves."""
+    """Yield notes on ties at the cut, and on how many jurors can move the trimmed mean."""
     scored = sum(seat.ballot.score is not None for seat in found.seats)
     if 0 < scored < 3:
         yield "untrimmed: one or two scores have no ends"
@@ -81,7 +81,7 @@ def _at_the_cut(seat: Seat, found: Assessment) -> bool:
 
 
 def _prices(verdict: Verdict, found: Assessment) -> list[float]:
-    """What each scored ballot cost; nothing unless every one of them tells."""
+    """Return the cost of each scored ballot in US dollars; empty unless all of them state it."""
     bodies = verdict.body.get("jurors") or ()
     prices = [
         bodies[seat.ballot.seat].get("cost_usd")
@@ -92,7 +92,7 @@ def _prices(verdict: Verdict, found: Assessment) -> list[float]:
 
 
 def _panel(found: Assessment) -> Iterator[str]:
-    """A panel too small, or too much of one family, to be robust against its own members."""
+    """Yield notes on a panel with too few jurors or families to withstand its own members."""
     seated = len(found.seats)
     if not seated:
         return
@@ -121,7 +121,7 @@ def _not_understood(found: Assessment) -> str | None:
 
 
 def _distant_kin(verdict: Verdict, found: Assessment) -> str | None:
-    """A kinship that the report denies and only the extended families show."""
+    """Return a note on a shared family that the report denies and only the extended list shows."""
     if found.same_family is not False:
         return None
     names = ", ".join(one.id for one in family.relatives(verdict.ballots, verdict.generator))

@@ -1,4 +1,4 @@
-"""Whose single vote the decision hangs on."""
+"""Find the jurors whose vote alone would change the decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy
 
 _JUST_UNDER = 1e-6
-"""How far below the threshold a turned pass is put: the least change that turns a vote."""
+"""How far below the threshold a pass is moved to turn it into a fail."""
 
 
 def pivotal_seats(
@@ -28,10 +28,10 @@ def pivotal_seats(
     made: Decisions,
     policy: Policy,
 ) -> tuple[int, ...]:
-    """The seats whose vote, turned alone, turns the decision under the rule.
+    """Return the seats whose vote, turned alone, would change the decision of the rule.
 
-    Rules on votes turn any vote that was cast. Rules on scores move the score of a counted ballot
-    to the other side of the threshold and no further. Empty where the rule decides nothing.
+    For rules on votes, any vote that was cast is turned. For rules on scores, the score of a
+    counted ballot is moved just across the threshold. Return no seats if the rule decides nothing.
     """
     base = decision_by(strategy, made, votes)
     if strategy is None or base is None:
@@ -49,7 +49,7 @@ def pivotal_seats(
         ballot.seat
         for ballot in counted
         if ballot.vote is not None
-        and _turned(ballots, ballot, cut, method, policy) not in {base, None}
+        and _with_turned(ballots, ballot, cut, method, policy) not in {base, None}
     )
 
 
@@ -57,7 +57,7 @@ def _with_passes(votes: Votes, passes: int, method: Method, policy: Policy) -> D
     return method.decide(Votes(passes, votes.answered, votes.seated), None, policy)
 
 
-def _turned(
+def _with_turned(
     ballots: Sequence[Ballot], turned: Ballot, cut: Trim, method: Method, policy: Policy
 ) -> Decision | None:
     if turned.score is None or policy.threshold is None:
@@ -65,8 +65,8 @@ def _turned(
     other = policy.threshold - _JUST_UNDER if turned.vote else policy.threshold
     scores = [other if ballot.seat == turned.seat else ballot.score for ballot in ballots]
     votes = Votes(0, 0, len(ballots))
-    anew = trim(scores, cut.fraction, cut.rounding) if _trims(method) else cut
-    sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, anew)
+    new_cut = trim(scores, cut.fraction, cut.rounding) if _trims(method) else cut
+    sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, new_cut)
     return method.decide(votes, method.value(sheet), policy)
 
 

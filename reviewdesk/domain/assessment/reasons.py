@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def flag_notes(
     verdict: Verdict, found: Assessment, *, escalation_stated: bool
 ) -> tuple[FlagNote, ...]:
-    """All flags of a verdict with their reasons, the ones that ask for a person first."""
+    """Return all flags of a verdict with their reasons; those that need a person come first."""
     reasons = {
         Flag.ESCALATED: _escalated(verdict, found, escalation_stated=escalation_stated),
         Flag.BIAS_WARNING: found.bias_warning,
@@ -39,18 +39,18 @@ def flag_notes(
         Flag.DERIVED_LOW: _derived_low(found),
         Flag.SAME_FAMILY: _same_family(verdict) if found.same_family else None,
         Flag.SINGLE_JUROR: "one ballot only: there is no agreement to speak of"
-        if _answered(found) == 1
+        if _answer_count(found) == 1
         else None,
     }
     return tuple(FlagNote(flag, reason) for flag, reason in reasons.items() if reason)
 
 
 def unscaled(count: int) -> str:
-    """That scores wait to be told their scale, which a person has to say."""
+    """Return a text saying how many scores wait for a scale, which the user has to give."""
     return f"{count} score{'s wait' if count > 1 else ' waits'} for --scale"
 
 
-def _answered(found: Assessment) -> int:
+def _answer_count(found: Assessment) -> int:
     return sum(seat.ballot.usable for seat in found.seats)
 
 
@@ -67,7 +67,7 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
     if found.decision in {Decision.PASS, Decision.FAIL}:
         return None
     if found.decision is Decision.ERROR:
-        return "the producer reports an error" if _answered(found) else "no juror answered"
+        return "the producer reports an error" if _answer_count(found) else "no juror answered"
     if found.decision is Decision.INCONCLUSIVE:
         return "the panel came to no decision"
     if found.no_votes:
@@ -83,16 +83,16 @@ def _no_verdict(verdict: Verdict, found: Assessment) -> str | None:
 
 
 def _no_votes(found: Assessment) -> str:
-    """Why nobody voted: the jurors by what they did instead."""
-    told: dict[str, int] = {}
+    """Return why nobody voted: how many jurors did what instead."""
+    counts: dict[str, int] = {}
     for seat in found.seats:
         words = "withheld the vote" if seat.ballot.usable else seat.ballot.status.words
-        told[words] = told.get(words, 0) + 1
-    return "no votes: " + ", ".join(f"{count} {words}" for words, count in told.items())
+        counts[words] = counts.get(words, 0) + 1
+    return "no votes: " + ", ".join(f"{count} {words}" for words, count in counts.items())
 
 
 def _suspicious_text(verdict: Verdict) -> str | None:
-    """What a text speaks to the jurors, quoted in short; the panel may not have listened."""
+    """Quote the first three suspicious passages; the jurors may have ignored them."""
     found = [
         f'the {show_line(name, 60)} {passage.kind}: "{show_line(passage.text, 80)}"'
         for name, text in outside_texts(verdict.body)
@@ -120,16 +120,16 @@ def _regimes(found: Assessment) -> str | None:
             sides.setdefault(decision, []).append(STRATEGIES[strategy].title)
     if len(sides) < 2:
         return None
-    told = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
-    return f"the rules disagree. {told}"
+    by_decision = "; ".join(f"{', '.join(rules)}: {decision}" for decision, rules in sides.items())
+    return f"the rules disagree. {by_decision}"
 
 
 def _degraded(found: Assessment) -> str | None:
-    """Why, and what to do: bring back who is missing, or seat the panel anew."""
+    """Return why the panel is degraded, and what to re-run: the missing jurors or the panel."""
     if not found.degraded:
         return None
     waiting = sum(seat.ballot.unscaled for seat in found.seats)
-    few = found.rule.used is Strategy.TRIMMED_MEAN and _answered(found) + waiting < 5
+    few = found.rule.used is Strategy.TRIMMED_MEAN and _answer_count(found) + waiting < 5
     lacking = any(seat.ballot.status.missing for seat in found.seats)
     advice = ["re-run the missing jurors"] if lacking else []
     if few or not (advice or waiting):

@@ -1,4 +1,4 @@
-"""What became of each juror within a verdict: counted, trimmed at an end, or without an answer."""
+"""The state of each juror within a verdict: counted, trimmed at an end, or without an answer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WOULD_TRIM = "a trimmed mean would leave it out"
 
 
 class State(StrEnum):
-    """What became of a ballot; dissent is kept apart. ``failed`` is every ballot without an answer.
+    """The state of a ballot, apart from dissent; ``failed`` is every ballot without an answer.
 
-    A juror is trimmed by the report's own trim; else by ours, where a trimmed mean decided or no
-    rule is known. Under any other rule everyone who answered counts.
+    A juror is trimmed by the report's own trim. If there is none, it is trimmed by ours where a
+    trimmed mean decided or no rule is known. Under any other rule everyone who answered counts.
     """
 
     COUNTED = "counted"
@@ -33,7 +33,7 @@ _TRIMMED = frozenset({State.TRIMMED_LOW, State.TRIMMED_HIGH})
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One juror within the verdict: its ballot, what became of it, and whether it lost the vote."""
+    """One juror within the verdict: its ballot, its state, and whether it dissents."""
 
     ballot: Ballot
     family: Family | None
@@ -41,37 +41,37 @@ class Seat:
     dissent: bool
     tied: bool
     would_trim: bool = False
-    """A trimmed mean would leave it out, where another rule decides that reads every answer."""
+    """Whether a trimmed mean would leave it out, although the rule used reads every answer."""
 
     @property
     def words(self) -> str:
-        """The state as a person reads it; a ballot that does not count says why."""
+        """The state in words for the screen; a ballot that does not count says why."""
         if self.state is State.FAILED:
             return "waits for --scale" if self.ballot.unscaled else self.ballot.status.words
         return self.state.value.replace("_", " ") + (" (tie)" if self.tied else "")
 
     @property
     def aside(self) -> str:
-        """What is said behind the state of a ballot that a trimmed mean would leave out."""
+        """The text after the state of a ballot that a trimmed mean would leave out, else empty."""
         return f" · {WOULD_TRIM}" if self.would_trim else ""
 
     @property
     def trimmed(self) -> bool:
-        """Left out by the trim, at either end."""
+        """Whether the trim left the ballot out, at either end."""
         return self.state in _TRIMMED
 
 
 def seats(verdict: Verdict, cut: Trim, decision: Decision | None, rule: Rule) -> tuple[Seat, ...]:
-    """Each juror in seat order; a dissent is a vote against the decision."""
+    """Return the jurors of a verdict in seat order; a dissent is a vote against the decision."""
     losing = {Decision.PASS: False, Decision.FAIL: True}.get(decision) if decision else None
     ours = verdict.trim.low is None
-    # A regime without a rule has a reason: a dispute goes whole to a person.
+    # A reason without a rule means a dispute, which a person decides: nobody is trimmed.
     trims = rule.reason is None if rule.used is None else rule.used is Strategy.TRIMMED_MEAN
-    made = []
+    placed = []
     for ballot in verdict.ballots:
-        end = _end(ballot, verdict, cut)
+        end = _trim_state(ballot, verdict, cut)
         spared = ours and not trims
-        made.append(
+        placed.append(
             Seat(
                 ballot=ballot,
                 family=family.family(ballot.model, ballot.vendor),
@@ -81,15 +81,15 @@ def seats(verdict: Verdict, cut: Trim, decision: Decision | None, rule: Rule) ->
                 would_trim=spared and end in _TRIMMED,
             )
         )
-    return tuple(made)
+    return tuple(placed)
 
 
-def _end(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
-    """What the report's trim, or ours where it states none, makes of a ballot."""
+def _trim_state(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
+    """Return the state of a ballot under the report's trim, or under ours if it states none."""
     if not ballot.usable:
         return State.FAILED
     if ballot.score is None and ballot.vote is None:
-        return State.COUNTED  # a label alone has no ends to cut
+        return State.COUNTED  # a label alone cannot be trimmed
     if verdict.trim.low is not None:
         low, high = ballot.id in verdict.trim.low, ballot.id in (verdict.trim.high or ())
     else:
@@ -99,7 +99,7 @@ def _end(ballot: Ballot, verdict: Verdict, cut: Trim) -> State:
     return State.TRIMMED_HIGH if high else State.COUNTED
 
 
-_COUNTED = {
+_STATUS_WORDS = {
     "ok": "answered",
     "failed": "failed",
     "abstained": "abstained",
@@ -109,15 +109,15 @@ _COUNTED = {
 
 
 def ballot_counts(found: Iterable[Seat]) -> dict[str, int]:
-    """How many jurors answered, failed, abstained, were not understood, and were not asked."""
-    counts = dict.fromkeys(_COUNTED, 0)
+    """Count the jurors that answered, failed, abstained, were not understood, were not asked."""
+    counts = dict.fromkeys(_STATUS_WORDS, 0)
     for status in (seat.ballot.status for seat in found):
         counts["failed" if status.failed else status.value] += 1
     return counts
 
 
 def silent_words(found: Iterable[Seat]) -> str:
-    """The jurors without an answer, counted by why; empty where all of them answered."""
+    """Return how many jurors gave no answer and why, in words; empty if all of them answered."""
     counts = ballot_counts(found)
-    told = [f"{n} {_COUNTED[kind]}" for kind, n in counts.items() if n and kind != "ok"]
-    return ", ".join(told)
+    parts = [f"{n} {_STATUS_WORDS[kind]}" for kind, n in counts.items() if n and kind != "ok"]
+    return ", ".join(parts)

@@ -1,1 +1,1 @@
-"""A report held to its own rules."""
+"""Checks of a report against its own rules."""

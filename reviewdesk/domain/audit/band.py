@@ -1,8 +1,8 @@
-"""What a report's band and escalation are held to: the agreement that it states itself.
+"""Check a report's band and escalation against the agreement that the report itself states.
 
-A report is held to the *value* it states, under the metric that it names, and a stated r_WG to its
-ballots too. A stated alpha is not: of one verdict, observed and expected disagreement coincide, so
-that its ballots would give 0 for any split.
+The stated *value* is taken, under the metric that the report names. A stated r_WG is also checked
+against the ballots. A stated alpha is not: within one verdict, observed and expected disagreement
+coincide, so that its ballots would give 0 for any split.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from reviewdesk.domain.jury.label_votes import labelled
 from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded
 
 NOT_DERIVABLE = "not derivable"
-_NAMED = frozenset({ALPHA, R_WG})
-"""The metrics with published bands that a report can name."""
-_ROUNDED = 0.005
-"""How far a stated figure may stand from the one it was rounded from."""
+_BANDED_METRICS = frozenset({ALPHA, R_WG})
+"""The metrics that a report can name and that have published bands."""
+_ROUNDING_SLACK = 0.005
+"""How far a stated figure may differ from ours because it was rounded."""
 _NULLS = (ADR_NULL, *(levels_null(levels) for levels in range(2, 12)))
 
 
@@ -33,9 +33,9 @@ def derivable(verdict: Verdict) -> bool:
 
 
 def restated(verdict: Verdict) -> float | None:
-    """The agreement recomputed under the metric that the report names, where its meaning is sure.
+    """Return the agreement recomputed under the report's metric; ``None`` for an unclear metric.
 
-    ``r_wg`` has the uniform null, and ``pairwise`` is the share of juror pairs that vote alike.
+    ``r_wg`` uses the uniform null, and ``pairwise`` is the share of juror pairs that vote alike.
     """
     metric = verdict.agreement.metric if verdict.agreement else None
     if metric == "pairwise":
@@ -46,81 +46,83 @@ def restated(verdict: Verdict) -> float | None:
 
 
 def band_mismatch(verdict: Verdict) -> str | None:
-    """A stated band that is not the one of the stated value, or of the ballots under r_WG."""
-    own = _held_to(verdict)
+    """Return a text if the stated band is not that of the stated value, or of the ballots' r_WG."""
+    own = _expected_band(verdict)
     if own is None or verdict.band is None:
         return None
     if verdict.band is not own:
-        return f"band: reported {verdict.band}, but {_stated(verdict)} is {own}"
-    given = _given(verdict)
+        return f"band: reported {verdict.band}, but {_stated_text(verdict)} is {own}"
+    given = _ballot_bands(verdict)
     if not given or own in given:
         return None
-    return f"band: reported {own} for {_stated(verdict)}, but the ballots give {given[0]}"
+    return f"band: reported {own} for {_stated_text(verdict)}, but the ballots give {given[0]}"
 
 
 def escalation_mismatch(verdict: Verdict) -> str | None:
-    """A low agreement must escalate; nothing else does under alpha, and under r_WG a split alone.
+    """Return a text if the stated agreement contradicts the stated escalation.
 
-    Reasons that the report states itself may be any.
+    A low agreement must escalate. Otherwise alpha allows no escalation, and r_WG allows one on a
+    split alone. Stated reasons, a dispute, or a decision of inconclusive or error allow one under
+    both.
     """
-    own, given = _held_to(verdict), _given(verdict)
+    own, given = _expected_band(verdict), _ballot_bands(verdict)
     if own is None or verdict.escalate is None:
         return None
     if not verdict.escalate:
         if own is Band.LOW:
-            return f"escalation: not reported, but {_stated(verdict)} is low"
+            return f"escalation: not reported, but {_stated_text(verdict)} is low"
         missed = set(given) == {Band.LOW}
         return "escalation: not reported, but r_wg of the ballots is low" if missed else None
-    if own is Band.LOW or Band.LOW in given or _other_reason(verdict):
+    if own is Band.LOW or Band.LOW in given or _has_other_reason(verdict):
         return None
     if not derivable(verdict):
-        return f"escalation: reported, but {_stated(verdict)} is {own}"
+        return f"escalation: reported, but {_stated_text(verdict)} is {own}"
     if _may_be_split(verdict):
         return None
-    return f"escalation: reported, but {_stated(verdict)} is {own} and the votes agree"
+    return f"escalation: reported, but {_stated_text(verdict)} is {own} and the votes agree"
 
 
-def _held_to(verdict: Verdict) -> Band | None:
-    """The band of the stated value, where its metric is one with published bands."""
+def _expected_band(verdict: Verdict) -> Band | None:
+    """Return the band of the stated value if its metric has published bands, else ``None``."""
     stated = verdict.agreement
-    return own_band(verdict) if stated is not None and stated.metric in _NAMED else None
+    return own_band(verdict) if stated is not None and stated.metric in _BANDED_METRICS else None
 
 
-def _stated(verdict: Verdict) -> str:
-    """The stated agreement in words; only for a verdict that states one."""
+def _stated_text(verdict: Verdict) -> str:
+    """Return the stated agreement in words; call it only for a verdict that states one."""
     stated = verdict.agreement
     return "" if stated is None else f"{stated.metric} {stated.value:g}"
 
 
-def _given(verdict: Verdict) -> tuple[Band, ...]:
-    """The bands that the ballots give a stated r_WG, that of the uniform null first.
+def _ballot_bands(verdict: Verdict) -> tuple[Band, ...]:
+    """Return the bands that the ballots give under a stated r_WG, that of the uniform null first.
 
-    It is also read under the other nulls, where one of them gives the figure that is stated.
+    The bands under other nulls are added if those nulls give the stated figure.
     """
     stated = verdict.agreement
     if stated is None or stated.metric != R_WG:
         return ()
     scores = [ballot.score for ballot in verdict.ballots if ballot.score is not None]
     others = (r_wg(scores, null) for null in _NULLS)
-    found = [r_wg(scores), *(one for one in others if _same(one.raw, stated.value))]
+    found = [r_wg(scores), *(one for one in others if _equal_when_rounded(one.raw, stated.value))]
     return tuple(dict.fromkeys(one.band for one in found if one.band is not None))
 
 
-def _same(ours: float | None, stated: float | None) -> bool:
+def _equal_when_rounded(ours: float | None, stated: float | None) -> bool:
     if ours is None or stated is None:
         return False
-    return min(abs(ours - stated), abs(max(0.0, ours) - stated)) <= _ROUNDED
+    return min(abs(ours - stated), abs(max(0.0, ours) - stated)) <= _ROUNDING_SLACK
 
 
 def _may_be_split(verdict: Verdict) -> bool:
-    """Whether the votes or the labels differ, or a vote hangs on a threshold nobody knows."""
+    """Return True if votes or labels differ, or if a vote depends on an unknown threshold."""
     votes = {ballot.vote for ballot in verdict.ballots if ballot.vote is not None}
     labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
     waiting = any(ballot.undetermined for ballot in verdict.ballots)
     return waiting or len(votes) > 1 or len(labels) > 1 or "threshold" in verdict.set_by_you
 
 
-def _other_reason(verdict: Verdict) -> bool:
+def _has_other_reason(verdict: Verdict) -> bool:
     undecided = verdict.decision in {Decision.INCONCLUSIVE, Decision.ERROR}
     reasons = verdict.body.get("escalation_reasons")
     return undecided or bool(reasons) or verdict.regime == Regime.DISPUTE

@@ -1,4 +1,4 @@
-"""What identifies an item, and where a report disagrees with its own rule."""
+"""Find every place where a report disagrees with its own rule."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from reviewdesk.domain.verdict import Verdict
 
 
 class Breach(IntFlag):
-    """A rule that a verdict may break. The values are stored: they are never renumbered.
+    """A rule that a verdict may break. The values are stored: never renumber them.
 
-    ``ROUNDING`` marks a quorum that is met as rounded and not to the letter, or the reverse; it is
-    counted with the others and is no mismatch.
+    ``ROUNDING`` marks a quorum that is met only with rounding, or only without it. It is counted
+    with the others but is not a mismatch.
     """
 
     QUORUM = 1
@@ -37,7 +37,7 @@ class Breach(IntFlag):
 
     @property
     def label(self) -> str:
-        """The words on a screen."""
+        """The name in words for the screen."""
         return _WORDS.get(self, self.key)
 
     @property
@@ -63,12 +63,12 @@ class Mismatch:
 
 
 def kinds(found: Breach) -> tuple[Breach, ...]:
-    """The kinds set in one value, in the order of their bits."""
+    """Return the kinds that are set in one value, in the order of their bits."""
     return tuple(kind for kind in Breach if kind in found)
 
 
 def mismatches(verdict: Verdict, votes: Votes, made: Decisions) -> tuple[Mismatch, ...]:
-    """Every place where the report disagrees with its own rule, recomputed from its ballots."""
+    """Return every place where the report disagrees with its own rule, given its ballots."""
     found = [
         (Breach.QUORUM, quorum_mismatch(verdict, made, votes)),
         (Breach.DECISION, decision_mismatch(verdict, made, votes)),

@@ -1,4 +1,4 @@
-"""What a report's decision, label and kinship may be held to: the rule it says it decided by."""
+"""Check a report's decision, consensus label and family claim against its own rule."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ON_LABELS = frozenset({Strategy.MAJORITY, Strategy.UNANIMOUS, Strategy.SUPERMAJ
 
 
 def quorum_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
-    """A quorum decision that neither the seated nor the answering panel gives.
+    """Return a text if neither all seats nor the jurors that answered give the quorum decision.
 
-    It is open where neither the passes nor the fails reach the quorum, or where the votes are even.
+    Inconclusive is allowed if neither passes nor fails reach the quorum, or if the votes are even.
     """
     if verdict.policy.strategy not in {None, Strategy.QUORUM}:
         return None
@@ -35,7 +35,7 @@ def quorum_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | No
         return None
     if {"quorum", "threshold"} & set(verdict.set_by_you):
         return None
-    if verdict.decision in {made.quorum, made.quorum_answered} or _left_open(verdict, votes):
+    if verdict.decision in {made.quorum, made.quorum_answered} or _may_stay_open(verdict, votes):
         return None
     return (
         f"quorum: reported {verdict.decision}, but {votes.passes} of {votes.seated} against "
@@ -44,7 +44,7 @@ def quorum_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | No
 
 
 def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | None:
-    """A decision that the stated rule, or the median that stands in for it, does not give.
+    """Return a text if the stated rule, or the median in its place, does not give the decision.
 
     A majority may be one of the jurors that answered, and a rule on votes may count their labels.
     """
@@ -54,10 +54,10 @@ def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | 
     if verdict.decision is None:
         return None
     rule = rule_for(verdict.policy, verdict.ballots, verdict.regime)
-    asked = [rule.strategy, rule.used]
+    strategies = [rule.strategy, rule.used]
     if verdict.regime == Regime.IRREVERSIBLE:
-        asked.append(Strategy.MEDIAN)
-    own = [decision_by(found, made, votes) for found in asked]
+        strategies.append(Strategy.MEDIAN)
+    own = [decision_by(found, made, votes) for found in strategies]
     if strategy is Strategy.TRIMMED_MEAN:
         own += _trimmed_decisions(verdict)
     if strategy in _ON_LABELS:
@@ -65,13 +65,13 @@ def decision_mismatch(verdict: Verdict, made: Decisions, votes: Votes) -> str | 
         own += [STRATEGIES[strategy].decide(answered, None, verdict.policy)]
         own += _label_decisions(verdict)
     given = [decision for decision in own if decision is not None]
-    if not given or verdict.decision in given or _left_open(verdict, votes):
+    if not given or verdict.decision in given or _may_stay_open(verdict, votes):
         return None
     return f"decision: reported {verdict.decision}, but {strategy} gives {given[0]}"
 
 
-def _left_open(verdict: Verdict, votes: Votes) -> bool:
-    """Inconclusive, and a person decides, or the words or votes of the panel may leave it so."""
+def _may_stay_open(verdict: Verdict, votes: Votes) -> bool:
+    """Return True if the verdict is inconclusive, and its regime, labels or votes allow that."""
     if verdict.decision is not Decision.INCONCLUSIVE:
         return False
     labels = {folded(ballot.label) for ballot in labelled(verdict.ballots)}
@@ -91,7 +91,7 @@ def _left_open(verdict: Verdict, votes: Votes) -> bool:
 
 
 def _trimmed_decisions(verdict: Verdict) -> list[Decision]:
-    """The trim rule's decision under every trim that the report's words allow."""
+    """Return the trim rule's decision under every trim that the report's words allow."""
     threshold = verdict.policy.threshold
     if threshold is None:
         return []
@@ -100,7 +100,10 @@ def _trimmed_decisions(verdict: Verdict) -> list[Decision]:
 
 
 def _label_decisions(verdict: Verdict) -> list[Decision]:
-    """What the most frequent labels stand for: a plurality of labels need not be one of votes."""
+    """Return the decisions that jurors with the most frequent labels voted for.
+
+    A plurality of labels need not be a plurality of votes.
+    """
     counts = Counter(folded(ballot.label) for ballot in labelled(verdict.ballots))
     leading = {label for label, count in counts.items() if count == max(counts.values())}
     if verdict.policy.strategy is Strategy.UNANIMOUS and len(counts) > 1:
@@ -110,7 +113,7 @@ def _label_decisions(verdict: Verdict) -> list[Decision]:
 
 
 def label_mismatch(verdict: Verdict) -> str | None:
-    """A consensus label that its strategy does not give, where every weight is known."""
+    """Return a text if the strategy does not give the consensus label and all weights are known."""
     if verdict.policy.strategy is Strategy.WEIGHTED_VOTE:
         weights = [ballot.weight for ballot in labelled(verdict.ballots)]
         if None in weights:
@@ -119,10 +122,10 @@ def label_mismatch(verdict: Verdict) -> str | None:
 
 
 def same_family_mismatch(verdict: Verdict) -> str | None:
-    """A kinship that the models deny.
+    """Return a text if the models contradict the stated ``same_family``.
 
-    Only the four families of the jury document count, and a stated kinship is denied only where
-    every juror's family is known: a producer need not know more families than its rule names.
+    A stated no is checked against the four families of the jury document, because a producer need
+    not know more; a stated yes is checked only if every juror's family is known.
     """
     reported = verdict.same_family
     ours = family.same_family(verdict.ballots, verdict.generator)
@@ -132,11 +135,14 @@ def same_family_mismatch(verdict: Verdict) -> str | None:
     sure = all(families) if reported else family.plain_kin(verdict.ballots, verdict.generator)
     if not sure:
         return None
-    return f"same family: reported {_yes(reported)}, but the models say {_yes(ours)}"
+    return f"same family: reported {_yes_or_no(reported)}, but the models say {_yes_or_no(ours)}"
 
 
 def pass_mismatches(verdict: Verdict) -> tuple[str, ...]:
-    """Ballots whose stated pass their own score denies, under a threshold that the file states."""
+    """Return a text for each ballot whose stated pass contradicts its score.
+
+    The result is empty if the file does not state the threshold.
+    """
     if "threshold" in verdict.set_by_you:
         return ()
     return tuple(
@@ -147,5 +153,5 @@ def pass_mismatches(verdict: Verdict) -> tuple[str, ...]:
     )
 
 
-def _yes(value: bool) -> str:
+def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"

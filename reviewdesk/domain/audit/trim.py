@@ -1,4 +1,4 @@
-"""What a report's trim may be held to: the trim counts that its own words allow."""
+"""Check a report's trim against the trim counts that its own words allow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from reviewdesk.domain.verdict import Rounding, Verdict
 
 _Side = tuple[float, ...]
 _ABSENT = -1.0
-"""Stands for the score of a dropped juror that has none: no score is negative."""
+"""The score assumed for a dropped juror without one; no real score is negative."""
 
 
 def trim_counts(verdict: Verdict) -> tuple[int, ...]:
-    """Every count per end that the stated fraction and rounding may mean, the default rule first.
+    """Return every count per end that the stated trim may mean, the default rule's first.
 
-    A rounding that is not stated may be any of the three; without a fraction the count is the one
-    that the report shows, and where it shows none, any that leaves a score.
+    A rounding that is not stated may be any of the three. Without a fraction the count is the one
+    that the report shows, and if it shows none, any that leaves a score.
     """
     n, fraction = len(_scores(verdict)), _fraction(verdict)
     if fraction is not None:
@@ -30,38 +30,38 @@ def trim_counts(verdict: Verdict) -> tuple[int, ...]:
 
 
 def trimmed_means(verdict: Verdict) -> tuple[float, ...]:
-    """The trimmed mean under each of those counts."""
+    """Return the trimmed mean under each count that ``trim_counts`` gives."""
     scores = _scores(verdict)
     kept = [scores[count : len(scores) - count] for count in trim_counts(verdict)]
     return tuple(math.fsum(part) / len(part) for part in kept if part)
 
 
 def trim_mismatch(verdict: Verdict) -> str | None:
-    """A quantile trim that its own fraction, or the order of the scores, does not give.
+    """Return a text if a quantile trim contradicts its own fraction or the order of the scores.
 
-    Dropped scores are compared as multisets per end: equal scores may change places. A trim that
-    names neither a method nor a fraction follows a rule that only its producer knows.
+    Dropped scores are compared as multisets per end, because equal scores may change places. A trim
+    that names neither a method nor a fraction follows a rule that only its producer knows.
     """
     method, fraction = verdict.trim.method, _fraction(verdict)
     if method not in {None, "quantile"} or (method is None and fraction is None):
         return None
-    return _dropped(verdict, fraction) or _counted(verdict, fraction)
+    return _ends_mismatch(verdict, fraction) or _count_mismatch(verdict, fraction)
 
 
-def _dropped(verdict: Verdict, fraction: float | None) -> str | None:
-    """The named jurors are not the ends of the panel."""
+def _ends_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
+    """Return a text if the jurors named as trimmed are not the ends of the panel."""
     if verdict.trim.low is None:
         return None
-    stated = _stated(verdict)
+    stated = _stated_ends(verdict)
     allowed = [_ends(verdict, count) for count in trim_counts(verdict)]
     if stated in allowed:
         return None
     rule = f"{len(allowed[0][0])} at each end" if fraction is None else _rule(verdict, fraction)
-    return f"trim: reported {_drops(*stated)}, but {rule} drops {_drops(*allowed[0])}"
+    return f"trim: reported {_scores_text(*stated)}, but {rule} drops {_scores_text(*allowed[0])}"
 
 
-def _counted(verdict: Verdict, fraction: float | None) -> str | None:
-    """The stated count is not the one of the rule, or of the jurors it names."""
+def _count_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
+    """Return a text if the stated count is not that of the rule, or of the jurors named."""
     per_side = (verdict.body.get("trim") or {}).get("per_side")
     if per_side is None:
         return None
@@ -94,7 +94,7 @@ def _ends(verdict: Verdict, count: int) -> tuple[_Side, _Side]:
     return tuple(scores[:count]), tuple(scores[len(scores) - count :])
 
 
-def _stated(verdict: Verdict) -> tuple[_Side, _Side]:
+def _stated_ends(verdict: Verdict) -> tuple[_Side, _Side]:
     by_id = {ballot.id: ballot.score for ballot in verdict.ballots}
     low, high = (
         tuple(sorted(_ABSENT if (score := by_id.get(name)) is None else score for name in side))
@@ -103,5 +103,5 @@ def _stated(verdict: Verdict) -> tuple[_Side, _Side]:
     return low, high
 
 
-def _drops(*sides: Sequence[float]) -> str:
+def _scores_text(*sides: Sequence[float]) -> str:
     return " / ".join(", ".join(f"{score:.3g}" for score in side) or "none" for side in sides)

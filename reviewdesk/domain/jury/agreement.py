@@ -1,4 +1,4 @@
-"""How closely the jurors of one verdict agree."""
+"""Measures of how closely the jurors of one verdict agree."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from reviewdesk.domain.verdict import SLACK, Band, Verdict
 from reviewdesk.errors import UsageError
 
 UNIFORM_NULL = 1 / 12
-"""Variance of a uniform distribution on 0..1: what jurors who answer at random would show."""
+"""The variance of a uniform distribution on 0..1, which random answers would show."""
 ADR_NULL = 1 / 16
 """The variance that the multi-judge decision record takes for no agreement at all."""
 
 
 def levels_null(levels: int) -> float:
-    """Variance of a uniform draw among ``L`` equal steps of 0..1: ``(L + 1) / (12 (L - 1))``."""
+    """Return the variance of a uniform draw from L levels: ``(L + 1) / (12 (L - 1))``.
+
+    The levels are equally spaced on 0..1.
+    """
     return (levels + 1) / (12 * (levels - 1))
 
 
 R_WG, ALPHA = "r_wg", "krippendorff_alpha"
 LINED = frozenset({R_WG, ALPHA, "unknown"})
-"""The metrics whose values the band lines are read for; an unnamed one is taken for one of them.
+"""The metrics that the band limits apply to; an unnamed metric is assumed to be one of them.
 
 A share of juror pairs, a share of the consensus and a variance lie on other scales.
 """
 
 
 class AgreementSource(StrEnum):
-    """Who an agreement and its band come from: the report, or our arithmetic on its ballots."""
+    """Where an agreement and its band come from: the report, or our figures from its ballots."""
 
     REPORTED = "reported"
     OURS = "ours"
@@ -57,7 +60,7 @@ class AgreementPair:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """r_WG, signed and clamped, with its band; ``reason`` says why they are ``None``."""
+    """An agreement, raw and clamped at 0, with its band; ``reason`` says why they are ``None``."""
 
     raw: float | None
     clamped: float | None
@@ -67,7 +70,10 @@ class Spread:
 
 
 def band(value: float | None) -> Band | None:
-    """Band of a raw agreement: high from 0.8, medium from 0.667, else low; ``None`` stays so."""
+    """Return the band of a raw agreement: high from 0.8, medium from 0.667, else low.
+
+    Return ``None`` for ``None``; raise UsageError if the value is not finite.
+    """
     if value is None:
         return None
     if not math.isfinite(value):
@@ -78,16 +84,17 @@ def band(value: float | None) -> Band | None:
 
 
 def own_band(verdict: Verdict) -> Band | None:
-    """The band of the agreement that a report states; ``None`` where the lines do not apply."""
+    """Return the band of the agreement that a report states; ``None`` if no limits apply to it."""
     stated = verdict.agreement
     return band(stated.value) if stated is not None and stated.metric in LINED else None
 
 
 def agreement_pair(verdict: Verdict, ours: Spread) -> AgreementPair:
-    """The agreement and the band that stand together for a verdict, wherever they are shown.
+    """Return the agreement and the band of a verdict that are shown together.
 
-    What the report states comes first, a null value or a band alone included; its value is banded
-    by the lines where it states no band and they apply. Else both are ours.
+    What the report states comes first, even a null value or a band alone. If it states a value
+    without a band, the band follows from the value where the limits apply to its metric. If it
+    states neither, both are recomputed from the ballots.
     """
     stated, source = verdict.agreement, AgreementSource.REPORTED
     if stated is not None:
@@ -98,7 +105,7 @@ def agreement_pair(verdict: Verdict, ours: Spread) -> AgreementPair:
 
 
 def sample_variance(scores: Sequence[float]) -> float | None:
-    """Variance with n - 1 in the denominator; ``None`` under two scores."""
+    """Return the variance with n - 1 in the denominator, or ``None`` for fewer than two scores."""
     n, total = len(scores), arguments.total("a score", scores)
     if n < 2:
         return None
@@ -107,10 +114,10 @@ def sample_variance(scores: Sequence[float]) -> float | None:
 
 
 def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
-    """Within-group agreement ``1 - s² / V0`` of scores on 0..1, ``V0`` the variance of the null.
+    """Return the within-group agreement ``1 - s² / V0`` of scores on 0..1.
 
-    ``s²`` is the sample variance (n - 1); undefined under two scores (``single_juror``).
-    Source: James, Demaree and Wolf 1984.
+    ``V0`` is the variance of the null, ``s²`` the sample variance (n - 1). The result is undefined
+    for fewer than two scores (``single_juror``). Source: James, Demaree and Wolf 1984.
     """
     if not 0 < null < math.inf:
         raise UsageError(f"null is {null!r}", "Give a variance above 0")
@@ -122,7 +129,7 @@ def r_wg(scores: Sequence[float], null: float = UNIFORM_NULL) -> Spread:
 
 
 def votes_agreement(votes: Sequence[bool]) -> float | None:
-    """``2P - 1``, P the share of juror pairs that vote alike; ``None`` under two votes."""
+    """Return ``2P - 1``, P the share of juror pairs that vote alike; ``None`` under two votes."""
     for vote in votes:
         if vote not in {True, False}:
             raise UsageError(f"a vote is {vote!r}", "Give True or False")
@@ -131,7 +138,10 @@ def votes_agreement(votes: Sequence[bool]) -> float | None:
 
 
 def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
-    """Agreement of one verdict: r_WG on the scores, or on the votes where scores are missing."""
+    """Return the r_WG of one verdict's scores, or the agreement of its votes without scores.
+
+    The votes are used if there are fewer than two scores and at least two votes.
+    """
     if len(scores) >= 2 or len(votes) < 2:
         return r_wg(scores)
     raw = votes_agreement(votes)
@@ -139,7 +149,7 @@ def verdict_agreement(scores: Sequence[float], votes: Sequence[bool]) -> Spread:
 
 
 def share_of_pairs(votes: Sequence[bool]) -> float | None:
-    """The share of juror pairs that vote alike; ``None`` under two votes."""
+    """Return the share of juror pairs that vote alike, or ``None`` for fewer than two votes."""
     n, passes = len(votes), sum(votes)
     if n < 2:
         return None
@@ -147,10 +157,11 @@ def share_of_pairs(votes: Sequence[bool]) -> float | None:
 
 
 def unit_alpha(values: Sequence[Hashable]) -> float | None:
-    """Krippendorff's nominal alpha of one unit: 1.0 if unanimous, else 0.0; ``None`` under two.
+    """Return Krippendorff's nominal alpha of one unit: 1.0 if unanimous, else 0.0.
 
-    With a single unit the observed and the expected disagreement coincide, so any split gives 0.
-    It is kept for parity with the producers that report it, and says nothing more.
+    Return ``None`` for fewer than two values. With a single unit the observed and the expected
+    disagreement coincide, so any split gives 0. It is kept for comparison with the producers that
+    report it, and says nothing more.
     """
     if len(values) < 2:
         return None
@@ -158,10 +169,10 @@ def unit_alpha(values: Sequence[Hashable]) -> float | None:
 
 
 def closeness(scores: Sequence[float]) -> float | None:
-    """Score closeness ``max(0, 1 - min(s² / (1/16), 1))``; ``None`` under two scores.
+    """Return the score closeness ``max(0, 1 - min(s² / (1/16), 1))``, ``None`` under two scores.
 
-    Never used for bands. Source: the multi-judge decision record, with ``None`` for its 1.0 of a
-    single judge.
+    It is never used for bands. Source: the multi-judge decision record, which gives 1.0 for a
+    single judge where this function gives ``None``.
     """
     variance = sample_variance(scores)
     return None if variance is None else max(0.0, 1 - min(variance / ADR_NULL, 1.0))

@@ -1,4 +1,4 @@
-"""The averages of a panel's scores: what the strategies on scores are made of."""
+"""The averages of a panel's scores that the strategies on scores use."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from reviewdesk.domain import arguments
 
 
 def mean(scores: Sequence[float | None]) -> float | None:
-    """``Σ s / m`` over the m scores that were given; ``None`` without a score."""
+    """Return ``Σ s / m`` over the m scores that were given; ``None`` without a score."""
     given = [score for score in scores if score is not None]
     return arguments.total("a score", given) / len(given) if given else None
 
 
 def median(scores: Sequence[float | None]) -> float | None:
-    """The middle of the given scores, the mean of the middle two of an even number, or ``None``."""
+    """Return the median of the given scores, of an even number the mean of the middle two.
+
+    Return ``None`` without a score.
+    """
     given = [score for score in scores if score is not None]
     arguments.total("a score", given)
     return statistics.median(given) if given else None
@@ -25,11 +28,11 @@ def median(scores: Sequence[float | None]) -> float | None:
 def weighted_average(
     scores: Sequence[float | None], weights: Sequence[float | None]
 ) -> float | None:
-    """``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
+    """Return ``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
 
-    The weight of a juror without a score is left out of both sums; ``None`` without a score.
-    Weights are finite and above 0.
-    Source: the multi-judge decision record.
+    The weight of a juror without a score is left out of both sums. Return ``None`` without a score;
+    raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
+    record.
     """
     pairs = [
         (score, 1.0 if weight is None else weight)
@@ -40,7 +43,7 @@ def weighted_average(
         return None
     given, heavy = zip(*pairs, strict=True)
     arguments.total("a score", given)
-    # Taken relative to the heaviest, so that no sum of finite weights overflows.
+    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
     heaviest, lightest = max(heavy), min(heavy)
     total = math.fsum([weight / heaviest for weight in heavy]) if lightest > 0 else math.nan
     if not math.isfinite(total):

@@ -1,4 +1,4 @@
-"""Ballots by hand: for panels whose jurors were asked elsewhere."""
+"""Ballots built by hand, for panels whose jurors another program has called."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def ballot(
     status: Status | str | None = None,
     withheld: bool = False,
 ) -> Ballot:
-    """One juror's answer: a score, a vote, a label, or the error that kept it from answering.
+    """Build one juror's ballot from a score, a vote, a label, or the error of a failed call.
 
     Scores and confidences lie on 0..1. Without ``passed`` a score votes by the panel's threshold,
-    unless the vote is ``withheld``. Anything else is an error that names the juror and the value.
+    unless the vote is ``withheld``. Raise UsageError, naming juror and value, for anything else.
     """
     place = f"ballot of {juror!r}"
     if not isinstance(juror, str) or not juror:
@@ -37,7 +37,7 @@ def ballot(
     found = _status(place, status)
     if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "score": _unit(f"{place}: score", score),
         "confidence": _unit(f"{place}: confidence", confidence),
         "weight": None if weight is None else arguments.weight(f"{place}: weight", weight),
@@ -45,12 +45,12 @@ def ballot(
     }
     texts = {"label": label, "model": model, "vendor": vendor, "reason": reason, "status": found}
     vote = _vote(place, passed, withheld=withheld)
-    return read_ballot(0, {"id": juror, **said, **texts, **vote}, Policy())
+    return read_ballot(0, {"id": juror, **fields, **texts, **vote}, Policy())
 
 
 def as_juror(cast: Ballot) -> dict[str, Any]:
-    """A ballot as a juror of a canonical report; reading it in again gives the same ballot."""
-    said: dict[str, Any] = {
+    """Return a ballot as a juror of a canonical report; reading it back gives the same ballot."""
+    fields: dict[str, Any] = {
         "id": cast.id,
         "model": cast.model,
         "vendor": cast.vendor,
@@ -62,7 +62,7 @@ def as_juror(cast: Ballot) -> dict[str, Any]:
         "error": None if cast.error is None else {"message": cast.error},
         "status": cast.status.value,
     }
-    known = {key: value for key, value in said.items() if value is not None}
+    known = {key: value for key, value in fields.items() if value is not None}
     voted = cast.withheld or cast.stated_pass is not None
     return known | ({"pass": cast.stated_pass} if voted else {})
 

@@ -1,4 +1,4 @@
-"""Signals that a panel may agree for the wrong reason: jurors of the generator's own family."""
+"""Vendor families of models, and the bias risk of jurors of the generator's own family."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class Family:
 
 @lru_cache(maxsize=4096)
 def family(model: str | None, vendor: str | None = None) -> Family | None:
-    """Vendor family of a model string, a ``vendor/`` prefix stripped, else of the vendor's name.
+    """Return the vendor family of a model name, without its ``vendor/``, else of the vendor's name.
 
-    ``None`` is unknown, and equals nothing, not even another unknown.
+    Return ``None`` if it is unknown; an unknown family equals nothing, not even another unknown.
     """
     text = (model or "").strip().lower().removeprefix("models/").removeprefix("ft:")
     *prefixes, last = text.split("/")
@@ -97,7 +97,7 @@ def family(model: str | None, vendor: str | None = None) -> Family | None:
 
 
 def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
-    """Whether a juror shares the generator's family; ``None`` where either side is unknown."""
+    """Return whether a juror shares the generator's family; ``None`` if either side is unknown."""
     own = family(generator.model, generator.vendor)
     known = [found for juror in jurors if (found := family(juror.model, juror.vendor))]
     if own is None or not known:
@@ -106,7 +106,7 @@ def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
 
 
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:
-    """The jurors of the generator's own family."""
+    """Return the ballots of the jurors of the generator's own family."""
     own = family(generator.model, generator.vendor)
     if own is None:
         return ()
@@ -118,7 +118,7 @@ def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, .
 
 
 def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
-    """Whether a juror and the generator are both of one of the four families by plain names."""
+    """Return True if a juror and the generator share one of the jury document's four families."""
     own = family(generator.model, generator.vendor)
     if own is None or own.extended:
         return False
@@ -126,10 +126,10 @@ def plain_kin(jurors: Sequence[Ballot], generator: Generator) -> bool:
 
 
 def defined_band(pair: AgreementPair, ours: Spread) -> Band | None:
-    """The band of an agreement that is defined; ``None`` where it is not, whatever is stated.
+    """Return the band of an agreement that is defined; ``None`` if it is not, whatever is stated.
 
-    A producer may write "low" beside an agreement that it could not compute, as of one juror. A
-    band that is stated alone counts where the ballots define an agreement.
+    A producer may write "low" beside an agreement that it could not compute, such as that of one
+    juror. A band that is stated alone counts if the ballots define an agreement.
     """
     alone = pair.metric is None and ours.raw is not None
     return pair.band if alone or pair.value is not None else None
@@ -138,7 +138,7 @@ def defined_band(pair: AgreementPair, ours: Spread) -> Band | None:
 def bias_warning(
     jurors: Sequence[Ballot], generator: Generator, agreed: Band | None, shared: bool | None
 ) -> str | None:
-    """The folded warning: the jurors disagree *and* one is of the generator's family."""
+    """Return a warning if agreement is low *and* a juror is of the generator's family."""
     if agreed is not Band.LOW or not shared:
         return None
     kin = relatives(jurors, generator)

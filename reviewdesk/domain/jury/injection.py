@@ -1,7 +1,7 @@
-"""Passages of a text that speak to its judge, and what they try.
+"""Find passages of a text that try to influence its jurors (prompt injection).
 
-Signs, not proof: an honest answer may quote such a passage, and a clever one avoids them all. Each
-pattern repeats within a bound, so that no text makes the search slow.
+A match is a sign, not proof: an honest answer may quote such a passage, and a clever one avoids all
+patterns. Every repetition in a pattern is bounded, so that no text makes the search slow.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 REACH = 100_000
-"""Characters that are searched from either end."""
+"""How many characters are searched from either end of a long text."""
 
 MAX_PASSAGES = 50
 _SENTENCE = 200
-"""Characters a passage may run on to the end of its sentence."""
+"""How many characters a passage may extend to reach the end of its sentence."""
 
 
 class InjectionKind(StrEnum):
-    """What a passage tries, in words that follow the text's name."""
+    """What a passage tries to do, in words that follow the text's name on screen."""
 
     OVERRIDE = "asks to disregard the instructions"
     ADDRESS = "speaks to its judge"
@@ -32,7 +32,7 @@ class InjectionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One suspicious passage: ``text`` stands from ``start`` up to ``end``."""
+    """One suspicious passage: ``text`` runs from index ``start`` up to, but without, ``end``."""
 
     start: int
     end: int
@@ -42,9 +42,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Sign:
-    """A pattern, tried only where a text in lower case holds a hint of every group.
+    """A pattern, tried only on a text that contains, in lower case, a hint of every group.
 
-    Looking for words costs a hundredth of what the pattern does; the first group is the rarest.
+    Searching for the hints costs a hundredth of the pattern; the rarest group comes first.
     """
 
     kind: InjectionKind
@@ -52,7 +52,7 @@ class _Sign:
     pattern: re.Pattern[str]
 
     def may_be_in(self, lower: str) -> bool:
-        """Whether the pattern is worth trying."""
+        """Return True if the text has a hint of every group, so the pattern is worth trying."""
         for group in self.hints:
             for hint in group:
                 if hint in lower:
@@ -63,9 +63,9 @@ class _Sign:
 
 
 def _sign(kind: InjectionKind, hints: str, *patterns: str) -> _Sign:
-    """``hints`` are words between semicolons, in groups between ampersands.
+    """Compile a sign; semicolons separate the words in ``hints``, ampersands their groups.
 
-    Runs of blanks and letters are bounded: two side by side could share a long one in many ways.
+    Runs of blanks and letters are bounded: two adjacent runs could divide a long one in many ways.
     """
     groups = tuple(tuple(group.split(";")) for group in hints.split(" & "))
     whole = "|".join(patterns)
@@ -97,7 +97,7 @@ _BEST = (
 _QUOTE = r"\\?[\"']"
 _TAG = "[\U000e0001-\U000e007f]"
 _ENGLAND = "\U0001f3f4"
-"""The black flag: the tags behind it spell a region's emoji."""
+"""The black flag, which the tag characters after it turn into the emoji of a region."""
 
 _GIVING = r"\b(?:give|award|assign|grant)\s+"
 
@@ -227,28 +227,28 @@ _HIDDEN = re.compile(
 _UNSEEN_CHARS = frozenset("\u00ad\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff")
 _UNSEEN = re.compile(f"[{''.join(sorted(_UNSEEN_CHARS))}]+")
 _STOP = re.compile(r"[.!?](?=\s|[\"')]|\Z)|[。！？]|(?=\n)|\Z")
-_RUNNING_ON = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
+_WHOLE_SENTENCES = frozenset({InjectionKind.OVERRIDE, InjectionKind.ADDRESS, InjectionKind.DEMAND})
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """The suspicious passages of a text, from left to right, fifty at most.
+    """Return the suspicious passages of a text, from left to right, fifty at most.
 
-    Of a very long text the first and the last 100,000 characters are searched.
+    In a very long text only the first and the last 100,000 characters are searched.
     """
     if len(text) <= 2 * REACH:
-        found = set(_found(text, 0))
+        found = set(_search(text, 0))
     else:
-        found = {*_found(text[:REACH], 0), *_found(text[-REACH:], len(text) - REACH)}
+        found = {*_search(text[:REACH], 0), *_search(text[-REACH:], len(text) - REACH)}
     ordered = sorted(found, key=lambda passage: (passage.start, passage.end, passage.kind))
     return tuple(ordered[:MAX_PASSAGES])
 
 
-def _found(text: str, offset: int) -> Iterator[Passage]:
-    seen, places = _seen(text)
-    lower = seen.lower()
+def _search(text: str, offset: int) -> Iterator[Passage]:
+    visible, places = _visible_text(text)
+    lower = visible.lower()
     for sign in _SIGNS:
         if sign.may_be_in(lower):
-            for start, end in _matches(sign.kind, sign.pattern, seen):
+            for start, end in _matches(sign.kind, sign.pattern, visible):
                 first, last = places[start], places[end - 1] + 1
                 yield Passage(offset + first, offset + last, sign.kind, text[first:last])
     if not text.isascii():
@@ -256,8 +256,11 @@ def _found(text: str, offset: int) -> Iterator[Passage]:
             yield Passage(offset + start, offset + end, InjectionKind.HIDDEN, text[start:end])
 
 
-def _seen(text: str) -> tuple[str, Sequence[int]]:
-    """The text without characters that nobody sees, by which words are hidden, and its places."""
+def _visible_text(text: str) -> tuple[str, Sequence[int]]:
+    """Return the text without invisible characters, and the original index of each character kept.
+
+    Invisible characters inside a word would hide the word from the patterns.
+    """
     if text.isascii() or _UNSEEN.search(text) is None:
         return text, range(len(text))
     places = [at for at, char in enumerate(text) if char not in _UNSEEN_CHARS]
@@ -270,8 +273,8 @@ def _matches(kind: InjectionKind, pattern: re.Pattern[str], text: str) -> Iterat
             return
         start, end = match.span()
         if match[0].lower().startswith("</resp") and "<response" in text[:start].lower():
-            continue  # it closes a mark of the text's own
-        if kind in _RUNNING_ON:
+            continue  # it closes a mark that the text itself opened
+        if kind in _WHOLE_SENTENCES:
             end = _sentence_end(text, end)
         yield start, end
 

@@ -1,4 +1,4 @@
-"""The rules that make one label out of many, and the few labels that mean pass or fail."""
+"""The rules that turn many labels into one, and the few labels that mean pass or fail."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _DECISIONS = dict.fromkeys(_PASSES, Decision.PASS) | dict.fromkeys(_FAILS, Decis
 
 
 Aggregate: TypeAlias = Callable[[Sequence[Ballot]], tuple[str, bool]]
-"""A label rule of one's own: usable ballots in, the label and whether they disagree out."""
+"""A custom label rule: it takes usable ballots and returns the label and whether they disagree."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """How labels are counted, beside the strategy."""
+    """Options for counting labels, in addition to the strategy."""
 
     priority: tuple[str, ...] = ()
-    """Labels that win a tie, the first one first; without one of them, the first seen wins."""
+    """Labels that win a tie, in this order; if none of them is tied, the label seen first wins."""
     use_confidence: bool = True
     """Whether a weighted vote multiplies a juror's weight by its confidence."""
     fallback: str = UNCLEAR
-    """The label of a panel that gives none."""
+    """The label of a panel whose count gives none."""
     aggregate: Aggregate | None = None
-    """Counts in the place of the strategy."""
+    """A custom rule that counts in place of the strategy."""
     share: float | str | None = None
-    """What a supermajority needs of those who committed; 2/3 without one."""
+    """The share of the committed jurors that a supermajority needs; 2/3 if ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelConsensus:
-    """What a rule makes of usable ballots: the label, whether they differ, and what to know."""
+    """The result of a label rule: the label, whether the ballots differ, and notes on the count."""
 
     label: str
     disagreement: bool | None
@@ -48,19 +48,19 @@ class LabelConsensus:
     tied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str | None = None
-    """Why the panel has no label of its own, or why ``disagreement`` is ``None``."""
+    """Why the rule found no label, or why ``disagreement`` is ``None``."""
 
 
 def label_decision(label: str | None) -> Decision | None:
-    """PASS KEEP YES TRUE CORRECT ACCEPT pass and FAIL REJECT NO FALSE INCORRECT fail, in any case.
+    """Return the decision that a label means, in any case, or ``None`` if it means none.
 
-    Every other word decides nothing.
+    Pass: PASS, KEEP, YES, TRUE, CORRECT, ACCEPT. Fail: FAIL, REJECT, NO, FALSE, INCORRECT.
     """
     return _DECISIONS.get(folded(label))
 
 
-def _sums(counted: Sequence[Ballot], weights: Sequence[float]) -> dict[str, float]:
-    """Weight per label as first written, in the order of the seats."""
+def _label_weights(counted: Sequence[Ballot], weights: Sequence[float]) -> dict[str, float]:
+    """Sum the weights per label, each spelled as first written, in the order of the seats."""
     sums: dict[str, float] = {}
     spelled: dict[str, str] = {}
     for ballot, weight in zip(counted, weights, strict=True):
@@ -86,32 +86,32 @@ def _leader(
     return LabelConsensus(tied[0], disagreement=True, tie=BY_ORDER, tied=tied, notes=notes)
 
 
-def _once(counted: Sequence[Ballot]) -> dict[str, float]:
-    return _sums(counted, [1.0] * len(counted))
+def _label_counts(counted: Sequence[Ballot]) -> dict[str, float]:
+    return _label_weights(counted, [1.0] * len(counted))
 
 
 def _plurality(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    return _leader(_once(counted), rules)
+    return _leader(_label_counts(counted), rules)
 
 
 def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    first, *others = _once(counted)
+    first, *others = _label_counts(counted)
     return LabelConsensus(rules.fallback if others else first, bool(others))
 
 
 def _first_disagreement(counted: Sequence[Ballot], _rules: LabelRules) -> LabelConsensus:
-    first, *others = _once(counted)
+    first, *others = _label_counts(counted)
     return LabelConsensus(DISAGREE if others else first, bool(others))
 
 
 def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    """Weight times confidence; a ballot without a confidence weighs nothing beside others.
+    """Count weight times confidence; a ballot without a confidence counts 0 beside others.
 
-    The source reads a confidence that is not given as 0. Where no ballot gives one, that would let
-    the first seen win by order, so the weights alone decide.
+    The source reads a missing confidence as 0. If no ballot gave one, the label seen first would
+    win by order, so then the weights alone decide.
     """
     given = [1.0 if ballot.weight is None else ballot.weight for ballot in counted]
-    # Taken relative to the heaviest, so that no sum of finite weights overflows.
+    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
     weights = [weight / max(given) for weight in given]
     notes: tuple[str, ...] = ()
     silent = [ballot.id for ballot in counted if ballot.confidence is None]
@@ -123,14 +123,14 @@ def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
             for weight, ballot in zip(weights, counted, strict=True)
         ]
         notes = (f"no confidence, so no weight: {', '.join(silent)}",) if silent else ()
-    return _leader(_sums(counted, weights), rules, notes)
+    return _leader(_label_weights(counted, weights), rules, notes)
 
 
 def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     share = DEFAULT_SHARE if rules.share is None else rules.share
     found = supermajority([ballot.label for ballot in counted], share)
     label = rules.fallback if found.label is None else found.label
-    return LabelConsensus(label, len(_once(counted)) > 1, reason=found.reason)
+    return LabelConsensus(label, len(_label_counts(counted)) > 1, reason=found.reason)
 
 
 LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], LabelConsensus]] = {
@@ -140,4 +140,4 @@ LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], LabelCon
     Strategy.FIRST_DISAGREEMENT: _first_disagreement,
     Strategy.SUPERMAJORITY: _supermajority,
 }
-"""The strategies that can count labels, each over at least one usable ballot."""
+"""The strategies that can count labels; each needs at least one usable ballot."""

@@ -1,4 +1,4 @@
-"""Label votes: the consensus of ballots that carry free words, recounted and held to a report's."""
+"""Label votes: count the labels of ballots and compare the consensus with the report's."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ _PLAIN = LabelRules()
 
 @dataclass(frozen=True, slots=True)
 class LabelVote:
-    """What the labels of a panel come to. Shares and confidence are ``None`` of no ballots."""
+    """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
 
     rule: str
-    """The strategy's name, or that of the callable."""
+    """The name of the strategy or of the callable."""
     label: str
     disagreement: bool | None
-    """``None`` where no juror gave a label: there is nothing to differ in."""
+    """Whether the labels differ; ``None`` if no juror gave a label."""
     agreement_pct: float | None
-    """Share of the usable ballots that equal the consensus, 0..1."""
+    """The share of the usable ballots whose label is the consensus, 0..1."""
     seated_share: float | None
-    """The same of all seats."""
+    """The share of all seats whose label is the consensus, 0..1."""
     avg_confidence: float | None
-    """Mean of the confidences that the usable ballots give."""
+    """The mean of the confidences that the usable ballots give."""
     usable: int
     seated: int
     tie: str | None = None
-    """What broke a tie, if there was one."""
+    """How a tie was broken; ``None`` if there was none."""
     tied: tuple[str, ...] = ()
-    """The labels that were level."""
+    """The labels that were tied."""
     notes: tuple[str, ...] = ()
     reason: str | None = None
     """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
 
     @property
     def decision(self) -> Decision | None:
-        """What the label map makes of the consensus; a supermajority that is missed is no word."""
+        """The decision that the consensus means; inconclusive if a supermajority was missed."""
         if self.rule == Strategy.SUPERMAJORITY and self.reason and self.usable:
             return Decision.INCONCLUSIVE
         return label_decision(self.label)
 
 
 def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
-    """The ballots that a label vote counts: those that answered, with a word for an answer."""
+    """Return the ballots that a label vote counts: those that answered with a label."""
     return tuple(ballot for ballot in ballots if ballot.usable and _is_word(ballot.label))
 
 
@@ -69,17 +69,17 @@ def label_vote(
     how: Strategy | str | Aggregate = Strategy.MAJORITY,
     rules: LabelRules = _PLAIN,
 ) -> LabelVote:
-    """Count the labels of ballots that were already collected; nothing is called.
+    """Count the labels of ballots that were already collected; no model is called.
 
     ``majority`` is a plurality, ``unanimous`` gives the fallback on any difference,
     ``weighted_vote`` (or ``weighted``) sums weight times confidence, ``first_disagreement`` gives
-    DISAGREE on any difference, ``supermajority`` the fallback where no label has the share, and a
-    callable is handed the usable ballots. Labels are compared without case; a failed ballot (ERROR,
-    PARSE_FAIL) is left out. Without a usable ballot the label is the fallback, and whether the
-    panel disagrees is ``None``. Source: cross-judge.
+    DISAGREE on any difference, ``supermajority`` gives the fallback if no label has the share, and
+    a callable receives the usable ballots. Labels are compared without case; a failed ballot
+    (ERROR, PARSE_FAIL) is left out. Without a usable ballot the label is the fallback and
+    ``disagreement`` is ``None``. Source: cross-judge.
     """
     counted = labelled(ballots)
-    name, found = _own(how, counted, rules) if callable(how) else _by_name(how, counted, rules)
+    name, found = _custom(how, counted, rules) if callable(how) else _by_name(how, counted, rules)
     alike = sum(folded(ballot.label) == folded(found.label) for ballot in counted)
     sure = [ballot.confidence for ballot in counted if ballot.confidence is not None]
     return LabelVote(
@@ -98,7 +98,7 @@ def label_vote(
     )
 
 
-def _nothing(rules: LabelRules) -> LabelConsensus:
+def _no_consensus(rules: LabelRules) -> LabelConsensus:
     return LabelConsensus(rules.fallback, disagreement=None, reason="no juror gave a label")
 
 
@@ -107,31 +107,31 @@ def _by_name(name: str, counted: Sequence[Ballot], rules: LabelRules) -> tuple[s
     strategy = strategies.get("weighted_vote" if name == "weighted" else name)
     if strategy is None:
         raise UsageError(f"no label vote {name!r}", f"Known: {', '.join(strategies)}, a callable")
-    found = LABEL_RULES[strategy](counted, rules) if counted else _nothing(rules)
+    found = LABEL_RULES[strategy](counted, rules) if counted else _no_consensus(rules)
     return strategy.value, found
 
 
-def _own(
+def _custom(
     aggregate: Aggregate, counted: Sequence[Ballot], rules: LabelRules
 ) -> tuple[str, LabelConsensus]:
     name = getattr(aggregate, "__name__", "custom")
     if not counted:
-        return name, _nothing(rules)
-    answered: object = aggregate(counted)
-    match answered:
+        return name, _no_consensus(rules)
+    answer: object = aggregate(counted)
+    match answer:
         case (str(label), bool(disagreement)):
             return name, LabelConsensus(label, disagreement)
-    raise UsageError(f"the label rule {name} gave {answered!r}", "It must give (label, bool)")
+    raise UsageError(f"the label rule {name} gave {answer!r}", "It must give (label, bool)")
 
 
 def recount(
     verdict: Verdict, strategy: Strategy | None, rules: LabelRules = _PLAIN
 ) -> LabelVote | None:
-    """The label vote of a verdict under a strategy; ``None`` where labels are not what decides.
+    """Return the label vote of a verdict under a strategy, or ``None`` if labels do not decide it.
 
-    Majorities and unanimity count labels where no juror gave a score or a vote, and beside those
-    where the report states a consensus label that its ballots could have given. The share of a
-    supermajority is the policy's.
+    Majorities and unanimity count labels if no juror gave a score or a vote. Beside scores or votes
+    they count labels only if the report states a consensus label that its ballots could have given.
+    The policy sets the share of a supermajority.
     """
     rules = replace(rules, share=verdict.policy.supermajority)
     if rules.aggregate is not None:
@@ -141,7 +141,7 @@ def recount(
     counted = labelled(verdict.ballots)
     if not counted:
         return None
-    if STRATEGIES[strategy].reads is not Reads.LABELS and _scored(verdict.ballots):
+    if STRATEGIES[strategy].reads is not Reads.LABELS and _has_scores_or_votes(verdict.ballots):
         stated = folded(verdict.text("label"))
         within = {folded(word) for word in (rules.fallback, DISAGREE)}
         if stated not in within | {folded(ballot.label) for ballot in counted}:
@@ -150,21 +150,21 @@ def recount(
 
 
 def undecided_word(verdict: Verdict) -> str | None:
-    """The consensus word of a report that states no decision, where it is neither pass nor fail."""
+    """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
     stated = verdict.text("label")
     undecided = verdict.decision is None and folded(stated) and label_decision(stated) is None
     return stated if undecided else None
 
 
-def _scored(ballots: Sequence[Ballot]) -> bool:
+def _has_scores_or_votes(ballots: Sequence[Ballot]) -> bool:
     return any(ballot.score is not None or ballot.vote is not None for ballot in ballots)
 
 
 def label_mismatch(verdict: Verdict) -> str | None:
-    """Where a reported consensus label is not what its own stated strategy makes of the ballots.
+    """Return a text if the reported consensus label is not what the stated strategy gives.
 
-    Of labels that are level any may have been picked, a panel that differs may have fallen back to
-    a word of its producer's own, and a weighted vote may have left the confidences out.
+    Any of the tied labels may have been picked, a panel that differs may have fallen back to a word
+    of its producer, and a weighted vote may have ignored the confidences.
     """
     stated = verdict.text("label")
     if not stated or "strategy" in verdict.set_by_you:

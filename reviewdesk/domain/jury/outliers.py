@@ -1,7 +1,7 @@
-"""The rules that drop or pull in outliers: what the trim rule is there to be compared with.
+"""Rules that drop or pull in outliers, for comparison with the trim rule.
 
-A single bought juror drags the mean and the spread along with it, so that a rule that measures
-outliers by them may drop an honest juror, or nobody. Values are in 0..1, of at least one score.
+A single bought juror shifts the mean and the spread, so a rule that measures outliers by them may
+drop an honest juror, or nobody. Every rule takes at least one score and returns a value in 0..1.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Outliers(StrEnum):
 
 
 def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
-    """The mean without the scores beyond ``k`` sample standard deviations (n - 1) of the mean.
+    """Return the mean of the scores within ``k`` sample standard deviations (n - 1) of the mean.
 
-    One pass; of one score, or of equal ones, nothing is dropped.
+    Outliers are dropped in one pass; of one score, or of equal ones, none is dropped.
     """
     if len(scores) < 2:
         return _mean(scores)
@@ -38,9 +38,9 @@ def sigma(scores: Sequence[float], k: float = DEVIATIONS) -> float:
 
 
 def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
-    """The mean of the scores within ``fence`` interquartile ranges of the quartiles.
+    """Return the mean of the scores within ``fence`` interquartile ranges of the quartiles.
 
-    Quartiles are interpolated linearly, as numpy's and R's default (type 7). Source: Tukey 1977.
+    Quartiles are interpolated linearly, as by default in numpy and R (type 7). Source: Tukey 1977.
     """
     if len(scores) < 2:
         return _mean(scores)
@@ -50,7 +50,7 @@ def tukey(scores: Sequence[float], fence: float = FENCE) -> float:
 
 
 def winsorised(scores: Sequence[float]) -> float:
-    """The mean with the scores that the default trim drops pulled in to the nearest kept one."""
+    """Return the mean, with scores that the default trim drops set to the nearest kept score."""
     ranked, cut = sorted(scores), trim_count(len(scores))
     kept = ranked[cut : len(ranked) - cut]
     return _mean([kept[0]] * cut + kept + [kept[-1]] * cut)

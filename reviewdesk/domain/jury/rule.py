@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What each rule makes of a panel; ``None`` without a score, or without what it reads."""
+    """The panel score under each rule; ``None`` without a score or without what the rule reads."""
 
     mean: float | None
     trimmed_mean: float | None
@@ -45,12 +45,12 @@ class Values:
     majority: float | None = None
     """1.0 or 0.0; ``None`` on a tie."""
     unanimous: float | None = None
-    """The mean where all votes agree, else ``None``."""
+    """The mean if all votes agree, else ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What each rule decides; ``None`` where nobody voted or a threshold or quorum is missing."""
+    """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing."""
 
     quorum: Decision | None
     quorum_strict: Decision | None
@@ -66,12 +66,12 @@ class Decisions:
     supermajority: Decision | None
 
 
-_VALUED = tuple(STRATEGIES[Strategy(field.name)].value for field in fields(Values))
+_VALUE_FUNCTIONS = tuple(STRATEGIES[Strategy(field.name)].value for field in fields(Values))
 
 
 def values_on(sheet: Sheet) -> Values:
-    """Every rule's value side by side, in one pass over the registry."""
-    return Values(*[value(sheet) for value in _VALUED])
+    """Return every rule's value, in one pass over the registry."""
+    return Values(*[value(sheet) for value in _VALUE_FUNCTIONS])
 
 
 def values(
@@ -81,7 +81,7 @@ def values(
     rounding: Rounding = Rounding.DOWN,
     votes: Votes | None = None,
 ) -> Values:
-    """Every rule's value, from the scores that were returned and the votes where they are given."""
+    """Return every rule's value from the given scores and, if they are given, the votes."""
     counted = votes or Votes(0, 0, len(scores))
     return values_on(Sheet(scores, weights, counted, trim(scores, fraction, rounding)))
 
@@ -97,7 +97,7 @@ def _quorum_strict(votes: Votes, _found: Values, policy: Policy) -> Decision | N
 
 
 def _quorum_answered(votes: Votes, found: Values, policy: Policy) -> Decision | None:
-    """The quorum of those who answered, as producers count it that seat nobody else."""
+    """Apply the quorum to the jurors that answered, as producers do that list no empty seats."""
     answered = Votes(votes.passes, votes.answered, votes.answered, votes.unknown)
     return STRATEGIES[Strategy.QUORUM].decide(answered, found.mean, policy)
 
@@ -116,17 +116,17 @@ def _reading(name: str) -> _Reading:
 
 
 _READINGS = tuple(_reading(field.name) for field in fields(Decisions))
-_DECIDED = frozenset(field.name for field in fields(Decisions))
+_DECISION_NAMES = frozenset(field.name for field in fields(Decisions))
 
 
 def decide(votes: Votes, found: Values, policy: Policy) -> Decisions:
-    """Every rule's decision side by side."""
+    """Return every rule's decision."""
     return Decisions(*[reading(votes, found, policy) for reading in _READINGS])
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The strategy a verdict is held to: asked for, used, and why they differ or there is none."""
+    """The strategy of a verdict: as set, as used, and why the two differ or are ``None``."""
 
     strategy: Strategy | None
     used: Strategy | None
@@ -134,16 +134,17 @@ class Rule:
 
 
 def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = None) -> Rule:
-    """The rule that decides: the policy's strategy, else the regime's, else a known quorum.
+    """Return the rule that decides: the policy's strategy, else the regime's, else a known quorum.
 
-    The policy of a verdict with a regime of its own holds no strategy of the whole file's.
-    A dispute without a strategy is decided by a person alone. When a juror failed, the median takes
-    the place of ``weighted_average``, and of every strategy under ``failed_jurors`` where there is
-    a score to take it of; who abstains, was not asked or is not understood did not fail.
+    The policy of a verdict with a regime has no strategy from the file's defaults. A dispute
+    without a strategy is decided by a person alone. If a juror failed, the median replaces
+    ``weighted_average``; if the policy sets ``failed_jurors``, that strategy replaces any other,
+    provided that there is a score. A juror that abstained, was not asked or was not understood did
+    not fail.
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
-    strategy = policy.strategy or _unstated(policy, regime)
+    strategy = policy.strategy or _default_strategy(policy, regime)
     stand_in = policy.failed_jurors
     if strategy is Strategy.WEIGHTED_AVERAGE:
         stand_in = stand_in or Strategy.MEDIAN
@@ -156,23 +157,23 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     return Rule(strategy, strategy, None)
 
 
-def _unstated(policy: Policy, regime: str | None) -> Strategy | None:
+def _default_strategy(policy: Policy, regime: str | None) -> Strategy | None:
     if regime is not None:
         return BY_REGIME.get(regime)
     return Strategy.QUORUM if policy.quorum is not None else None
 
 
 def decision_by(strategy: Strategy | None, made: Decisions, votes: Votes) -> Decision | None:
-    """What one strategy decides; ``None`` for a rule whose outcome only its producer knows."""
+    """Return the decision of one strategy; ``None`` if only its producer knows the rule."""
     if strategy is None:
         return None
-    if strategy.value in _DECIDED:
+    if strategy.value in _DECISION_NAMES:
         decision: Decision | None = getattr(made, strategy.value)
         return decision
     return STRATEGIES[strategy].decide(votes, None, Policy())
 
 
 def score_by(strategy: Strategy | None, found: Values) -> float | None:
-    """The panel score under one strategy; the mean where a strategy has no value of its own."""
+    """Return the panel score under one strategy, or the mean if the strategy has no value."""
     value: float | None = getattr(found, strategy, found.mean) if strategy else found.mean
     return value

@@ -1,6 +1,6 @@
-"""The registry of strategies: what each one reads, what it is worth and what it decides.
+"""The registry of strategies: what each one reads, the score it gives and the decision it takes.
 
-Everything that goes over strategies (values, decisions, pivotal votes, the rules that are compared)
+All code that iterates over strategies (values, decisions, pivotal votes, comparisons of rules)
 takes them from here.
 """
 
@@ -20,7 +20,7 @@ from reviewdesk.errors import UsageError
 
 
 class Reads(StrEnum):
-    """What a strategy decides by."""
+    """The part of a ballot that a strategy reads."""
 
     SCORES = "scores"
     VOTES = "votes"
@@ -29,7 +29,7 @@ class Reads(StrEnum):
 
 
 class Sheet(NamedTuple):
-    """What came back from a panel, seat by seat: a score or weight that is missing is ``None``."""
+    """The answers of a panel in seat order; a missing score or weight is ``None``."""
 
     scores: Sequence[float | None]
     weights: Sequence[float | None]
@@ -43,20 +43,23 @@ Decides: TypeAlias = Callable[[Votes, float | None, Policy], Decision | None]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One strategy: its panel score from what came back, and its decision from votes and score."""
+    """One strategy: its panel score from a sheet, and its decision from votes and score."""
 
     strategy: Strategy
     reads: Reads
     value: Valued
-    """Undefined, and ``None``, where what it reads is missing."""
+    """Computes the panel score; gives ``None`` if what the strategy reads is missing."""
     decide: Decides
-    """``None`` where nobody voted, or where the threshold, the quorum, a vote that hangs on the
-    threshold, or everything that it reads is missing."""
+    """Decides; gives ``None`` if nobody voted, or if something that the strategy needs is missing.
+
+    That may be the threshold, the quorum, a vote that depends on the threshold, or all that it
+    reads.
+    """
     about: str
 
     @property
     def title(self) -> str:
-        """The name as a person reads it."""
+        """The name of the strategy in words for the screen."""
         return self.strategy.value.replace("_", " ")
 
 
@@ -84,7 +87,7 @@ def _unanimous_value(sheet: Sheet) -> float | None:
 
 
 def _by_score(votes: Votes, value: float | None, policy: Policy) -> Decision | None:
-    # Scores of jurors that all withheld their votes are worth a value and no decision.
+    # If every juror withheld its vote, the scores give a value but no decision.
     if value is None or policy.threshold is None or votes.silent:
         return None
     return Decision.PASS if value >= policy.threshold - SLACK else Decision.FAIL
@@ -98,7 +101,10 @@ def _quorum(votes: Votes, _value: float | None, policy: Policy) -> Decision | No
 
 
 def _majority(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
-    """A side wins with more than half of the seats; a tie, or seats left empty, decides nothing."""
+    """Decide for the side that has more than half of all seats, empty ones included.
+
+    Otherwise, as on a tie, the panel is inconclusive.
+    """
     if not votes.known:
         return None
     if 2 * votes.passes > votes.seated:
@@ -126,7 +132,7 @@ def _single(votes: Votes, _value: float | None, _policy: Policy) -> Decision | N
     return Decision.PASS if votes.passes else Decision.FAIL
 
 
-def _undecided(_votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
+def _no_decision(_votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
     return None
 
 
@@ -138,8 +144,8 @@ def _on_votes(strategy: Strategy, value: Valued, decide: Decides, about: str) ->
     return Method(strategy, Reads.VOTES, value, decide, about)
 
 
-def _elsewhere(strategy: Strategy, reads: Reads, about: str) -> Method:
-    return Method(strategy, reads, _mean, _undecided, about)
+def _score_only(strategy: Strategy, reads: Reads, about: str) -> Method:
+    return Method(strategy, reads, _mean, _no_decision, about)
 
 
 _METHODS = (
@@ -177,14 +183,14 @@ _METHODS = (
         lambda sheet: kept_mean(sheet.scores, sheet.cut),
         "the mean of what is left when both ends are cut",
     ),
-    _elsewhere(
+    _score_only(
         Strategy.WEIGHTED_VOTE, Reads.LABELS, "the label with the most weight times confidence"
     ),
-    _elsewhere(
+    _score_only(
         Strategy.FIRST_DISAGREEMENT, Reads.LABELS, "the common label, or DISAGREE on any difference"
     ),
     _on_votes(Strategy.SINGLE, _mean, _single, "the vote of the only juror that cast one"),
-    _elsewhere(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
+    _score_only(Strategy.EXTERNAL, Reads.NOTHING, "a rule that only the report's producer knows"),
     _on_votes(
         Strategy.SUPERMAJORITY,
         _mean,
@@ -194,14 +200,14 @@ _METHODS = (
 )
 
 STRATEGIES: Mapping[Strategy, Method] = {method.strategy: method for method in _METHODS}
-"""Every strategy by its name. Majorities and unanimity count labels where no juror voted."""
+"""Every strategy by its name. Majorities and unanimity count labels if no juror voted."""
 
 COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.MEAN)
-"""The rules whose decisions a verdict must agree on, or its regime decides it."""
+"""The rules whose decisions are compared; if they differ, the verdict depends on its regime."""
 
 
 def strategy_named(word: str) -> Strategy:
-    """The strategy of that name; an unknown one is an error that lists those there are."""
+    """Return the strategy of that name; raise UsageError, listing all names, if there is none."""
     try:
         return Strategy(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A large share of those who committed decides: of labels, which have no order, or of votes."""
+"""The supermajority rule: a large share of the committed jurors decides, by label or by vote."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 @dataclass(frozen=True, slots=True)
 class Supermajority:
-    """The label that enough of the panel agree on; ``None`` is inconclusive."""
+    """The result of a supermajority over labels; ``label`` is ``None`` if it is inconclusive."""
 
     label: str | None
     votes: int
-    """For the most frequent label."""
+    """The number of votes for the most frequent label."""
     committed: int
     reason: str | None
-    """Why it is inconclusive."""
+    """Why the result is inconclusive, else ``None``."""
 
 
 def supermajority(
     labels: Iterable[str | None], share: float | str = DEFAULT_SHARE
 ) -> Supermajority:
-    """The label that at least ``share`` of those who committed give, compared exactly.
+    """Return the label that at least ``share`` of the committed jurors give, compared exactly.
 
-    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit; under three that do, or without
-    such a label, the panel is inconclusive. Source: the jury trim rule, for categorical judgments.
+    ``None``, a blank, UNCLEAR, ERROR and PARSE_FAIL do not commit. With fewer than three committed
+    jurors, or without such a label, the panel is inconclusive. Source: the jury trim rule, for
+    categorical judgments.
     """
     least = arguments.supermajority("supermajority share", share)
     counts: dict[str, int] = {}
@@ -55,9 +56,9 @@ def supermajority(
 
 @lru_cache(maxsize=4096)
 def vote_decision(passes: int, answered: int, share: float | str | None = None) -> Decision:
-    """What a supermajority of votes decides; an abstention and an empty seat do not commit.
+    """Return the decision of a supermajority of votes; abstentions and empty seats do not commit.
 
-    Pass or fail where that side has at least ``share`` (2/3 by default, compared exactly) of the
+    It is pass or fail if that side has at least ``share`` (2/3 by default, compared exactly) of the
     ``answered`` votes and three or more were cast, else inconclusive.
     """
     least = exact_share(share) * answered
@@ -69,11 +70,11 @@ def vote_decision(passes: int, answered: int, share: float | str | None = None) 
 
 
 def exact_share(share: float | str | None) -> Fraction:
-    """The share that is needed, 2/3 where none is set."""
+    """Return the share that is needed as an exact fraction, 2/3 for ``None``."""
     return arguments.supermajority("supermajority", DEFAULT_SHARE if share is None else share)
 
 
 def own_share(share: float | str | None) -> str | None:
-    """The share as a report and a panel hash keep it: in lowest terms, ``None`` for the default."""
+    """Return the share as reports and panel hashes store it: in lowest terms, ``None`` if 2/3."""
     exact = exact_share(share)
     return None if exact == exact_share(None) else str(exact)

@@ -1,4 +1,4 @@
-"""The trim rule: which scores are left out at each end, and what the rest say."""
+"""The trim rule: which scores are left out at each end, and the mean of the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from reviewdesk.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """The outcome of the rule: seats left out at each end, and those cut by seat order alone."""
+    """The result of the trim rule: the seats left out at each end.
+
+    ``tied`` holds those that scored as much as a kept seat, so that seat order alone cut them.
+    """
 
     fraction: float
     rounding: Rounding
@@ -30,19 +33,19 @@ def trim_count(
     fraction: float = DEFAULT_TRIM_FRACTION,
     rounding: Rounding | str = Rounding.DOWN,
 ) -> int:
-    """How many of ``n`` scores are dropped at each end.
+    """Return how many of ``n`` scores are dropped at each end.
 
     ``x = fraction * n`` in exact arithmetic; ``down`` floors but drops one where the floor is 0 and
     x > 1/2, ``nearest`` rounds half to even, ``up`` takes the ceiling; at most ``(n - 1) // 2``,
-    and none of one or two. A fraction outside 0..0.5 or an unknown rounding is an error. Source:
-    the jury trim rule, with its rounding named.
+    and none of one or two. Raise UsageError unless 0 <= fraction < 0.5 and the rounding is known.
+    Source: the jury trim rule, with its rounding named.
     """
-    # Read before the cache: a word is equal to the rounding it names, and has the same hash.
+    # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
     return _trim_count(n, fraction, rounding_named(rounding))
 
 
 def rounding_named(word: Rounding | str) -> Rounding:
-    """The rounding of that name; an unknown one is an error that lists those there are."""
+    """Return the rounding of that name; raise UsageError, listing all names, if there is none."""
     if isinstance(word, Rounding):
         return word
     try:
@@ -98,9 +101,9 @@ def trim(
 
 
 def kept_mean(scores: Sequence[float | None], cut: Trim) -> float | None:
-    """Mean of the scores that a trim leaves; ``None`` without a score."""
-    gone = {*cut.low, *cut.high}
-    kept = [score for seat, score in enumerate(scores) if score is not None and seat not in gone]
+    """Return the mean of the scores that a trim leaves; ``None`` without a score."""
+    dropped = {*cut.low, *cut.high}
+    kept = [score for seat, score in enumerate(scores) if score is not None and seat not in dropped]
     return math.fsum(kept) / len(kept) if kept else None
 
 
@@ -109,26 +112,26 @@ def trimmed_mean(
     fraction: float = DEFAULT_TRIM_FRACTION,
     rounding: Rounding | str = Rounding.DOWN,
 ) -> float | None:
-    """Mean of the scores that the trim keeps; ``None`` without a score."""
+    """Trim the scores and return the mean of those kept; ``None`` without a score."""
     return kept_mean(scores, trim(scores, fraction, rounding))
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """How many bought jurors a trimmed panel bears, and what the first that turn it would cost."""
+    """How many bought jurors a trimmed panel tolerates, and the price of enough to break it."""
 
     jurors: int
     tolerates: int
     bribe: float | None
-    """Price of ``breaks_at`` jurors; ``None`` where no price is given."""
+    """The price of ``breaks_at`` jurors; ``None`` if no price is given."""
 
     @property
     def breaks_at(self) -> int:
-        """The fewest jurors that can carry the value anywhere."""
+        """The smallest number of jurors that can move the value anywhere."""
         return self.tolerates + 1
 
     def __str__(self) -> str:
-        """The two numbers; one percentage would hide which of two conventions it follows."""
+        """Return both numbers; one percentage would hide which of two conventions it follows."""
         return f"tolerates {self.tolerates} of {self.jurors}, breaks at {self.breaks_at}"
 
 
@@ -138,14 +141,15 @@ def breakdown(
     rounding: Rounding | str = Rounding.DOWN,
     price: float | None = None,
 ) -> Breakdown:
-    """The breakdown point of the trim rule over ``n`` scores: it bears g and breaks at g + 1.
+    """Return the breakdown point of the trim rule: of ``n`` scores it tolerates g, breaks at g + 1.
 
-    ``g`` is ``trim_count(n, fraction, rounding)`` and the bribe cost ``(g + 1) * price``, with the
-    price of one juror. A panel of nobody, or a price that is no amount, is an error.
+    ``g`` is ``trim_count(n, fraction, rounding)`` and the bribe costs ``(g + 1) * price``, where
+    ``price`` is that of one juror. Raise UsageError for a panel of nobody, or a price that is
+    negative or not finite.
     """
     if n < 1:
         raise UsageError(f"breakdown of {n} jurors", "A panel has at least one juror")
     if price is not None and not (math.isfinite(price) and price >= 0):
         raise UsageError(f"price {price} is no amount", "Give the price of one juror, 0 or more")
-    borne = trim_count(n, fraction, rounding)
-    return Breakdown(n, borne, None if price is None else (borne + 1) * price)
+    tolerated = trim_count(n, fraction, rounding)
+    return Breakdown(n, tolerated, None if price is None else (tolerated + 1) * price)

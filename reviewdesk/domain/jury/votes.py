@@ -1,4 +1,4 @@
-"""Votes counted over the seats of a panel, and a share of them held against a quorum."""
+"""Count the votes of a panel, and compare the share that passed with a quorum."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from reviewdesk.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Votes of a panel: how many passed, how many were cast, how many jurors sat."""
+    """The vote count of a panel: how many passed, how many were cast, how many seats there are."""
 
     passes: int
     answered: int
     seated: int
     unknown: int = 0
-    """Jurors whose score would vote by a threshold that nobody knows; no rule on votes decides."""
+    """Jurors whose score needs an unknown threshold to vote; with any, no rule on votes decides."""
     withheld: int = field(default=0, compare=False)
-    """Jurors that answered and cast no vote; where nobody did, their scores decide nothing."""
+    """Jurors that answered without casting a vote; if nobody voted, their scores decide nothing."""
 
     @property
     def fails(self) -> int:
-        """Votes cast against."""
+        """The number of votes to fail."""
         return self.answered - self.passes
 
     @property
     def split(self) -> bool:
-        """Whether both votes are present."""
+        """Whether both pass and fail were voted for."""
         return 0 < self.passes < self.answered
 
     @property
@@ -43,7 +43,7 @@ class Votes:
 
     @property
     def known(self) -> bool:
-        """Whether there are votes, and every juror that answered cast or withheld its own."""
+        """Whether votes were cast, and every juror that answered cast or withheld its vote."""
         return self.answered > 0 and not self.unknown
 
 
@@ -59,11 +59,11 @@ def tally(ballots: Sequence[Ballot]) -> Votes:
 
 @lru_cache(maxsize=4096)
 def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
-    """Whether ``passes`` of ``n`` reach the quorum, the share rounded half up.
+    """Return True if ``passes`` of ``n`` reach the quorum, with the share rounded half up.
 
     The share is rounded to as many decimals as the quorum is written with, at least two: two of
-    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror. A quorum outside
-    0..1, or more passes than jurors, is an error.
+    three meet 0.67. ``"k/n"`` is an exact fraction, and 1.0 needs every juror. Raise UsageError for
+    a quorum outside 0..1, or for more passes than jurors.
     """
     _check(passes, n, quorum)
     if isinstance(quorum, str):
@@ -79,7 +79,7 @@ def quorum_met(passes: int, n: int, quorum: float | str) -> bool:
 
 @lru_cache(maxsize=4096)
 def quorum_met_strictly(passes: int, n: int, quorum: float | str) -> bool:
-    """The bare ``passes / n >= quorum`` with 1e-9 slack: what the rounded rule is compared with."""
+    """Return True if ``passes / n >= quorum`` with 1e-9 slack and no rounding, to compare."""
     _check(passes, n, quorum)
     if isinstance(quorum, str):
         return Fraction(passes, n) >= Fraction(quorum)

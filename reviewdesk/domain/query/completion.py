@@ -1,4 +1,4 @@
-"""What can be typed next in a filter or an order, with a word on what it means."""
+"""Complete a filter or an order: what can be typed next, with a word on what it means."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.tokens import Piece, tokens
 
-_MOST = 100
-"""Options offered at once."""
+_MAX_OPTIONS = 100
+"""The maximum number of options offered at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Vocabulary:
     jurors: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     filters: Mapping[str, str] = field(default_factory=dict)
-    """The saved filters by name."""
+    """The saved filters, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The options for the word at ``start`` to ``end``, which any of them replaces."""
+    """The options for the word from ``start`` to ``end``; each option replaces that word."""
 
     start: int
     end: int
@@ -43,30 +43,30 @@ class Completion:
 
 
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
-    """What the word under the cursor may become: flags, facts, their values, saved filters."""
+    """Return what the word under the cursor may become: flags, facts, values or saved filters."""
     cursor = max(0, min(cursor, len(text)))
-    start, end, first = _place(text, cursor)
+    start, end, first = _word_span(text, cursor)
     start = min(cursor, start + text[start:end].startswith("!"))
     typed = text[start:cursor]
     before = text[:start][-1:]
-    # Behind a closed group a space must come first.
+    # After a closed group a space must come first.
     found = _options(typed, vocabulary, saved=first and before != "!") if before != ")" else ()
-    return Completion(start, end, tuple(islice(found, _MOST)))
+    return Completion(start, end, tuple(islice(found, _MAX_OPTIONS)))
 
 
 def complete_order(text: str, cursor: int) -> Completion:
-    """What an order may become; a ``-`` in front descends."""
+    """Return what an order may become; a ``-`` in front makes it descend."""
     typed = text[: max(0, cursor)]
     minus = "-" if typed.startswith("-") else ""
     options = [
         Option(minus + name, f"{note}, turned round" if minus else note)
         for name, note in words.ORDERS.items()
     ]
-    return Completion(0, len(text), tuple(_starting(typed, options)))
+    return Completion(0, len(text), tuple(_matches(typed, options)))
 
 
-def _place(text: str, cursor: int) -> tuple[int, int, bool]:
-    """Start and end of the word under the cursor, and whether it is no alternative of another."""
+def _word_span(text: str, cursor: int) -> tuple[int, int, bool]:
+    """Return start and end of the word under the cursor, and whether no ``|`` touches it."""
     start = end = cursor
     pieces = tokens(text)
     for token in pieces:
@@ -74,7 +74,7 @@ def _place(text: str, cursor: int) -> tuple[int, int, bool]:
             start, end = token.start, token.end
     bars = [token for token in pieces if token.piece is Piece.BAR]
     alone = not any(bar.end == start or bar.start == end for bar in bars)
-    # An open quote has swallowed the words behind the cursor, which are to stay.
+    # An open quote swallows the words after the cursor; the completion must not replace them.
     closed = text.count('"', start, end) % 2 == 0
     return start, end if closed else cursor, alone
 
@@ -83,19 +83,19 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
     name, colon, value = typed.partition(":")
     if colon and name in words.CHOICES:
         choices = words.CHOICES[name].items()
-        yield from _starting(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
+        yield from _matches(typed, (Option(f"{name}:{choice}", note) for choice, note in choices))
     elif colon and name in words.NAMED:
-        yield from _names(name, value.replace('"', ""), vocabulary)
+        yield from _desk_names(name, value.replace('"', ""), vocabulary)
     elif not colon:
-        yield from _starting(typed, _words())
+        yield from _matches(typed, _condition_starts())
         yield from _flags_by_long_name(typed)
         if saved:
             kept = vocabulary.filters.items()
-            yield from _starting(typed, (Option(f"@{name}", text) for name, text in kept))
+            yield from _matches(typed, (Option(f"@{name}", text) for name, text in kept))
 
 
-def _words() -> Iterator[Option]:
-    """Everything a condition may begin with."""
+def _condition_starts() -> Iterator[Option]:
+    """Yield everything that a condition may begin with."""
     for flag in SHORT:
         yield Option(words.short(flag), words.FLAGS[flag])
     for name, note in (words.STATES | words.PANEL).items():
@@ -117,8 +117,8 @@ def _flags_by_long_name(typed: str) -> Iterator[Option]:
             yield Option(name, words.FLAGS[flag])
 
 
-def _names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
-    """The desk's names under a fact: those that begin with what was typed, then those with it."""
+def _desk_names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
+    """Yield the desk's names that contain the typed text, those that begin with it first."""
     known = {"tag": vocabulary.tags, "juror": vocabulary.jurors}.get(name, vocabulary.runs)
     note = words.NAMED[name]
     if name == "tag" and words.UNTAGGED.startswith(typed.casefold()):
@@ -131,12 +131,15 @@ def _names(name: str, typed: str, vocabulary: Vocabulary) -> Iterator[Option]:
 
 
 def condition(name: str, value: str) -> str | None:
-    """The condition that a fact has this value, quoted if needed; ``None`` if none can say it."""
+    """Return the condition that a fact has this value; ``None`` if it cannot be written.
+
+    The value is quoted if it has to be.
+    """
     if not value or '"' in value or not value.isprintable():
         return None
     plain = not set(value) & set(" |()") and (name, value) != ("tag", words.UNTAGGED)
     return f"{name}:{value}" if plain else f'{name}:"{value}"'
 
 
-def _starting(typed: str, options: Iterable[Option]) -> Iterator[Option]:
+def _matches(typed: str, options: Iterable[Option]) -> Iterator[Option]:
     return (option for option in options if option.text.lower().startswith(typed.lower()))

@@ -28,7 +28,7 @@ from reviewdesk.errors import UsageError
 
 ORDERS = tuple(words.ORDERS)
 MIXED = "mix"
-"""The order of a blind queue: the same permutation, the strata left out."""
+"""The order of a blind queue: the seeded permutation of the draw, without the strata."""
 _OPEN_ORDERS = frozenset({"draw", MIXED, "file", "id"})
 _OPEN_KINDS = frozenset({"text", "state", "tag", "juror", "run"})
 """Conditions that do not depend on a panel's answer."""
@@ -36,14 +36,14 @@ _OPEN_KINDS = frozenset({"text", "state", "tag", "juror", "run"})
 _FLAGS = (
     {flag.label: flag for flag in Flag}
     | {words.short(flag).replace("-", "_"): flag for flag in SHORT}
-    # Filters that were saved may have the flag's first short name.
+    # Saved filters may use an older short name of the flag.
     | {"low": Flag.DERIVED_LOW}
 )
-_PARTED = re.compile(r'([^~:<>="]*)(~|:|<=|>=|<|>|=)(.*)', re.DOTALL)
+_CONDITION = re.compile(r'([^~:<>="]*)(~|:|<=|>=|<|>|=)(.*)', re.DOTALL)
 
 
 class FilterError(UsageError):
-    """A filter that cannot be read; ``column`` counts from 0."""
+    """The error of a filter that cannot be read; ``column`` counts from 0."""
 
     def __init__(self, message: str, column: int, hint: str = "") -> None:
         """Keep the column, so that a screen can point at it."""
@@ -55,7 +55,7 @@ class FilterError(UsageError):
 class Term:
     """One condition: ``kind`` is flag, state, panel, choice, number, text, words, or a fact's name.
 
-    ``column`` is where its value stands, for what only the desk can find wrong with it.
+    ``column`` is where its value starts, for errors that only the desk can find.
     """
 
     kind: str
@@ -67,13 +67,13 @@ class Term:
 
     @property
     def hidden(self) -> bool:
-        """Whether it uses a fact that a blind session hides."""
+        """Whether the condition uses a fact that a blind session hides."""
         return self.kind not in _OPEN_KINDS and self.name != "label"
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """A filter in parentheses, as one alternative of another."""
+    """A filter in parentheses, or a saved filter, as one part of another filter."""
 
     filter: Filter
     negated: bool
@@ -84,7 +84,7 @@ Part: TypeAlias = Term | Nested
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """All of the groups must hold, and any one part of a group."""
+    """A filter: every group must hold, and a group holds if any one of its parts does."""
 
     groups: tuple[tuple[Part, ...], ...]
 
@@ -98,29 +98,29 @@ class Filter:
 
     @property
     def hidden(self) -> bool:
-        """Whether it uses a fact that a blind session hides."""
+        """Whether the filter uses a fact that a blind session hides."""
         return any(term.hidden for term in self.terms())
 
     @property
     def searches(self) -> bool:
-        """Whether it needs the full-text index."""
+        """Whether the filter needs the full-text index."""
         return any(term.kind == "words" for term in self.terms())
 
     @property
     def measured(self) -> bool:
-        """Whether it needs the run to be measured."""
+        """Whether the filter needs the run to be measured."""
         return any(term.name in words.MEASURED for term in self.terms())
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter; an error points at the column of the word or sign that is wrong."""
+    """Parse a filter; raise FilterError with the column of the word or sign that is wrong."""
     return _Reader(text).read()
 
 
 def expand_filter(text: str, saved: Mapping[str, str]) -> str:
-    """A filter with every word ``@name`` replaced by the saved filter of that name.
+    """Return a filter with every word ``@name`` replaced by the saved filter of that name.
 
-    What is wrong is pointed at in ``text`` as it was typed.
+    The columns of errors refer to ``text`` as it was typed.
     """
     reader = _Reader(text, saved)
     reader.read()
@@ -136,7 +136,10 @@ def expand_filter(text: str, saved: Mapping[str, str]) -> str:
 
 
 def parse_order(order: str) -> tuple[str, bool]:
-    """An order's name and whether it descends (a ``-`` in front)."""
+    """Return an order's name and whether it descends (a ``-`` in front).
+
+    Raise UsageError if there is no such order.
+    """
     name = order.removeprefix("-")
     if name not in (*ORDERS, MIXED):
         raise UsageError(
@@ -146,23 +149,23 @@ def parse_order(order: str) -> tuple[str, bool]:
 
 
 def hidden_order(order: str) -> bool:
-    """Whether an order follows a fact that a blind session hides."""
+    """Return True if an order depends on a fact that a blind session hides."""
     return parse_order(order)[0] not in _OPEN_ORDERS
 
 
 def measured_order(order: str) -> bool:
-    """Whether an order needs the run to be measured."""
+    """Return True if an order needs the run to be measured."""
     return parse_order(order)[0] in words.MEASURED
 
 
 DEEPEST = 50
-"""Parentheses within each other: more than anybody reads, and far from the depth of the stack."""
+"""The deepest nesting of parentheses: more than anybody reads, far from the stack's limit."""
 MOST = 500
-"""Conditions of one filter; SQLite puts up with a thousand in a row."""
+"""The maximum number of conditions in a filter; SQLite accepts a thousand in a row."""
 
 
 class _Reader:
-    """Reads a filter from left to right; with ``saved``, the word ``@name`` stands for a filter."""
+    """Parses a filter from left to right; with ``saved``, ``@name`` stands for a saved filter."""
 
     def __init__(
         self, text: str, saved: Mapping[str, str] | None = None, *, count: int = 0
@@ -176,8 +179,8 @@ class _Reader:
         self.count, self._place = count, 0
 
     def read(self, depth: int = 0) -> Filter:
-        """Read it all, from ``depth`` parentheses down."""
-        found = self._all(depth)
+        """Parse the whole text, which stands inside ``depth`` parentheses."""
+        found = self._filter(depth)
         if (token := self._next) is not None:
             hint = "Take it away, open one before it, or put a text that holds it in quotes."
             raise FilterError("no parenthesis is open here", token.start, hint)
@@ -197,26 +200,26 @@ class _Reader:
         self._place += 1
         return token
 
-    def _all(self, depth: int) -> Filter:
+    def _filter(self, depth: int) -> Filter:
         groups = []
         self._take(Piece.SPACE)
         while self._next is not None and not self._at(Piece.CLOSE):
-            groups.append(self._any(depth))
+            groups.append(self._alternatives(depth))
             token = self._next
             if not self._take(Piece.SPACE) and token and token.piece is not Piece.CLOSE:
                 raise FilterError("a space or | is missing here", token.start)
         return Filter(tuple(groups))
 
-    def _any(self, depth: int) -> tuple[Part, ...]:
-        saved, parts = self._saved_here(), [self._part(depth)]
+    def _alternatives(self, depth: int) -> tuple[Part, ...]:
+        saved, parts = self._next_if_saved(), [self._part(depth)]
         while self._take(Piece.BAR):
-            saved = saved or self._saved_here()
+            saved = saved or self._next_if_saved()
             parts.append(self._part(depth))
         if saved is not None and len(parts) > 1:
-            raise FilterError(_ALONE, saved.start, _ALONE_HINT)
+            raise FilterError(_SAVED_ALONE, saved.start, _SAVED_ALONE_HINT)
         return tuple(parts)
 
-    def _saved_here(self) -> Token | None:
+    def _next_if_saved(self) -> Token | None:
         at = self._next
         return at if at and self.text[at.start] == "@" else None
 
@@ -236,7 +239,7 @@ class _Reader:
             raise FilterError(
                 f"parentheses stand more than {DEEPEST} deep", column, "Use fewer of them."
             )
-        found = self._all(depth)
+        found = self._filter(depth)
         if (closed := self._take(Piece.CLOSE)) is None:
             raise FilterError("a parenthesis is not closed", column, "Close it with ).")
         if not found.groups:
@@ -249,7 +252,7 @@ class _Reader:
             hint = 'Close it with ), or put a text that holds it in quotes: test~"f(".'
             raise FilterError("a parenthesis is not closed", token.start + place, hint)
         if self.saved is not None and word.startswith("@"):
-            return self._kept(token, word[1:], self.saved, depth)
+            return self._expansion(token, word[1:], self.saved, depth)
         self.count += 1
         if self.count > MOST:
             raise FilterError(
@@ -257,7 +260,7 @@ class _Reader:
             )
         return _term(word, token.start)
 
-    def _kept(self, token: Token, name: str, saved: Mapping[str, str], depth: int) -> Nested:
+    def _expansion(self, token: Token, name: str, saved: Mapping[str, str], depth: int) -> Nested:
         if name not in saved:
             known = ", ".join(sorted(saved)) or "none"
             raise FilterError(f"no saved filter {name!r}", token.start, f"Saved filters: {known}.")
@@ -272,8 +275,8 @@ class _Reader:
         return Nested(found, negated=False)
 
 
-_ALONE = "a saved filter stands alone"
-_ALONE_HINT = "Put spaces around @name, or parentheses: !(@name)."
+_SAVED_ALONE = "a saved filter stands alone"
+_SAVED_ALONE_HINT = "Put spaces around @name, or parentheses: !(@name)."
 
 
 def _term(part: str, column: int) -> Term:
@@ -283,8 +286,8 @@ def _term(part: str, column: int) -> Term:
     if not body:
         raise FilterError("a condition is missing here", column, _hint())
     if body.startswith("@"):
-        raise FilterError(_ALONE, column, _ALONE_HINT)
-    parted = _PARTED.fullmatch(body)
+        raise FilterError(_SAVED_ALONE, column, _SAVED_ALONE_HINT)
+    parted = _CONDITION.fullmatch(body)
     if parted is None:
         return _word(body, column, negated=negated)
     name, op, value = parted.groups()
@@ -313,7 +316,7 @@ Read = tuple[str, str, str]
 def _comparison(name: str, value: str, column: int, place: int) -> Read:
     if name not in words.NUMBERS:
         known = ", ".join(words.NUMBERS)
-        hint = _meant(name) or f"Numbers: {known}."
+        hint = _suggestion(name) or f"Numbers: {known}."
         raise FilterError(f"{name!r} is not a number to compare", column, hint)
     try:
         number = float(value)
@@ -327,7 +330,7 @@ def _comparison(name: str, value: str, column: int, place: int) -> Read:
 def _match(name: str, value: str, column: int, place: int) -> Read:
     if name not in words.TEXTS:
         known = ", ".join(words.TEXTS)
-        hint = _meant(name) or f"Texts: {known}."
+        hint = _suggestion(name) or f"Texts: {known}."
         raise FilterError(f"{name!r} is not a text to look in", column, hint)
     if name != "text":
         return "text", name, value.replace('"', "")
@@ -343,13 +346,13 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
     if name in words.NAMED:
         if not plain:
             raise FilterError(f"a {name} is missing here", place)
-        # In quotes it is a tag of that name.
+        # Without quotes the word means no tag; in quotes it is a tag of that name.
         if (name, value) == ("tag", words.UNTAGGED):
             return "state", "untagged", ""
         return name, name, plain
     if name not in words.CHOICES:
         known = ", ".join((*words.CHOICES, *words.NAMED))
-        raise FilterError(f"no fact {name!r}", column, _meant(name) or f"Facts: {known}.")
+        raise FilterError(f"no fact {name!r}", column, _suggestion(name) or f"Facts: {known}.")
     plain = plain.lower()
     if plain not in words.CHOICES[name]:
         raise FilterError(
@@ -358,8 +361,8 @@ def _fact(name: str, value: str, column: int, place: int) -> Read:
     return "choice", name, plain
 
 
-def _meant(name: str) -> str:
-    """Name the fact that was meant where its sign is wrong, or its spelling."""
+def _suggestion(name: str) -> str:
+    """Suggest a condition whose fact was probably meant; empty if no name is close."""
     written = {
         **{one: f"{one}:{next(iter(words.CHOICES[one]))}" for one in words.CHOICES},
         **{one: f"{one}:NAME" for one in words.NAMED},
@@ -371,7 +374,7 @@ def _meant(name: str) -> str:
 
 
 def _hint(word: str = "") -> str:
-    """List what a condition may be, the word that may have been meant in front."""
+    """List what a condition may be, preceded by the word that was probably meant."""
     flags = sorted(words.short(flag) for flag in SHORT)
     near = get_close_matches(word[:40], [*flags, *words.STATES, *_FLAGS], 1, 0.7)
     meant = f"Did you mean {near[0]}? " if near else ""

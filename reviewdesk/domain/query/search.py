@@ -1,7 +1,7 @@
-"""The language of search: words that must all occur, each a beginning, and "phrases in quotes".
+"""The language of search: beginnings of words and "phrases in quotes", which must all occur.
 
-Anything else is plain text. Words are runs of letters and digits; scripts that write no spaces are
-taken apart into characters, so that any part of a run can be found.
+Any other sign is plain text. Words are runs of letters and digits; scripts that write no spaces are
+split into characters, so that any part of a run can be found.
 """
 
 from __future__ import annotations
@@ -19,20 +19,23 @@ _UNSPACED = re.compile(
     "\uff66-\uff9f\U00016fe0-\U00018cff\U0001aff0-\U0001b2ff\U00020000-\U0003ffff]"
 )
 """Ideographs, kana, bopomofo and hangul syllables."""
-_UNFIT = re.compile("[\x00\ud800-\udfff]")
-"""A NUL ends a text for some of SQLite's functions, and half a surrogate pair is no character."""
+_UNINDEXABLE = re.compile("[\x00\ud800-\udfff]")
+"""Characters that cannot be indexed.
+
+A NUL ends a text for some of SQLite's functions, and a lone surrogate is not a character.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTerm:
-    """One thing that must occur: a word, of which the ``beginning`` is enough, or a phrase."""
+    """One text that must occur: a word (of which the ``beginning`` is enough) or a phrase."""
 
     text: str
     beginning: bool
 
 
 def parse_search(text: str) -> tuple[SearchTerm, ...]:
-    """Read a search; one that names no word is refused."""
+    """Parse a search; raise UsageError if it names no word."""
     found = tuple(
         SearchTerm(spaced(quoted or word), bool(word))
         for quoted, word in _PIECE.findall(text)
@@ -46,28 +49,28 @@ def parse_search(text: str) -> tuple[SearchTerm, ...]:
 
 
 def words(text: str) -> list[str]:
-    """What to highlight on a screen: the words of a search as they were typed, without repeats."""
+    """Return the words of a search, as typed and without repeats, for highlighting on a screen."""
     pieces = [
         piece
         for quoted, word in _PIECE.findall(text)
         for piece in (quoted.split() if quoted else [word])
         if _has_word(piece)
     ]
-    return list(dict.fromkeys(_bare(piece) for piece in pieces))
+    return list(dict.fromkeys(_strip_punctuation(piece) for piece in pieces))
 
 
 def spaced(text: str) -> str:
-    """A text as it is indexed and looked up: compatible forms are one, and CJK stands apart."""
+    """Return a text as it is indexed and looked up: in form NFKC, with spaces around CJK signs."""
     if text.isascii():
         return text.replace("\x00", " ")
-    return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", _UNFIT.sub(" ", text)))
+    return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", _UNINDEXABLE.sub(" ", text)))
 
 
 def _has_word(text: str) -> bool:
     return any(char.isalnum() for char in spaced(text))
 
 
-def _bare(word: str) -> str:
-    """A word without the punctuation around it."""
+def _strip_punctuation(word: str) -> str:
+    """Return a word without the punctuation around it."""
     inside = [place for place, char in enumerate(word) if char.isalnum()]
     return word[inside[0] : inside[-1] + 1] if inside else word

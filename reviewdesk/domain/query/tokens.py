@@ -1,4 +1,4 @@
-"""Where the pieces of a filter stand in its text: words, bars, parentheses and spaces."""
+"""Split a filter into its tokens: words, bars, parentheses and spaces, with their places."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
-"""How the words of a filter are put together, for people."""
+"""How the words of a filter are combined, as shown to users."""
 EXAMPLE = "esc|bias !(mark note)"
-"""A filter that needs the whole of the rule: one of two flags, and not both of two facts."""
+"""A filter that uses the whole rule: one of two flags, and not both of two facts."""
 
 
 class Piece(Enum):
-    """What stands at one place of a filter."""
+    """The kind of a token."""
 
     WORD = auto()
     SPACE = auto()
@@ -23,7 +23,7 @@ class Piece(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece and its place; the ``OPEN`` of a negated group begins at its ``!``."""
+    """One token and its place; the ``OPEN`` of a negated group begins at its ``!``."""
 
     piece: Piece
     start: int
@@ -34,7 +34,7 @@ _SIGNS = {" ": Piece.SPACE, "|": Piece.BAR, "(": Piece.OPEN, ")": Piece.CLOSE}
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a filter into its pieces; each begins where the one before it ends."""
+    """Split a filter into its tokens; each begins where the one before it ends."""
     found, place = [], 0
     while place < len(text):
         sign, end = _SIGNS.get(text[place]), place + 1
@@ -67,7 +67,7 @@ def _word_end(text: str, start: int) -> int:
 
 
 def unclosed(word: str) -> int | None:
-    """Return the place of a parenthesis that a word opens and does not close, if there is one."""
+    """Return the place of a parenthesis that a word opens and does not close, or ``None``."""
     quoted, opened = False, []
     for place, char in enumerate(word):
         quoted ^= char == '"'

@@ -27,18 +27,18 @@ STATES = {
     "tentative": "labelled, to come back to",
     "deferred": "put off by you",
 }
-"""Words beside the flags: what reviewers did with an item."""
+"""Words for what reviewers did with an item."""
 BALLOTS = {
     "failed": "a juror's call failed",
     "abstained": "a juror abstained",
     "unknown": "a juror's answer was not understood",
 }
-"""Words for what became of at least one ballot."""
+"""Words that hold if at least one ballot has this status."""
 UNANIMOUS = {
     "unanimous_scores": "all scores are equal",
     "unanimous_votes": "all votes are the same",
 }
-"""Words for a panel that is of one mind, where there are two or more to compare."""
+"""Words for a panel whose scores or votes, two or more of them, are all the same."""
 PANEL = BALLOTS | UNANIMOUS
 BREACHES = {
     "quorum": Breach.QUORUM,
@@ -51,7 +51,7 @@ BREACHES = {
     "label": Breach.LABEL,
     "rounding": Breach.ROUNDING,
 }
-"""The rules of its own that a report can break, as they are typed after ``breach:``."""
+"""The rules that a report can break, as they are typed after ``breach:``."""
 CHOICES = {
     "label": {
         "none": "no label",
@@ -114,7 +114,7 @@ NUMBERS = {
     "swing": "how far the panel's score of the same content moved between runs",
 }
 MEASURED = frozenset({"range", "share", "breach", "unanimous_scores"})
-"""Facts that a run has once it is measured; one from an older version may have to be, first."""
+"""Facts that exist once a run is measured; runs of older versions may not be measured yet."""
 OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
 TEXTS = {
     "id": "the id contains",
@@ -148,5 +148,5 @@ ORDERS = {
 
 
 def short(flag: Flag) -> str:
-    """A flag's short name as it is typed; the queue writes ``trim!`` for ``trim``."""
+    """Return a flag's short name as it is typed; the queue writes ``trim!`` for ``trim``."""
     return SHORT[flag].rstrip("!")
