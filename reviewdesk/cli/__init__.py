@@ -1,6 +1,6 @@
-"""The command line: stdout is data, stderr is narration, every error one line.
+"""The command line: data goes to stdout, messages to stderr, and every error takes one line.
 
-Each command imports what it needs inside itself, so that start-up stays light.
+Each command imports what it needs in its own body, so that start-up stays fast.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ for command in (
 
 
 def main() -> None:
-    """Run a command, or answer a shell that completes one, and end with the exit code."""
+    """Run a command, or answer a shell's request for completions, and exit with the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a character gets its number instead of a traceback.
+            # A terminal that cannot show a character gets an escape instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
         if instruction := os.environ.get(completion.VARIABLE):
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command and return its exit code; the one place where errors become lines."""
+    """Run a command and return its exit code; only this function turns errors into lines."""
     context: click.Context | None = None
     try:
         with cli.make_context("reviewdesk", arguments) as context:
@@ -108,17 +108,17 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        _show(error)
+        _show_usage_error(error)
         return ExitCode.BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has closed it, as `head` does.
+        # The reader has closed the output, as `head` does.
         _drop_output()
         return ExitCode.OK
     except OSError as error:
-        # The desk and the files that were named explain their own errors; what is left is output.
+        # The desk and the named files raise errors of their own, so this one comes from the output.
         _drop_output()
         say(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
         return ExitCode.BAD_INPUT
@@ -126,14 +126,14 @@ def run(arguments: list[str]) -> int:
 
 
 def _drop_output() -> None:
-    """Send what is still buffered nowhere, so that the end of the process does not fail on it."""
+    """Discard what is still buffered, so that the end of the process does not fail on it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show(error: click.ClickException) -> None:
-    """What click says of wrong usage, which may quote a file's name."""
+def _show_usage_error(error: click.ClickException) -> None:
+    """Print click's message about wrong usage, made safe because it may quote a file's name."""
     from reviewdesk.domain.safetext import show
 
-    said = io.StringIO()
-    error.show(said)
-    click.echo(show(said.getvalue().rstrip("\n"), 4000), err=True)
+    message = io.StringIO()
+    error.show(message)
+    click.echo(show(message.getvalue().rstrip("\n"), 4000), err=True)

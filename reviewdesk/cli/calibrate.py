@@ -1,4 +1,4 @@
-"""Figures from labels: of a desk's run, or of a labels file."""
+"""Print calibration figures of a run in the desk, or of a labels file."""
 
 from __future__ import annotations
 

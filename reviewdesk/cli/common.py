@@ -1,4 +1,4 @@
-"""What all commands share: the desk's options, where output goes, how a verdict is named."""
+"""What all commands share: the options for the desk, printing, and finding a run or a verdict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 def shared_options(command: F) -> F:
-    """``--desk`` and ``--reviewer``, before or after the command's name."""
+    """Add ``--desk`` and ``--reviewer``, which work before or after the command's name."""
     for name, text in (
         ("--reviewer", "Who labels; else REVIEWDESK_REVIEWER, the settings, the login name."),
         ("--desk", "The desk file; else REVIEWDESK_DESK, the settings, your data folder."),
@@ -53,12 +53,12 @@ run_option = click.option(
 
 
 def current_settings() -> Settings:
-    """What is in force for this command: its options over the environment over the file."""
+    """Return the settings of this command: options first, then the environment, then the file."""
     from reviewdesk.settings import load_settings
 
     meta = click.get_current_context().meta
     if "reviewdesk.settings" not in meta:
-        # Once: the file may be a pipe.
+        # The file is read once, because it may be a pipe.
         options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
         meta["reviewdesk.settings"] = load_settings(options)
     found: Settings = meta["reviewdesk.settings"]
@@ -67,7 +67,7 @@ def current_settings() -> Settings:
 
 @contextmanager
 def open_desk() -> Iterator[Desk]:
-    """The desk that the options or the settings name, closed at the end."""
+    """Open the desk that the options or the settings name, and close it at the end."""
     from reviewdesk.desk import Desk
 
     settings = current_settings()
@@ -80,31 +80,31 @@ def open_desk() -> Iterator[Desk]:
 
 
 def say(text: str) -> None:
-    """One line of narration on stderr; whatever it quotes is made harmless."""
+    """Print one message on stderr, with control characters made harmless."""
     from reviewdesk.domain.safetext import show_line
 
     click.echo(show_line(text, 4000), err=True)
 
 
 def put(text: str = "") -> None:
-    """Lines of data on stdout, made harmless."""
+    """Print lines of data on stdout, with control characters made harmless."""
     from reviewdesk.domain.safetext import show
 
     click.echo(show(text, 10_000_000))
 
 
 def dump(value: object) -> str:
-    """JSON in plain ASCII on one line, so that no control character reaches a terminal."""
+    """Return JSON in plain ASCII on one line, so that no control character reaches a terminal."""
     return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def put_json(value: object) -> None:
-    """One JSON value on stdout."""
+    """Print one JSON value on stdout."""
     click.echo(dump(value))
 
 
 def chosen_run(desk: Desk, name: str | None) -> Run:
-    """The run asked for, else the one opened last, which is then named on stderr."""
+    """Return the named run, else the run opened last, and print the latter's name on stderr."""
     run = desk.run(name)
     if name is None:
         say(f"run: {run.name}")
@@ -112,7 +112,12 @@ def chosen_run(desk: Desk, name: str | None) -> Run:
 
 
 def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
-    """A verdict by its id, or by ``RUN:ID`` where a run has that name."""
+    """Find a verdict by its id or by ``RUN:ID``, and return its run and key.
+
+    Raises:
+        NotFoundError: no loaded run has the verdict.
+        AmbiguousError: several runs have it.
+    """
     if run_name is not None:
         run = desk.run(run_name)
         return run, desk.find(run, name)
@@ -146,7 +151,7 @@ class ProgressLine:
     """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
 
     def __init__(self, title: str) -> None:
-        """Name what is going on."""
+        """Store the title; nothing is drawn yet."""
         from time import monotonic
 
         from reviewdesk.domain.safetext import show_line
@@ -155,7 +160,7 @@ class ProgressLine:
         self._shown = False
 
     def __call__(self, share: float, count: int) -> bool:
-        """Draw; always goes on (ctrl+c is what stops it)."""
+        """Draw the line and return True, because only ctrl+c stops the work."""
         if sys.stderr.isatty() and self._clock() >= self._next:
             self._next = self._clock() + 0.1
             self._shown = True
@@ -163,6 +168,6 @@ class ProgressLine:
         return True
 
     def done(self) -> None:
-        """Take the line away."""
+        """Remove the progress line from the terminal."""
         if self._shown:
             click.echo("\r\x1b[2K", nl=False, err=True)

@@ -1,6 +1,6 @@
-"""What a shell completes: files, and the names of the desk, its orders and the words of a filter.
+"""Shell completion of files, names in the desk, orders, formats and the words of a filter.
 
-Nothing is created, migrated or said: where there is no desk to look into, nothing is offered.
+A completion creates, migrates and prints nothing. Without a usable desk it offers nothing.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Items = list[CompletionItem[str]]
 Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 VARIABLE = "_REVIEWDESK_COMPLETE"
-"""Set by the script of a shell, as click names it after the program."""
+"""The variable that a shell's script sets; click derives it from the program's name."""
 _PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
-"""Names from outside that mean nothing to any shell: bash puts them on the line as they are."""
+"""Names that no shell treats specially, because bash inserts a completion without quoting it."""
 
 
 class _Bash(BashComplete):
-    """Bash also parts words at colons, and replaces only what stands behind the last one."""
+    """Completion for bash, which also splits words at colons and replaces only the last part."""
 
     _kept = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Put the words together again that bash parted at a colon."""
+        """Return the words of the line, with those that bash split at a colon joined again."""
         given, at = split_arg_string(os.environ["COMP_WORDS"]), int(os.environ["COMP_CWORD"])
         words: list[str] = []
         colon = False
@@ -61,12 +61,15 @@ class _Bash(BashComplete):
         return words[1:-1], words[-1]
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Leave out what stands on the line already."""
+        """Format an item without the part before the last colon, which is on the line already."""
         return f"{item.type},{item.value.removeprefix(self._kept)}"
 
 
 def answer(cli: click.Command, instruction: str) -> int:
-    """Print what the script of a shell asks for, or the script itself; 1 if there is no such."""
+    """Print the completions or the shell script that ``instruction`` names.
+
+    Return the exit code, which is 1 if the shell is unknown.
+    """
     add_completion_class(_Bash)
     return shell_complete(cli, {}, "reviewdesk", VARIABLE, instruction)
 
@@ -78,7 +81,7 @@ def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Item
 
 def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Offer the loaded runs."""
-    return _names(_asked(ctx, lambda desk: [run.name for run in desk.runs()]), incomplete)
+    return _names(_from_desk(ctx, lambda desk: [run.name for run in desk.runs()]), incomplete)
 
 
 def verdicts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
@@ -90,34 +93,34 @@ def verdicts(ctx: click.Context, _param: click.Parameter, incomplete: str) -> It
         name = ctx.params.get("run_name")
         return ids_from(desk, desk.run(name) if name else None, incomplete)
 
-    return _names(_asked(ctx, ids), incomplete)
+    return _names(_from_desk(ctx, ids), incomplete)
 
 
 def jurors(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the jurors of the run that is asked about."""
-    return _names(_known(ctx).jurors, incomplete)
+    """Offer the jurors of the run that ``--run`` names, else of the run opened last."""
+    return _names(_vocabulary(ctx).jurors, incomplete)
 
 
 def tags(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer the tags of the run that is asked about, and those of the desk."""
-    return _names(_known(ctx).tags, incomplete)
+    """Offer the tags of the run that ``--run`` names or that was opened last, and of the desk."""
+    return _names(_vocabulary(ctx).tags, incomplete)
 
 
 def saved_filters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Offer the names of the reviewer's saved filters."""
-    kept = _known(ctx).filters
+    kept = _vocabulary(ctx).filters
     return [CompletionItem(name, help=kept[name]) for name in kept if name.startswith(incomplete)]
 
 
 def filter_words(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
-    """Offer what the last word of a filter may become, and the values of a fact with its name."""
+    """Offer completions of a filter's last word; the name of a fact comes with its values."""
     from reviewdesk.domain.query.completion import complete
 
-    known = _known(ctx)
+    known = _vocabulary(ctx)
     found = complete(incomplete, len(incomplete), known)
     options = list(found.options)
     if len(options) == 1 and options[0].text.endswith(":"):
-        # A single option would be taken for the whole word.
+        # A shell would take a single option as the complete word.
         options += complete(options[0].text, len(options[0].text), known).options
     head, tail = incomplete[: found.start], incomplete[found.end :]
     return _items(options, head, tail)
@@ -149,8 +152,8 @@ def _names(names: Iterable[str], incomplete: str) -> Items:
     ]
 
 
-def _known(ctx: click.Context) -> Vocabulary:
-    """The names that a filter over the run of the line may use."""
+def _vocabulary(ctx: click.Context) -> Vocabulary:
+    """Return the names that a filter may use over the run that the line names."""
     from reviewdesk.desk.review.filters import saved, vocabulary
     from reviewdesk.domain.query.completion import Vocabulary
 
@@ -161,7 +164,7 @@ def _known(ctx: click.Context) -> Vocabulary:
     def plain(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if _PLAIN.fullmatch(name.replace(" ", "_")))
 
-    found = next(iter(_asked(ctx, known)), Vocabulary())
+    found = next(iter(_from_desk(ctx, known)), Vocabulary())
     return Vocabulary(plain(found.tags), plain(found.jurors), plain(found.runs), found.filters)
 
 
@@ -169,8 +172,8 @@ def _run(desk: Desk, name: str | None) -> Run | None:
     return desk.run(name) if name or desk.runs() else None
 
 
-def _asked(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
-    """Ask the desk of the line; nothing where it is not there, or anything is wrong with it."""
+def _from_desk(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
+    """Return what ``ask`` finds in the line's desk; nothing if it is missing or unusable."""
     from reviewdesk.cli.common import current_settings
     from reviewdesk.desk.core import glance
 

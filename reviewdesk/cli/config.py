@@ -1,4 +1,4 @@
-"""The settings in force, where each comes from, and a file to start from."""
+"""Print the settings and where each comes from, or an example settings file."""
 
 from __future__ import annotations
 
@@ -71,9 +71,11 @@ def _facts(settings: Settings) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    """The facts for a person, a line each."""
+    """Yield the settings as text, one per line."""
     yield f"file  {facts['file']}{'' if facts['exists'] else '  (not there)'}"
-    settings = {name: (_written(f["value"]), f["source"]) for name, f in facts["settings"].items()}
+    settings = {
+        name: (_value_text(f["value"]), f["source"]) for name, f in facts["settings"].items()
+    }
     wide = max(len(value) for value, _ in settings.values())
     for name, (value, source) in settings.items():
         yield f"{name:12}  {value:{wide}}  {source}"
@@ -83,7 +85,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"  {name}  {keys}  (default {default})  {found['source']}"
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -101,7 +103,7 @@ _KEYS = """\
 
 
 def _example() -> str:
-    """A settings file that says everything and changes nothing."""
+    """Return an example settings file that lists every setting and changes none."""
     from reviewdesk.settings import settings_path
 
     head = _HEAD.format(path=settings_path({}))
@@ -118,7 +120,7 @@ def _example_settings() -> Iterator[str]:
         yield f"# {setting.wanted[:1].upper()}{setting.wanted[1:]}{names}."
         if setting.variable:
             yield f"# {setting.variable} overrides it."
-        yield f"{setting.name} = {_written(getattr(Settings(), setting.name))}\n"
+        yield f"{setting.name} = {_value_text(getattr(Settings(), setting.name))}\n"
 
 
 def _example_keys() -> Iterator[str]:
@@ -132,5 +134,5 @@ def _example_keys() -> Iterator[str]:
             group = action.group
             yield f"\n# {group}"
         keys = [shown_key(key) for key in own.keys(name)]
-        value = _written(keys[0] if len(keys) == 1 else keys)
-        yield f"#{_written(name)} = {value}  # {action.title}"
+        value = _value_text(keys[0] if len(keys) == 1 else keys)
+        yield f"#{_value_text(name)} = {value}  # {action.title}"

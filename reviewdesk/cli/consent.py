@@ -1,4 +1,4 @@
-"""One question on the terminal, answered by one key: nothing leaves the machine without it."""
+"""Ask for consent on the terminal with one key; without consent, nothing is sent."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import click
 
 
 def can_ask() -> bool:
-    """Whether there is somebody to ask: keys come in, and the question is seen."""
+    """Return True if the process can read keys from a terminal and show a question on one."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def agreed(question: str) -> bool:
-    """Ask on stderr; ``y`` agrees and every other key, Enter and Esc among them, does not."""
+    """Ask on stderr and return True for ``y``; every other key, even Enter, refuses."""
     with _keys():
         click.echo(f"{question} [y/N] ", nl=False, err=True)
         try:
@@ -34,7 +34,7 @@ def _key() -> str:
 
 @contextmanager
 def _keys() -> Iterator[None]:
-    """Keys come one by one, and those typed before there was a question are dropped."""
+    """Read keys one by one, and discard those typed before the question."""
     if os.name != "posix":
         yield
         return
@@ -47,5 +47,5 @@ def _keys() -> Iterator[None]:
         tty.setcbreak(terminal, termios.TCSAFLUSH)
         yield
     finally:
-        # Else the rest of a line that was typed would be the shell's next command.
+        # Otherwise the rest of a typed line would be the shell's next command.
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)

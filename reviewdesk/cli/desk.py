@@ -1,4 +1,4 @@
-"""The desk file itself: where it is, whether it is whole, a copy of it."""
+"""Describe, copy and verify the desk file."""
 
 from __future__ import annotations
 

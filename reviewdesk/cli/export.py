@@ -1,4 +1,4 @@
-"""What leaves the desk as a file for people: the run's report, a page of it, a summary."""
+"""Write a run to a file: its report, an HTML page or a summary."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def export() -> None:
     """Write a run to a file: its report, a page to read, or a short summary."""
 
 
-def _output(command: F) -> F:
-    """``-o``, without which it goes to standard output."""
+def _output_option(command: F) -> F:
+    """Add the option ``-o``; without it, the output goes to stdout."""
     return click.option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="A file."
     )(command)
@@ -39,7 +39,7 @@ def _output(command: F) -> F:
 
 @export.command(epilog="Example: reviewdesk export report -o run.jsonl")
 @click.option("--lines", is_flag=True, help="JSON Lines; the name of a .jsonl file asks for it.")
-@_output
+@_output_option
 @run_option
 @shared_options
 def report(*, lines: bool, output: Path | None, run_name: str | None) -> None:
@@ -68,13 +68,13 @@ def _put(desk: Desk, run: Run, output: Path | None, pieces: Iterable[str]) -> No
         say(f"{run.name}: written to {output}")
         return
     for piece in pieces:
-        # As bytes: the text is UTF-8 whatever the terminal speaks.
+        # Written as bytes, because the file is UTF-8 whatever encoding the terminal has.
         click.echo(piece.encode(), nl=False)
 
 
 @export.command(epilog="Example: reviewdesk export html -o run.html")
 @click.option("--all", "every", is_flag=True, help="List every verdict and not the first 200.")
-@_output
+@_output_option
 @run_option
 @shared_options
 def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
@@ -96,7 +96,7 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 
 
 @export.command(epilog="Example: reviewdesk export markdown > summary.md")
-@_output
+@_output_option
 @run_option
 @shared_options
 def markdown(*, output: Path | None, run_name: str | None) -> None:

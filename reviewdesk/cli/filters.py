@@ -1,4 +1,4 @@
-"""Saved filters, and what a filter needs before it can be asked."""
+"""List, save and remove filters, and prepare a run for a filter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
-    """A filter with its saved ones written out, once the run has all that it and an order need."""
+    """Return the filter with its saved filters expanded.
+
+    The run is measured and indexed first, if the filter or the order needs that.
+    """
     from reviewdesk.desk.review.filters import expand
     from reviewdesk.desk.review.search import index
     from reviewdesk.domain.query.filter import measured_order, parse_filter

@@ -1,4 +1,4 @@
-"""Gates: a suite of expectations, for people and for build servers."""
+"""Run a suite of gates, for people and for build servers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.gates.expect import EntryResult, SuiteResult
 
-_SHOWN, _FEW = 10, 3
-"""How many failed and how many skipped checks of an entry are printed."""
-_KEPT = 100
-"""How many of each are kept at all, for the XML, where nobody asks for JSON."""
+_MOST_FAILED, _MOST_SKIPPED = 10, 3
+"""The most failed and the most skipped checks of an entry that are printed."""
+_MOST_KEPT = 100
+"""The most findings of each status that are kept for the XML; JSON keeps all."""
 
 
 @click.command(epilog="Example: reviewdesk gate sample_runs/jury-gates.yml")
@@ -66,7 +66,7 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     from reviewdesk.domain.safetext import show_line
 
     with ExitStack() as stack:
-        found = run_suite(suite, lambda: _desk(stack), keep=None if as_json else _KEPT)
+        found = run_suite(suite, lambda: _desk(stack), keep=None if as_json else _MOST_KEPT)
     if as_json:
         put_json(shape(found))
     else:
@@ -87,7 +87,7 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
 
 
 def _desk(stack: ExitStack) -> Desk:
-    """The desk that holds the runs; a gate makes no new one."""
+    """Open the desk that holds the runs; raise NotFoundError rather than create one."""
     from reviewdesk.desk.core import default_path
 
     named = current_settings().desk
@@ -121,4 +121,4 @@ def _lines(entry: EntryResult) -> list[str]:
     if entry.error:
         return [f"ERROR  {name}"]
     lines = [f"{entry.status.upper():5}  {name}  ({headline(entry)})"]
-    return [*lines, *(f"       {text}" for text in told(entry, _SHOWN, _FEW))]
+    return [*lines, *(f"       {text}" for text in told(entry, _MOST_FAILED, _MOST_SKIPPED))]

@@ -1,4 +1,4 @@
-"""A live panel over a file of cases: agreed to first, resumable, within a ceiling."""
+"""Run a live panel over a file of cases, after consent, resumable and within a cost ceiling."""
 
 from __future__ import annotations
 
@@ -87,17 +87,17 @@ def judge(
     from reviewdesk.desk.live.batch import Order
 
     order = Order(
-        cases, panel, report, resume, _usd(max_cost), _places(concurrency, "--concurrency"),
-        None if per_host is None else _places(per_host, "--per-host"),
+        cases, panel, report, resume, _usd(max_cost), _call_limit(concurrency, "--concurrency"),
+        None if per_host is None else _call_limit(per_host, "--per-host"),
         yes=yes, max_failed=_allowance(max_failed),
     )  # fmt: skip
     if not yes:
-        _terminal_to_ask_on()
+        _check_terminal()
     _put(_carry_out(order), as_json=as_json)
 
 
 def _carry_out(order: Order) -> Summary:
-    """Carry out the order, with its progress on stderr."""
+    """Carry out the order, print the progress on stderr, and return the figures of the run."""
     from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
 
     line = Line()
@@ -110,31 +110,34 @@ def _carry_out(order: Order) -> Summary:
 
 
 class Line:
-    """The progress line on stderr: on a terminal only, at most ten times a second."""
+    """A progress line on stderr, drawn on a terminal only and at most ten times a second."""
 
     def __init__(self) -> None:
-        """Nothing is drawn yet."""
+        """Start without a drawn line."""
         self._next, self._drawn = 0.0, False
 
-    def __call__(self, now: BatchState) -> None:
-        """Draw how far the run is."""
-        if now.counts.seconds >= self._next and sys.stderr.isatty():
-            self._next, self._drawn = now.counts.seconds + 0.1, True
-            click.echo(f"\r\x1b[2K{progress(now)}", nl=False, err=True)
+    def __call__(self, state: BatchState) -> None:
+        """Draw the progress of the batch."""
+        if state.counts.seconds >= self._next and sys.stderr.isatty():
+            self._next, self._drawn = state.counts.seconds + 0.1, True
+            click.echo(f"\r\x1b[2K{progress(state)}", nl=False, err=True)
 
     def done(self) -> None:
-        """Take the line away."""
+        """Remove the progress line from the terminal."""
         if self._drawn:
             click.echo("\r\x1b[2K", nl=False, err=True)
 
 
-def progress(now: BatchState) -> str:
-    """Such as ``cases 120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
-    parts = [f"cases {now.counts.cases:,}/{now.found.cases:,}", f"{now.counts.rate:.3g}/s calls"]
-    if now.found.worst_usd is not None:
-        parts.append(_money(now.spent_usd))
-    if now.left is not None:
-        parts.append(f"ETA {_duration(now.left)}")
+def progress(state: BatchState) -> str:
+    """Return text such as ``cases 120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
+    parts = [
+        f"cases {state.counts.cases:,}/{state.found.cases:,}",
+        f"{state.counts.rate:.3g}/s calls",
+    ]
+    if state.found.worst_usd is not None:
+        parts.append(_money(state.spent_usd))
+    if state.left is not None:
+        parts.append(f"ETA {_duration(state.left)}")
     return " · ".join(parts)
 
 
@@ -162,7 +165,7 @@ def _dry_run(cases: str, panel: str) -> None:
 
 
 def _say_seats(seated: Iterable[JurorEndpoint]) -> None:
-    """Where a panel's jurors are asked, hosts first."""
+    """Print the hosts with their jurors, then the problems with keys."""
     from reviewdesk.cli.plain.rerun import how
 
     by_host: dict[str, list[JurorEndpoint]] = {}
@@ -178,8 +181,8 @@ def _say_seats(seated: Iterable[JurorEndpoint]) -> None:
         say(f"{problem}: its jurors cannot be asked")
 
 
-def _terminal_to_ask_on() -> None:
-    """Refuse before anything is read where nobody could be asked."""
+def _check_terminal() -> None:
+    """Raise UsageError, before anything is read, if there is no terminal to ask on."""
     from reviewdesk.cli.consent import can_ask
 
     if not can_ask():
@@ -189,15 +192,15 @@ def _terminal_to_ask_on() -> None:
 
 
 def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
-    """Say what is about to be sent, and ask unless that was done; no is what Enter says."""
+    """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
     found = plan.found
     _say_seats(plan.seats)
     worst = "unknown" if found.worst_usd is None else f"at most {_money(found.worst_usd)}"
     stored = f", {found.stored:,} answers are stored" if found.stored else ""
-    told = f"{found.calls:,} calls for {found.cases:,} cases{stored}; cost: {worst}"
-    say(f"{told}; payload {found.payload_sha256[:16]}, see it all with --dry-run")
+    calls = f"{found.calls:,} calls for {found.cases:,} cases{stored}; cost: {worst}"
+    say(f"{calls}; payload {found.payload_sha256[:16]}, see it all with --dry-run")
     if found.again:
-        say(_asked_again(found))
+        say(_repeated_calls(found))
     if yes:
         return True
     from reviewdesk.cli.consent import agreed
@@ -205,8 +208,8 @@ def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
     return agreed("send?")
 
 
-def _asked_again(found: CasesSurvey) -> str:
-    """Say how many calls were made before without an answer, why, and what they may cost."""
+def _repeated_calls(found: CasesSurvey) -> str:
+    """Return how many calls were made before without an answer, why, and what they may cost."""
     kinds = counted(found.again)
     cost = "" if found.again_usd is None else f", at most {_money(found.again_usd)}"
     count = found.again.total()
@@ -225,11 +228,11 @@ def _put(found: Summary, *, as_json: bool) -> None:
 
 
 def _put_plain(found: Summary) -> None:
-    told: dict[str, Any] = found.figures
-    cost = told.pop("cost_usd")
-    put(f"{told.pop('report')}")
+    figures: dict[str, Any] = found.figures
+    cost = figures.pop("cost_usd")
+    put(f"{figures.pop('report')}")
     put(f"  cost: {'unknown' if cost is None else _money(cost)}")
-    for name, value in told.items():
+    for name, value in figures.items():
         put(f"  {name.replace('_', ' ')}: {value}")
     for text in turnout_lines(found.turnouts):
         put(f"  {text}")
@@ -250,7 +253,7 @@ def _usd(text: str | None) -> float | None:
 
 
 def _allowance(text: str) -> Allowance:
-    """Read a count of ballots, or a share of them where there is a percent sign or a point."""
+    """Parse a count of ballots, or a share of them if the text has a percent sign or a point."""
     from reviewdesk.domain.panel.turnout import Allowance
 
     is_percent = text.endswith("%")
@@ -267,7 +270,7 @@ def _allowance(text: str) -> Allowance:
     return Allowance(value, is_share)
 
 
-def _places(text: str, option: str) -> int:
+def _call_limit(text: str, option: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,3}", text) or int(text) > 1000:
         raise UsageError(
             f"{option}: {text!r} is not a number of calls", "Write one from 1 to 1000."

@@ -1,4 +1,4 @@
-"""Labels from the shell: one event each, the same as the keys; files out and in."""
+"""Label from the shell with the same events as the app's keys; export and import labels."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def redo(*, as_json: bool) -> None:
 
 
 def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
-    """Print the event and the label that holds after it."""
+    """Print the event and the item's label after it."""
     from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.safetext import show_line
 
@@ -137,45 +137,45 @@ def export(
     output: Path | None, run_name: str | None,
 ) -> None:  # fmt: skip
     """Write a run's labels for a calibration gate, an archive or another desk."""
-    drawn = _drawn(kind, confidence, resample, seed)
+    drawn = _resample(kind, confidence, resample, seed)
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        warnings, said = _put(desk, run, kind, confidence, drawn, output)
+        warnings, summary = _put(desk, run, kind, confidence, drawn, output)
         for warning in warnings:
             say(f"warning: {warning}")
-        say(f"{said}; log head {desk.head()}")
+        say(f"{summary}; log head {desk.head()}")
 
 
 def _put(
     desk: Desk, run: Run, kind: str, confidence: str | None, drawn: Resample | None,
     output: Path | None,
 ) -> tuple[tuple[str, ...], str]:  # fmt: skip
-    """Write or print an export; what to know of it, and what it holds in a few words."""
+    """Write or print an export; return its warnings and a few words about its content."""
     from reviewdesk.desk import files
 
     if kind == "suite" and output is not None:
         suite = files.write_suite(desk, run, output, confidence)
-        said = f"{len(suite.rows)} rows, confidence: {suite.source}; check them with: "
-        return suite.warnings, f"{said}reviewdesk gate {output / 'suite.yml'}"
+        summary = f"{len(suite.rows)} rows, confidence: {suite.source}; check them with: "
+        return suite.warnings, f"{summary}reviewdesk gate {output / 'suite.yml'}"
     if kind == "reliability":
         text, counts = files.reliability(desk, run, drawn)
-        warnings, said = counts.warnings, f"{counts.n} rows counted"
+        warnings, summary = counts.warnings, f"{counts.n} rows counted"
     else:
         text, found = files.export(desk, run, kind, confidence, drawn)
-        warnings, said = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
+        warnings, summary = found.warnings, f"{len(found.rows)} rows, confidence: {found.source}"
     if output is None:
         click.echo(text, nl=False)
     else:
         files.write(desk, output, text)
-    return warnings, said
+    return warnings, summary
 
 
-def _drawn(
+def _resample(
     kind: str, confidence: str | None, resample: int | None, seed: str | None
 ) -> Resample | None:
-    """The draw that was asked for, once the options go together."""
+    """Return the requested resample, or ``None``; raise UsageError if options conflict."""
     from reviewdesk.desk.labels.rows import Resample
 
     if kind == "reliability" and confidence is not None:

@@ -1,4 +1,4 @@
-"""Panels of jurors to be asked, looked at before anything is spent."""
+"""Check panel files before anything is sent."""
 
 from __future__ import annotations
 

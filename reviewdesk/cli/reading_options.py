@@ -1,4 +1,4 @@
-"""What a person says of a file that the file leaves open, as it is typed."""
+"""Parse the options that state what a report file leaves open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:\.\.|,|:|-)\s*({_NUMBER})\s*\Z")
 
 
 def models_of(texts: Iterable[str]) -> dict[str, str]:
-    """``critic=model`` as a mapping; the same name with two models is an error."""
+    """Parse texts such as ``critic=model``; raise UsageError if a name has two models."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, model = (part.strip() for part in text.partition("="))
@@ -24,7 +24,7 @@ def models_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def scale_of(text: str | None) -> tuple[float, float] | None:
-    """``1..5`` as its two ends."""
+    """Parse a scale such as ``1..5`` into its two ends."""
     if text is None:
         return None
     match = _SCALE.match(text)
@@ -34,7 +34,7 @@ def scale_of(text: str | None) -> tuple[float, float] | None:
 
 
 def columns_of(text: str | None) -> tuple[str, ...]:
-    """Column names, parted by commas."""
+    """Parse column names that are separated by commas."""
     if text is None:
         return ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))

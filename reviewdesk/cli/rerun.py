@@ -1,4 +1,4 @@
-"""Asking the jurors of a verdict again."""
+"""Ask the jurors of a verdict again."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def rerun(
         raise UsageError(
             "nothing is sent without consent, and there is no terminal to ask on", "Give --yes."
         )
-    wish = _wish(jurors, missing=missing, masked=masked)
+    wish = _request(jurors, missing=missing, masked=masked)
     with open_desk() as desk:
-        prepared = [_prepared(desk, name, run_name, panel, wish) for name in verdicts]
+        prepared = [_prepare(desk, name, run_name, panel, wish) for name in verdicts]
         if dry_run:
             for one in payloads(prepared):
                 click.echo(dump(one))
@@ -89,7 +89,7 @@ def rerun(
 
 
 def _agreed(prepared: list[PreparedRerun], *, yes: bool) -> bool:
-    """Say what is about to be sent, and ask unless that was done."""
+    """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
     from reviewdesk.cli.consent import agreed
     from reviewdesk.cli.plain import rerun
     from reviewdesk.desk.live.rerun import plan_of
@@ -103,7 +103,7 @@ def _agreed(prepared: list[PreparedRerun], *, yes: bool) -> bool:
     return yes or agreed("send?")
 
 
-def _wish(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunRequest:
+def _request(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunRequest:
     from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 
     if jurors and missing:
@@ -117,18 +117,18 @@ def _wish(jurors: tuple[str, ...], *, missing: bool, masked: bool) -> RerunReque
     return RerunRequest(RerunScope.MISSING if missing else RerunScope.PANEL, masked=masked)
 
 
-def _prepared(
+def _prepare(
     desk: Desk, name: str, run_name: str | None, panel: str | None, wish: RerunRequest
 ) -> PreparedRerun:
     from reviewdesk.desk.live import rerun
 
     _, key = named_verdict(desk, name, run_name)
-    asked = rerun.panel_from(panel) if panel else rerun.own_panel(desk.item(key), wish)
-    return rerun.prepare(desk, key, asked, wish)
+    spec = rerun.panel_from(panel) if panel else rerun.own_panel(desk.item(key), wish)
+    return rerun.prepare(desk, key, spec, wish)
 
 
 def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None:
-    """Carry them out one after another, and print what came of each."""
+    """Carry out the re-runs one after another, and print the result of each."""
     from reviewdesk.cli.plain import rerun
     from reviewdesk.desk.live import rerun_json
     from reviewdesk.desk.live.rerun import ask_now
@@ -138,10 +138,12 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
 
     def arrived(ballot: Mapping[str, Any]) -> bool:
         turnouts.add([ballot])
-        return _arrived(ballot)
+        return _say_ballot(ballot)
 
     found = ask_now(desk, prepared, arrived)
-    shapes = [rerun_json.rerun(one.item, told) for one, told in zip(prepared, found, strict=True)]
+    shapes = [
+        rerun_json.rerun(one.item, record) for one, record in zip(prepared, found, strict=True)
+    ]
     if as_json:
         put_json(shapes)
     else:
@@ -153,13 +155,13 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
         click.get_current_context().exit(ExitCode.FAILED)
 
 
-def _arrived(ballot: Mapping[str, Any]) -> bool:
+def _say_ballot(ballot: Mapping[str, Any]) -> bool:
     say(plain_ballot(ballot))
     return True
 
 
 def plain_ballot(ballot: Mapping[str, Any]) -> str:
-    """A ballot on one line, as it arrives."""
+    """Return a ballot as one line of text, for printing as it arrives."""
     if error := ballot.get("error"):
         return f"{ballot['id']}: {ballot.get('status')}: {error['message']}"
     if ballot.get("status") == "abstained":

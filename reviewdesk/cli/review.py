@@ -1,4 +1,4 @@
-"""Opening reports, and the screens' facts as text."""
+"""Open and load reports, and print the queue and single verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STRATEGIES = (
 
 
 def loading_options(command: F) -> F:
-    """The options that say how a file is read."""
+    """Add the options that control how a report is read."""
     options = (
         click.option(
             "--format",
@@ -70,7 +70,7 @@ def loading_options(command: F) -> F:
 
 
 def source_of(file: str, max_size: str | None = None) -> Source:
-    """Where a file's bytes come from; ``-`` is standard input."""
+    """Return the source of a file's bytes; ``-`` is standard input."""
     from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 
     limit = _bytes(max_size) if max_size else DEFAULT_MAX_SIZE
@@ -96,7 +96,7 @@ def _bytes(text: str) -> int:
 
 
 def quorum_of(text: str) -> float | str:
-    """A quorum as a report would state it: a share, or ``k/n``."""
+    """Parse a quorum as a report states it: a share from 0 to 1, or ``k/n``."""
     whole, slash, of = text.partition("/")
     if slash and whole.isdecimal() and of.isdecimal() and 0 < int(whole) <= int(of):
         return text
@@ -170,12 +170,12 @@ def open_(
     _one_stdin(files)
     settings = current_settings()
     on_screen = bool(sys.stdout and sys.stdout.isatty())
-    # Before a long load: whoever mistyped a key should not wait for the news.
+    # Keys are checked first, so that a mistyped key is reported before a long load.
     key = _blind_key(settings) if on_screen else ""
     with open_desk() as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
-            _tell(made, labels=not on_screen and not given["import_labels"])
+            _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
         desk.opened(run)
         kept = desk.view(run)
@@ -188,8 +188,8 @@ def open_(
         _review(desk, run, view, settings, notice)
 
 
-def _tell(made: Loaded, *, labels: bool) -> None:
-    """What came of loading a file; the ``labels`` that wait in it are on the runs screen too."""
+def _say_loaded(made: Loaded, *, labels: bool) -> None:
+    """Print the notes of a loaded file and, with ``labels``, how many human labels it holds."""
     from reviewdesk.cli.plain import text
 
     for note in made.notes:
@@ -201,14 +201,16 @@ def _tell(made: Loaded, *, labels: bool) -> None:
 def _view(
     desk: Desk, run: Run, view: View, filter_: str | None, order: str | None, *, blind: bool | None
 ) -> View:
-    """Where the reviewer starts, with what the options override."""
+    """Return the view that the reviewer starts with: the last view, changed by the options."""
     from dataclasses import replace
 
     from reviewdesk.cli.filters import ready
 
     view = replace(
         view,
-        filter=_kept(desk, run, view.filter) if filter_ is None else ready(desk, run, filter_),
+        filter=_last_filter(desk, run, view.filter)
+        if filter_ is None
+        else ready(desk, run, filter_),
     )
     if order is not None:
         ready(desk, run, "", order)
@@ -219,7 +221,7 @@ def _view(
 
 
 def _blind_key(settings: Settings) -> str:
-    """The key that people are told of; settings that the app cannot use are refused here."""
+    """Check the app's settings, and return the key that messages name for a blind review."""
     from reviewdesk.app.keys.keymap import checked
 
     return checked(settings).first("blind") or "the palette"
@@ -228,7 +230,7 @@ def _blind_key(settings: Settings) -> str:
 def _notice(
     kept: View | None, view: View, settings: Settings, key: str, *, asked: bool
 ) -> str | None:
-    """What to say of how the session starts, where the options did not ask for it."""
+    """Return a message about how the session starts, or ``None`` if the options asked for it."""
     if not view.blind and kept is None:
         return f"{key} reviews blind: people lean towards an answer they have seen"
     if asked:
@@ -241,8 +243,8 @@ def _notice(
     return None
 
 
-def _kept(desk: Desk, run: Run, text: str) -> str:
-    """The filter of the last time, dropped where it names a run that is there no more."""
+def _last_filter(desk: Desk, run: Run, text: str) -> str:
+    """Return the last session's filter; print a message and return "" if it no longer works."""
     from reviewdesk.cli.filters import ready
 
     try:
@@ -254,7 +256,7 @@ def _kept(desk: Desk, run: Run, text: str) -> str:
 
 
 def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
-    """The app, and the head of the log for whoever wants to check it later."""
+    """Run the app, then print the head of the label log, which ``desk verify`` can check."""
     from reviewdesk.app.app import ReviewApp
     from reviewdesk.cli.terminal import terminal
 
@@ -368,5 +370,5 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
             put_json(json_shapes.verdict(item, of_item(desk, item)))
         else:
             put(text.verdict(item))
-            for told in of_item(desk, item):
-                put(rerun.rerun(rerun_json.rerun(item, told)))
+            for record in of_item(desk, item):
+                put(rerun.rerun(rerun_json.rerun(item, record)))

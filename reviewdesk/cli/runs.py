@@ -1,4 +1,4 @@
-"""The loaded runs, and hiding one of them."""
+"""List the loaded runs, and hide one of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def measure_run(desk: Desk, run: Run) -> None:
-    """Measure a run that an older version loaded, with a bar; any other costs one look."""
+    """Measure a run that an older version loaded, with a progress line; skip any other run."""
     from reviewdesk.desk.figures.measures import measure
 
     bar = ProgressLine(f"measuring {run.name}")

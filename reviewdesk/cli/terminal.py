@@ -1,4 +1,4 @@
-"""The terminal that the app needs, wherever the streams of the process lead."""
+"""Connect the app to the terminal if the process's streams are redirected."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from reviewdesk.errors import UsageError
 
 @contextmanager
 def terminal() -> Iterator[None]:
-    """Keys come from the terminal even where stdin was the report, and the screen goes there.
+    """Read keys from the terminal even if stdin was the report, and draw the screen on it.
 
-    The app draws through stderr; where that is redirected, it is lent the terminal of stdout and
-    given back for the narration that follows.
+    The app draws through stderr. If stderr is redirected, it points to stdout's terminal while the
+    app runs, and is restored afterwards for messages.
+
+    Raises:
+        UsageError: there is no terminal to read keys from.
     """
     if not sys.stdin.isatty():
         try:

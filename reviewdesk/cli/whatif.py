@@ -1,4 +1,4 @@
-"""What other rules would have decided, over a run or on one verdict."""
+"""Print what other rules would have decided, over a run or on one verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STRATEGIES = (
 
 
 class Word(click.Choice[str]):
-    """A choice that is refused in one line, as the other values are."""
+    """A choice whose errors take one line, like those of the other options."""
 
     def fail(
         self,
@@ -41,7 +41,7 @@ class Word(click.Choice[str]):
         param: click.Parameter | None = None,
         ctx: click.Context | None = None,
     ) -> NoReturn:
-        """Say which option it was."""
+        """Raise UsageError with the name of the option."""
         del ctx
         name = param.opts[0] if param is not None else "an option"
         raise UsageError(f"{name}: {message.rstrip('.')}", "Write one of them.")
@@ -113,7 +113,7 @@ def whatif(
 
 
 def _variants(given: dict[str, tuple[str, ...]]) -> tuple[Variant, ...] | None:
-    """The policies that the options ask for; ``None`` without any."""
+    """Return the policies that the options select; ``None`` without options."""
     from reviewdesk.cli.review import quorum_of
     from reviewdesk.domain.verdict import Rounding, Strategy
     from reviewdesk.domain.whatif.policies import combined
@@ -146,7 +146,7 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
     if not 0 <= share <= 1 or (below is not None and share >= below):
         most = "to 1" if below is None else f"and below {below:g}"
         raise UsageError(f"{option}: {text!r} is not {what}", f"Write a number from 0 {most}.")
-    return share + 0.0  # of -0.0 as well: no zero is written with a sign
+    return share + 0.0  # turns -0.0 into 0.0, so that no zero is printed with a sign
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
@@ -179,5 +179,5 @@ def _of_item(
         put_json([item_shape(item, row) for row in rows])
     else:
         put(whatif.item(item, found))
-        if variants is None and (told := whatif.attack(item, found)):
-            put(told)
+        if variants is None and (attacks := whatif.attack(item, found)):
+            put(attacks)

@@ -1,6 +1,6 @@
-"""The use cases: the one place where domain, reports and store meet.
+"""The use cases of the program, which combine domain, reports and store.
 
-The command line and the app both call a ``Desk`` and keep no copy of their own.
+The command line and the app both call a ``Desk`` and hold no state of the desk themselves.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["Desk", "LoadOptions"]
 
 
-_WHERE = {"Desk": "core", "LoadOptions": "loading"}
+_MODULES = {"Desk": "core", "LoadOptions": "loading"}
 
-if not TYPE_CHECKING:  # else every misspelt name would pass for one of ours
+if not TYPE_CHECKING:  # so that a type checker still finds misspelt names
 
     def __getattr__(name: str) -> object:
-        """Load the desk when it is asked for: a panel of the library needs no SQLite."""
-        if name not in _WHERE:
+        """Import the desk on first use, because a ``Panel`` of the library needs no SQLite."""
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+        found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
         globals()[name] = found
         return found

@@ -1,4 +1,4 @@
-"""One open desk: a connection, a reviewer and a clock."""
+"""The open desk: one connection, one reviewer and one clock."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Clock = Callable[[], datetime]
 
 
 def now() -> datetime:
-    """The time in UTC; the one clock of events."""
+    """Return the time in UTC; events take their times from this clock."""
     return datetime.now(UTC)
 
 
 def default_path() -> Path:
-    """``REVIEWDESK_DESK``, else a file in the user's data folder."""
+    """Return the path in ``REVIEWDESK_DESK``, else that of a file in the user's data folder."""
     if named := os.environ.get("REVIEWDESK_DESK"):
         return Path(named)
     from platformdirs import user_data_path
@@ -53,7 +53,7 @@ def default_path() -> Path:
 
 
 def default_reviewer() -> str:
-    """``REVIEWDESK_REVIEWER``, else the login name."""
+    """Return the name in ``REVIEWDESK_REVIEWER``, else the login name."""
     if named := os.environ.get("REVIEWDESK_REVIEWER"):
         return named
     try:
@@ -63,10 +63,10 @@ def default_reviewer() -> str:
 
 
 class Desk:
-    """The use cases of one reviewer on one desk file; use it from one thread."""
+    """What one reviewer can do with one desk file. Use each instance from one thread only."""
 
     def __init__(self, path: Path, reviewer: str, clock: Clock, *, folds: bool = True) -> None:
-        """Open the file, creating or migrating it where needed; ``folds`` the log on closing."""
+        """Open, create or migrate the file; with ``folds``, ``close`` merges the log into it."""
         self.path, self.reviewer, self.clock, self._folds = path, reviewer, clock, folds
         self.conn = connect(path)
         try:
@@ -76,36 +76,39 @@ class Desk:
             self.conn.close()
             raise
         self._seen = (self._data_version(), events.newest_key(self.conn))
-        self._stood: tuple[tuple[int, int, int], LabelledKeys] | None = None
+        self._cached_standing: tuple[tuple[int, int, int], LabelledKeys] | None = None
 
     @staticmethod
     def open(path: Path | None = None, *, reviewer: str | None = None, clock: Clock = now) -> Desk:
-        """Open a desk, by default the user's own."""
+        """Open a desk, by default the file and the name of the current user."""
         return Desk(path or default_path(), reviewer or default_reviewer(), clock)
 
     def reader(self) -> Desk:
-        """An independent connection to the same desk, for a worker thread."""
+        """Open a second connection to the same desk file, for a worker thread."""
         still_there(self.conn, self.path)
         return Desk(self.path, self.reviewer, self.clock, folds=False)
 
     def close(self) -> None:
-        """Fold the log into the file, so that a plain copy of it is whole, and close."""
-        # Another process may hold the log; then that one folds it, and nothing is lost.
+        """Merge the write-ahead log into the file, so that a copy of it is complete, and close."""
+        # Another process may hold the log. It merges the log when it closes, so nothing is lost.
         if self._folds:
             with contextlib.suppress(DeskError):
                 self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.conn.close()
 
     def at(self) -> str:
-        """The clock's time as it is written down."""
+        """Return the clock's time in ISO 8601 with milliseconds, as events store it."""
         return self.clock().isoformat(timespec="milliseconds")
 
     def head(self) -> str:
-        """The head of the label log, ``SEQ:HASH``."""
+        """Return the head of the label log as ``SEQ:HASH``."""
         return audit.head(self.conn)
 
     def changed(self) -> bool:
-        """Whether another process added an event since the last call; a growing index is none."""
+        """Return True if another process has added an event since the last call.
+
+        Other writes, such as those to the search index, do not count.
+        """
         before, self._seen = self._seen, (self._data_version(), events.newest_key(self.conn))
         return before[0] != self._seen[0] and before[1] != self._seen[1]
 
@@ -119,56 +122,59 @@ class Desk:
         options: loading.LoadOptions | None = None,
         progress: loading.ProgressCall | None = None,
     ) -> Loaded:
-        """Load a report in one transaction; a file that is known is only opened."""
+        """Load a report in one transaction, or open its run if it is loaded already."""
         return loading.load(self, source, options or loading.LoadOptions(), progress)
 
     def runs(self) -> list[Run]:
-        """Every loaded run, the newest last."""
+        """Return every loaded run, the newest last."""
         return runs.all_runs(self.conn)
 
     def run(self, name: str | None = None) -> Run:
-        """A run by name or hash prefix; the one opened or loaded last without either."""
+        """Return a run by its name or a prefix of its hash; without a name the run used last."""
         return runs.find(self.conn, name)
 
     def opened(self, run: Run) -> None:
-        """Remember a run as the one opened last."""
+        """Record that this run was opened last."""
         with writing(self.conn, self.path):
             runs.touch(self.conn, run.key)
 
     def remove(self, run: Run) -> None:
-        """Hide a run; its labels stay."""
+        """Hide a run and keep its labels."""
         with writing(self.conn, self.path):
             runs.remove(self.conn, run.key, self.at())
 
     def queue(self, run: Run, filter: str = "", order: str = "draw") -> array[int]:  # noqa: A002
-        """The keys of a run's verdicts that a filter keeps, in order."""
+        """Return the keys of the run's verdicts that match a filter, in the given order."""
         return queue.keys(self.conn, run.key, parse_filter(filter), order, self.reviewer)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """The lines of some verdicts, in the order asked for."""
+        """Return the queue rows of these verdicts, in the order of the keys."""
         return queue.rows(self.conn, keys, self.reviewer)
 
     def progress(self, run: Run) -> Progress:
-        """How far the labels have come."""
+        """Count how many verdicts of a run are labelled and how many remain."""
         return self._standing(run).progress(run)
 
     def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
-        """Where the next undecided verdict stands, wrapping; put-off ones come last."""
+        """Return the position in ``keys`` of the next undecided verdict, or ``None``.
+
+        The search starts after position ``after`` and wraps around; deferred verdicts come last.
+        """
         return self._standing(run).next_undecided(keys, after)
 
     def _standing(self, run: Run) -> LabelledKeys:
-        """How a run stands, read again only after something was written."""
+        """Return which verdicts of a run are labelled; read them again only after a write."""
         state = (run.key, self.conn.total_changes, self._data_version())
-        if self._stood is None or self._stood[0] != state:
-            self._stood = (state, standing(self.conn, run.key, self.reviewer))
-        return self._stood[1]
+        if self._cached_standing is None or self._cached_standing[0] != state:
+            self._cached_standing = (state, standing(self.conn, run.key, self.reviewer))
+        return self._cached_standing[1]
 
     def find(self, run: Run, verdict_id: str) -> int:
-        """The key of a verdict by its id."""
+        """Return the key of the verdict with this id."""
         return items.find(self, run, verdict_id)
 
     def item(self, key: int) -> Item:
-        """Everything about one verdict."""
+        """Return one verdict with everything known about it."""
         return items.item(self, key)
 
     # Events: one transaction each
@@ -185,18 +191,18 @@ class Desk:
         tags: Sequence[str] = (),
         view: View | None = None,
     ) -> Event:
-        """Record an item's ground truth, and more tags; on disk when this returns."""
+        """Record an item's ground truth and add ``tags``. It is on disk when this returns."""
         detail = {"blind": blind, "revealed_at": revealed_at, "note": note}
-        said = {name: value for name, value in detail.items() if value is not None}
-        entry = NewEvent("label", self.at(), label=truth, tentative=tentative, detail=said)
+        given = {name: value for name, value in detail.items() if value is not None}
+        entry = NewEvent("label", self.at(), label=truth, tentative=tentative, detail=given)
         return self._append(key, entry, view, tags)
 
     def note(self, key: int, text: str) -> Event:
-        """Keep a note on an item; an empty one takes the last away."""
+        """Write a note on an item; an empty text removes the note."""
         return self._append(key, NewEvent("note", self.at(), detail={"note": text}))
 
     def defer(self, key: int) -> Event:
-        """Put an item off to the end of the reviewer's queue, still undecided."""
+        """Move an item to the end of the reviewer's queue; it stays undecided."""
         return self._append(key, NewEvent("defer", self.at()))
 
     def reveal(self, key: int) -> Event:
@@ -213,14 +219,14 @@ class Desk:
             return events.append(self.conn, self.reviewer, [about])[0]
 
     def undo(self) -> Event | None:
-        """Take back the reviewer's newest action that stands; ``None`` where there is none."""
-        return self._turn("undo", events.next_undo)
+        """Undo the reviewer's newest action and return the event; ``None`` if there is none."""
+        return self._undo_or_redo("undo", events.next_undo)
 
     def redo(self) -> Event | None:
-        """Bring back what the last undo took; ``None`` where there is nothing."""
-        return self._turn("redo", events.next_redo)
+        """Redo the action that was undone last and return the event; ``None`` if there is none."""
+        return self._undo_or_redo("redo", events.next_redo)
 
-    def _turn(self, kind: str, find: Callable[..., int | None]) -> Event | None:
+    def _undo_or_redo(self, kind: str, find: Callable[..., int | None]) -> Event | None:
         with writing(self.conn, self.path):
             action = find(self.conn, self.reviewer)
             if action is None:
@@ -231,7 +237,7 @@ class Desk:
     # Figures and resuming
 
     def calibration(self, run: Run, confidence: str | None = None) -> Calibration:
-        """The calibration of a run's judge by the labels so far."""
+        """Compute the calibration of a run's judge from the labels given so far."""
         from reviewdesk.domain.labels.summary import summarise
         from reviewdesk.store import figures
 
@@ -240,25 +246,25 @@ class Desk:
             return summarise(found, figures.run_figures(self.conn, run.key), confidence)
 
     def view(self, run: Run) -> View | None:
-        """What the reviewer last had on screen in a run."""
+        """Return what the reviewer last had on screen in a run, or ``None``."""
         return runs.view(self.conn, run.key, self.reviewer)
 
     def save_view(self, run: Run, view: View) -> None:
-        """Keep what the reviewer has on screen."""
+        """Store what the reviewer has on screen, so that the next session resumes there."""
         with writing(self.conn, self.path):
             runs.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None) -> audit.Verification:
-        """Whether the label log is whole, and continues an expected head."""
+        """Check that the label log is complete and that it continues the ``expected`` head."""
         return audit.verify(self.conn, expected)
 
     def backup(self, target: Path) -> None:
-        """Copy the desk whole, what the log holds included."""
+        """Copy the complete desk to ``target``, including the write-ahead log."""
         back_up(self.conn, target)
 
 
 def glance(path: Path | None, reviewer: str | None) -> Desk | None:
-    """Open a desk to read from it, and return ``None`` where that would create or migrate it."""
+    """Open a desk for reading; return ``None`` if that would create or migrate the file."""
     path = path or default_path()
     if not is_current(path):
         return None

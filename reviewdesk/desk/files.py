@@ -1,4 +1,4 @@
-"""Files by their names: a report into the desk, labels out of it."""
+"""Load reports from files into the desk, and write runs and labels to files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 def open_file(
     desk: Desk, path: str, options: LoadOptions, progress: ProgressCall | None = None
 ) -> Loaded:
-    """Load the report of that name; ``~`` is the home folder."""
+    """Load the report at this path, which may start with ``~``."""
     from reviewdesk.reports.bytes.source import Source
 
     return desk.load(Source.from_path(str(named(path))), options, progress)
 
 
 def named(text: str) -> Path:
-    """The path that a person typed; ``~`` and ``~NAME`` are home folders."""
+    """Return the path that a person typed, with ``~`` and ``~NAME`` expanded.
+
+    Raises:
+        UsageError: that home folder does not exist.
+    """
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
@@ -39,14 +43,17 @@ def named(text: str) -> Path:
 
 
 def run_kind(path: Path) -> str | None:
-    """What of a run a file of that name holds; ``None`` where its labels are meant."""
+    """Return what a file of this name holds: ``report``, ``html`` or ``markdown``.
+
+    ``None`` means that the name is that of a labels file.
+    """
     if path.name.endswith("report.jsonl"):
         return "report"
     return {".json": "report", ".html": "html", ".htm": "html", ".md": "markdown"}.get(path.suffix)
 
 
 def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None) -> None:
-    """Write a run to a file that is not there yet: its report, its page or its summary."""
+    """Write a run to a new file, as report, HTML page or Markdown by the file's name."""
     from reviewdesk.desk.export import page, report
     from reviewdesk.reports.canonical.writer import is_lines
 
@@ -63,19 +70,19 @@ def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = 
 
 
 def check_new(path: Path) -> None:
-    """Refuse a file that is there already."""
-    if _there(path):
+    """Raise UsageError if the file exists already."""
+    if _exists(path):
         raise UsageError(f"{path}: is there already", "Name a new file.")
 
 
 def write_new(desk: Desk, path: Path, text: str) -> None:
-    """Write an export to a file that is not there yet."""
+    """Write an export to a new file."""
     check_new(path)
     write(desk, path, text)
 
 
-def _there(path: Path) -> bool:
-    """Whether something stands there; what cannot be looked at is left to the writing."""
+def _exists(path: Path) -> bool:
+    """Return True if the path exists. If that cannot be read, the later write reports the error."""
     try:
         return path.exists()
     except OSError:
@@ -85,10 +92,10 @@ def _there(path: Path) -> bool:
 def export(
     desk: Desk, run: Run, kind: str, source: str | None = None, drawn: Resample | None = None
 ) -> tuple[str, ExportedRows]:
-    """A run's labels as text, and the rows that are in it.
+    """Return a run's labels as the text of a file, with the rows that it holds.
 
-    ``mcptest`` and ``yaml`` have two keys per row and may be ``drawn`` by weight; ``full`` and
-    ``csv`` hold everything known of each label, its weight too.
+    The kinds ``mcptest`` and ``yaml`` have two keys per row, and ``drawn`` resamples their rows by
+    weight. The kinds ``full`` and ``csv`` hold everything known about each label, with its weight.
     """
     from reviewdesk.reports.labels.writer import as_csv, as_jsonl, as_yaml
 
@@ -97,13 +104,15 @@ def export(
         return as_csv(found.rows) if kind == "csv" else as_jsonl(found.rows), found
     found = rows.score_rows(desk, run, source, drawn)
     if kind == "yaml":
-        about = _about(run, found.design, drawn) | {"confidence_source": found.source}
+        about = _provenance(run, found.design, drawn) | {"confidence_source": found.source}
         return as_yaml(found.rows, about | {"n": len(found.rows)}), found
     return as_jsonl(found.rows), found
 
 
 def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[str, ConfusionCounts]:
-    """What a suite's calibration entry takes to correct the pass rate, as text and as counts.
+    """Return the ``reliability`` block of a suite as text, and the counts in it.
+
+    A calibration entry corrects the pass rate by this block.
 
     Raises:
         UsageError: no label makes a row.
@@ -111,14 +120,15 @@ def reliability(desk: Desk, run: Run, drawn: Resample | None = None) -> tuple[st
     from reviewdesk.reports.labels.writer import as_reliability
 
     found = rows.judge_counts(desk, run, drawn)
-    about = _about(run, found.design, drawn) | {"n": found.n}
+    about = _provenance(run, found.design, drawn) | {"n": found.n}
     return as_reliability(found.cells, found.observed, about), found
 
 
 def write_suite(desk: Desk, run: Run, folder: Path, source: str | None = None) -> SuiteExport:
-    """Write ``labels.jsonl`` and a ``suite.yml`` that holds its judge to the default limits.
+    """Write ``labels.jsonl`` and a ``suite.yml`` with the default gates for the run's judge.
 
-    The labels go first: a suite beside older ones would be refused, where the reverse might pass.
+    The labels are written first. If the second write fails, an older suite beside new labels is
+    refused, whereas a new suite beside older labels might pass.
 
     Raises:
         UsageError: no label makes a row, or the folder cannot be written.
@@ -126,7 +136,7 @@ def write_suite(desk: Desk, run: Run, folder: Path, source: str | None = None) -
     from reviewdesk.reports.labels.writer import SUITE_LABELS, as_jsonl, as_suite
 
     found = rows.suite_rows(desk, run, source)
-    about = _about(run, found.design, None) | {"confidence_source": found.source}
+    about = _provenance(run, found.design, None) | {"confidence_source": found.source}
     about |= {"n": len(found.rows)}
     name = f"the judge of {run.name}"
     try:
@@ -144,24 +154,24 @@ def write_suite(desk: Desk, run: Run, folder: Path, source: str | None = None) -
     return found
 
 
-def _about(run: Run, design: Design, drawn: Resample | None) -> dict[str, Any]:
-    """What a file's comments say of where its numbers come from."""
+def _provenance(run: Run, design: Design, drawn: Resample | None) -> dict[str, Any]:
+    """Return the facts for a file's comments: the run, the design and the seed of a resample."""
     seed = {} if drawn is None else {"resampled by weight, seed": drawn.seed}
     return {"run": run.name, "design": design.value, **seed}
 
 
 def write(desk: Desk, path: Path, text: str) -> None:
-    """Write an export to a file, which must not be the desk itself."""
+    """Write an export to a file; raise UsageError if that file is the desk."""
     write_pieces(desk, path, [text])
 
 
 def write_pieces(desk: Desk, path: Path, pieces: Iterable[str]) -> None:
-    """Write an export piece by piece; the file is there once it is whole, or stays as it was."""
-    if _there(path) and path.samefile(desk.path):
+    """Write an export piece by piece, and replace the file only once everything is written."""
+    if _exists(path) and path.samefile(desk.path):
         raise UsageError(f"{path}: is the desk itself", "Name another file.")
     try:
-        if _there(path) and not path.is_file():
-            # A pipe or a device, in the place of which nothing may be put.
+        if _exists(path) and not path.is_file():
+            # A pipe or a device must not be replaced by a file.
             _fill(path, pieces)
             return
         whole = path.resolve()

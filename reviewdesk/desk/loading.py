@@ -1,4 +1,4 @@
-"""From a report file to a run: known ones are opened, new ones written in one transaction."""
+"""Load a report file as a run: open the run if it is known, else write it in one transaction."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from reviewdesk.reports.options import ReadOptions
 
 ProgressCall = Callable[[float, int], bool]
-"""Told the share of the file read and the verdicts so far; ``False`` cancels."""
+"""Takes the share of the file read and the verdicts so far; returning ``False`` cancels."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """How to read a report; the policy keys fill only what the file leaves unknown.
+    """How to read a report. The policy fields fill in only what the file does not state.
 
-    ``audit_share`` is the part of the unflagged verdicts that a new run mixes into its queue; a run
-    that is known keeps the audit it was drawn with.
+    ``audit_share`` is the share of the unflagged verdicts that a new run mixes into its queue. A
+    run that is loaded already keeps its audit.
     """
 
     format: str | None = None
@@ -57,14 +57,14 @@ class LoadOptions:
     judge_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a share that is none."""
+        """Raise UsageError unless ``audit_share`` lies between 0 and 1."""
         if self.audit_share is not None and not 0 <= self.audit_share <= 1:
             raise UsageError(
                 f"audit share: {self.audit_share:g} is not a share", "Give a number from 0 to 1."
             )
 
     def identity(self) -> dict[str, Any]:
-        """The options that make another run of the same bytes."""
+        """Return the options that make a different run from the same bytes."""
         options = {
             **self.reading().given(),
             "threshold": self.threshold,
@@ -74,7 +74,7 @@ class LoadOptions:
         return {name: value for name, value in options.items() if value is not None}
 
     def reading(self) -> ReadOptions:
-        """The part that the readers are told."""
+        """Return the options that the readers of reports take."""
         from reviewdesk.reports.options import ReadOptions
 
         names = (one.name for one in fields(ReadOptions))
@@ -82,12 +82,12 @@ class LoadOptions:
 
 
 def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCall | None) -> Loaded:
-    """Load a report, or open the run it already is."""
+    """Load a report, or open its run if it is loaded already."""
     from reviewdesk.reports import read
 
     report = read(source, options.reading())
     file_hash = source.sha256()
-    # A name that is not UTF-8 can be opened, but neither stored nor printed.
+    # A file whose name is not UTF-8 can be opened, but its name can be neither stored nor printed.
     file = source.name.encode(errors="backslashreplace").decode()
     identity = canonical_json([file_hash, report.format, options.identity()])
     run_hash = hashlib.sha256(identity).hexdigest()
@@ -95,7 +95,7 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
         known = runs.by_hash(desk.conn, run_hash)
     if known is not None:
         with writing(desk.conn, desk.path):
-            return _opened(desk, known, options)
+            return _open_known(desk, known, options)
     new = NewRun(
         hash=run_hash,
         file=file,
@@ -111,7 +111,7 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
     with staging(desk.conn):
         staged = _stage(desk, new, report, source.size, progress)
         with writing(desk.conn, desk.path):
-            return _entered(desk, staged, options)
+            return _enter_or_open(desk, staged, options)
 
 
 def _stage(
@@ -127,37 +127,37 @@ def _stage(
     )
 
 
-def _opened(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
-    """A run that is there already; its draw is never repeated."""
+def _open_known(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
+    """Open a run that is loaded already; raise UsageError if the options name another seed."""
     if options.seed is not None and options.seed != known.seed:
         raise UsageError(
             f"{known.name} is drawn with seed {known.seed}, and a draw is never repeated",
             "Leave out --seed.",
         )
     runs.touch(desk.conn, known.key)
-    return _loaded(desk, known, _taken(desk, known, options), new=False)
+    return _load_result(desk, known, _import_notes(desk, known, options), new=False)
 
 
-def _entered(desk: Desk, staged: StagedReport, options: LoadOptions) -> Loaded:
-    """Write down what waits, unless another process has written the same run meanwhile."""
+def _enter_or_open(desk: Desk, staged: StagedReport, options: LoadOptions) -> Loaded:
+    """Write the staged run, unless another process has written the same run meanwhile."""
     if (known := runs.by_hash(desk.conn, staged.new.hash)) is not None:
-        return _opened(desk, known, options)
-    notes = _notice(desk, staged.new.file_hash)
+        return _open_known(desk, known, options)
+    notes = _duplicate_notes(desk, staged.new.file_hash)
     run = runs.by_key(desk.conn, enter(desk.conn, staged))
-    taken = (*notes, *_taken(desk, run, options))
-    return _loaded(desk, run, taken, new=True)
+    taken = (*notes, *_import_notes(desk, run, options))
+    return _load_result(desk, run, taken, new=True)
 
 
-def _loaded(desk: Desk, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
+def _load_result(desk: Desk, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
     unknown = measures.unknown_ballots(desk.conn, run.key).get(run.key, 0)
     return Loaded(run, new, notes, unknown)
 
 
-def _taken(desk: Desk, run: Run, options: LoadOptions) -> tuple[str, ...]:
+def _import_notes(desk: Desk, run: Run, options: LoadOptions) -> tuple[str, ...]:
     return (_import_human(desk, run),) if options.import_labels else ()
 
 
-def _notice(desk: Desk, file_hash: str) -> tuple[str, ...]:
+def _duplicate_notes(desk: Desk, file_hash: str) -> tuple[str, ...]:
     first = runs.by_file_hash(desk.conn, file_hash)
     if first is None:
         return ()
@@ -165,7 +165,7 @@ def _notice(desk: Desk, file_hash: str) -> tuple[str, ...]:
 
 
 def _import_human(desk: Desk, run: Run) -> str:
-    """Turn the labels found in the file into label events, once."""
+    """Record the human labels of the file as label events, for items without a label."""
     rows = desk.conn.execute(
         """SELECT v.id, v.item, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
            WHERE v.run = ? AND json_type(b.body, '$.human') = 'object'

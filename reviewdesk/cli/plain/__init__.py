@@ -1,1 +1,1 @@
-"""The facts of the screens as plain text."""
+"""What the screens show, as plain text."""

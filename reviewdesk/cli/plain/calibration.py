@@ -1,4 +1,4 @@
-"""What labels say of a judge as plain text: every figure with the design of its labels."""
+"""Calibration figures as plain text, each with the design of the labels behind it."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 
 def filed(page: FilePage) -> str:
-    """The figures of a labels file."""
+    """Return the figures of a labels file as text."""
     lines = _calibration(page.calibration, page.gates)
     lines += _fit(page.fit, page.calibration.design, page.fit.brier, page.fit.gap)
-    lines.append(f"honest      {_honest('pass rate', page.honest, page.calibration.design)}")
+    lines.append(f"honest      {_run_rate('pass rate', page.honest, page.calibration.design)}")
     return "\n".join(lines)
 
 
 def judged(page: CalibrationPage) -> str:
-    """The figures of a run with its draw."""
+    """Return the figures of a run, with its draw, as text."""
     design = page.calibration.design
     lines = _calibration(page.calibration, page.gates)
     if page.fit is not None:
         ends = {name: page.ends(name) for name in ("brier", "gap")}
         lines += _fit(page.fit, design, **ends)
-    lines.append(f"honest      {_honest('pass rate', page.honest, design)}")
-    lines.append(f"honest      {_honest('accuracy', page.accuracy, design)}")
+    lines.append(f"honest      {_run_rate('pass rate', page.honest, design)}")
+    lines.append(f"honest      {_run_rate('accuracy', page.accuracy, design)}")
     lines += [f"stratum     {_stratum(one)}" for one in page.strata]
     lines.append(f"audit       {_audit(page.audit)}")
-    lines += [f"more        {_more(one)}" for one in page.more]
+    lines += [f"more        {_labels_needed(one)}" for one in page.more]
     lines += [f"missing     {text}" for text in page.missing]
-    once = _once(page.calibration)
+    once = _unweighted_design(page.calibration)
     lines.append(f"blind       {_metrics(page.split.blind, once)}")
     unsaid = f"  ({page.split.unsaid} do not say)" if page.split.unsaid else ""
     lines.append(f"open        {_metrics(page.split.open, once)}{unsaid}")
@@ -56,13 +56,13 @@ def judged(page: CalibrationPage) -> str:
 
 
 def _calibration(found: Calibration, gates: Sequence[LimitCheck]) -> list[str]:
-    """Both lines of the strip, the confusion and the gates."""
+    """Return both lines of the strip, the confusion and the gates."""
     design = found.design
     population = "-" if found.population is None else _metrics(found.population, design)
     line = found.headline
     return [
         f"design      {design}   confidence from {found.confidence_source}",
-        f"labelled    {_metrics(found.labelled, _once(found))}",
+        f"labelled    {_metrics(found.labelled, _unweighted_design(found))}",
         f"population  {population}",
         (
             f"confusion   tp {_count(line.tp)}  fn {_count(line.fn)}  tn {_count(line.tn)}  "
@@ -77,8 +77,8 @@ def _calibration(found: Calibration, gates: Sequence[LimitCheck]) -> list[str]:
     ]
 
 
-def _once(found: Calibration) -> str:
-    """The design of figures for which every label weighs 1."""
+def _unweighted_design(found: Calibration) -> str:
+    """Return the design of figures that count every label once."""
     return f"{found.design}, each label once" if found.design is Design.WEIGHTED else found.design
 
 
@@ -90,11 +90,11 @@ def _gate(check: LimitCheck, design: str) -> str:
 
 
 def _fit(fit: Fit, design: str, brier: Ends, gap: Ends) -> list[str]:
-    """What the rows of the headline say beyond sums; nothing where there are none."""
+    """Return the resampled and simulated figures of the headline's rows; empty without rows."""
     if not fit.n:
         return []
     z, loss, corp = fit.spiegelhalter, fit.log_loss, fit.corp
-    lines = [f"intervals   Brier {_ends(brier)}  gap {_ends(gap)}  [{design}]"]
+    lines = [f"intervals   Brier {_interval(brier)}  gap {_interval(gap)}  [{design}]"]
     if fit.null is not None:
         lines.append(
             f"by chance   a calibrated judge would show ECE {number(fit.null.expected)} here, "
@@ -125,12 +125,12 @@ def _suggestion(one: Suggestion) -> str:
     )
 
 
-def _ends(found: Ends) -> str:
+def _interval(found: Ends) -> str:
     return "-" if found is None else f"{number(found.low)} to {number(found.high)}"
 
 
-def _honest(what: str, found: RunRate, design: str) -> str:
-    """A rate over a whole run; where it has none, its bounds, and why."""
+def _run_rate(what: str, found: RunRate, design: str) -> str:
+    """Return a rate over a whole run; without an estimate, its bounds and the reason."""
     if found.low is None or found.high is None:
         return f"{what} -  ({found.reason})  [{design}]"
     ends = f"{number(found.low)} to {number(found.high)}"
@@ -141,7 +141,7 @@ def _honest(what: str, found: RunRate, design: str) -> str:
     return f"{what} {number(found.estimate)}, {ends}  ({by}, 95%, this run)  [{design}]"
 
 
-def _more(one: LabelsNeeded) -> str:
+def _labels_needed(one: LabelsNeeded) -> str:
     gate = f"{one.target} {one.op} {number(one.limit)}"
     if one.labels is None:
         return f"{gate}: {one.reason}"
@@ -167,8 +167,8 @@ def _count(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _lost(line: Metrics) -> str:
-    """What unequal weights lose: how many equal ones the labels count as."""
+def _effective_size(line: Metrics) -> str:
+    """Return the effective sample size in words, or "" if the weights are equal."""
     if line.ess is None or abs(line.ess - line.n) < 0.05:
         return ""
     return f" (counting as {line.ess:.1f} by unequal weights)"
@@ -176,7 +176,7 @@ def _lost(line: Metrics) -> str:
 
 def _metrics(line: Metrics, design: str) -> str:
     if not line.n:
-        # ECE of nothing is 0 by definition, which must not read as merit.
+        # Without labels, ECE is 0 by definition, which would look like a good result.
         return f"n 0  [{design}]"
     corrected = ""
     if line.corrected_rate is not None:
@@ -185,7 +185,7 @@ def _metrics(line: Metrics, design: str) -> str:
             f"[{number(line.corrected_rate_low)}, {number(line.corrected_rate_high)}]"
         )
     return (
-        f"n {line.n}{_lost(line)}  ECE {number(line.ece)}  "
+        f"n {line.n}{_effective_size(line)}  ECE {number(line.ece)}  "
         f"Brier {number(line.brier)}  gap {number(line.gap)}  accuracy {number(line.accuracy)}"
         f"{corrected}  [{design}]"
     )

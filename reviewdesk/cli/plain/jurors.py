@@ -33,9 +33,9 @@ _OFFSETS = (
 
 
 def jurors(page: JurorsPage) -> str:
-    """Counts, rates and offsets, each a table with the names last, so that columns stand.
+    """Return counts, rates and offsets as tables, with the names last so that columns align.
 
-    Counts are raw; rates are of this run, through the draw.
+    Counts are raw; rates are those of this run, weighted by its draw.
     """
     return "\n".join(
         [
@@ -103,7 +103,7 @@ def _difference(found: Difference | None) -> list[str]:
 
 
 def _contest(found: Contest) -> list[str]:
-    """The panel against its best juror, on the same verdicts, and what may be said of it."""
+    """Compare the panel with its best juror on the same verdicts, and state what that shows."""
     if found.best is None or found.panel is None:
         return []
     name = show_line(found.best, 60)

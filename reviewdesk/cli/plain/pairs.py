@@ -19,11 +19,11 @@ _NOTE = (
     "           (earlier and later are the halves of the run)"
 )
 _MOST = 20
-"""Pairs on a page; the JSON has more."""
+"""The most pairs that are printed; the JSON has more."""
 
 
 def table(found: Sequence[JurorPair]) -> str:
-    """How often each pair votes alike, those that sit together most first."""
+    """Return how often each pair votes alike, the pairs with the most common verdicts first."""
     if not found:
         return ""
     rest = len(found) - _MOST

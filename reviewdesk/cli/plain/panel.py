@@ -1,4 +1,4 @@
-"""A panel as plain text: who sits on it, how it decides and breaks, what it costs."""
+"""A panel as plain text: its jurors, its rule, its breakdown and its cost."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ _HEAD = ("family", "weight", "share", "juror")
 
 
 def page(checked: Checked) -> str:
-    """The whole panel; the widest column, the juror's names, comes last."""
+    """Return the whole panel as text; the widest column, the jurors' names, comes last."""
     panel = checked.panel
     families = ", ".join(panel.families) or "none that is known"
     jurors, kinds = len(panel.seats), len(panel.families)
     lines = [
         show_line(panel.spec.name, 200),
-        *_said("jurors", f"{jurors}, of {kinds} famil{'y' if kinds == 1 else 'ies'}: {families}"),
+        *_fact_lines(
+            "jurors", f"{jurors}, of {kinds} famil{'y' if kinds == 1 else 'ies'}: {families}"
+        ),
         "",
         *_table(panel.seats),
         "",
         *_rule(panel),
         *_breakdowns(panel),
         *_cost(panel),
-        *_said("hash", panel.hash),
+        *_fact_lines("hash", panel.hash),
     ]
     for warning in panel.warnings:
-        lines += _said("warning", show_line(warning, 1000))
+        lines += _fact_lines("warning", show_line(warning, 1000))
     for name in checked.missing:
-        lines += _said("key", f"{name} is not set")
+        lines += _fact_lines("key", f"{name} is not set")
     for name in checked.malformed:
-        lines += _said("key", f"{name} holds characters that no key has")
+        lines += _fact_lines("key", f"{name} holds characters that no key has")
     return "\n".join(lines)
 
 
@@ -76,34 +78,36 @@ def _rule(panel: Composition) -> list[str]:
         parts.append(f"supermajority {rule.supermajority} of those who committed")
     if rule.failed_jurors:
         parts.append("the median stands in where a juror failed")
-    lines = _said("decides", ", ".join(parts))
+    lines = _fact_lines("decides", ", ".join(parts))
     for tag, strategy in rule.routes.items():
-        lines += _said("", f"{_word(strategy)} on cases with the tag {show_line(tag, 80)}")
+        lines += _fact_lines("", f"{_word(strategy)} on cases with the tag {show_line(tag, 80)}")
     return lines
 
 
 def _breakdowns(panel: Composition) -> list[str]:
-    lines = _said("trim", str(panel.trim))
+    lines = _fact_lines("trim", str(panel.trim))
     if panel.strategy in {None, Strategy.TRIMMED_MEAN}:
         return lines
     borne = panel.by_strategy
-    return lines + _said("", f"{_word(panel.strategy)}: {borne or 'no number of seats is known'}")
+    return lines + _fact_lines(
+        "", f"{_word(panel.strategy)}: {borne or 'no number of seats is known'}"
+    )
 
 
 def _cost(panel: Composition) -> list[str]:
     if panel.cost is None:
-        return _said("cost", f"unknown: no price for {', '.join(panel.unpriced)}")
+        return _fact_lines("cost", f"unknown: no price for {', '.join(panel.unpriced)}")
     cost = panel.cost
     about = f"a case of {ITEM_BYTES} bytes: typically {_usd(cost.typical)}, at most "
     bribe = f"to carry the trimmed mean: {_usd(cost.bribe)} a case at least, what the calls of "
     return [
-        *_said("cost", f"{about}{_usd(cost.worst)}"),
-        *_said("bribe", f"{bribe}the {panel.trim.breaks_at} cheapest jurors cost"),
+        *_fact_lines("cost", f"{about}{_usd(cost.worst)}"),
+        *_fact_lines("bribe", f"{bribe}the {panel.trim.breaks_at} cheapest jurors cost"),
     ]
 
 
 def _usd(amount: float) -> str:
-    """Dollars with two figures that count, since a call may cost a hundredth of a cent."""
+    """Format US dollars with two significant digits, as a call may cost a hundredth of a cent."""
     return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
 
 
@@ -111,7 +115,7 @@ def _word(strategy: object) -> str:
     return str(strategy).replace("_", " ")
 
 
-def _said(name: str, text: str) -> list[str]:
-    """One fact under its name, in lines that fit a terminal; what has no blanks is not broken."""
+def _fact_lines(name: str, text: str) -> list[str]:
+    """Return one fact after its name, wrapped to the terminal at blanks only."""
     lines = wrap(text, _WIDTH - 9, break_long_words=False, break_on_hyphens=False) or [""]
     return [f"{name:<8} {lines[0]}", *(f"{'':<8} {line}" for line in lines[1:])]

@@ -19,7 +19,7 @@ _VOTES = {True: "pass", False: "fail", None: "no vote"}
 
 
 def rerun(shape: Mapping[str, Any]) -> str:
-    """What came of one re-run, beside the first verdict."""
+    """Return the result of one re-run, compared with the first verdict."""
     turned = "  FLIPPED" if shape["flipped"] else ""
     lines = [
         f"{show_line(shape['run'])}:{show_line(shape['id'])}  asked again: {_who(shape)}",
@@ -35,15 +35,15 @@ def rerun(shape: Mapping[str, Any]) -> str:
 
 
 def plan(found: ConsentPlan) -> list[str]:
-    """What is about to be sent, line by line: hosts first."""
+    """Return what is about to be sent as lines, the hosts first."""
     lines = [_host(host) for host in found.hosts]
     lines += [
         f"{name} is not set or is no key: its jurors cannot be asked" for name in found.missing_keys
     ]
     worst = "unknown" if found.worst_usd is None else f"at most ${found.worst_usd:.4f}"
     models = ", ".join(found.models)
-    told = f"{found.calls:,} calls to {models}; cost: {worst}"
-    return [*lines, f"{told}; payload {found.payload_sha256[:16]}"]
+    calls = f"{found.calls:,} calls to {models}; cost: {worst}"
+    return [*lines, f"{calls}; payload {found.payload_sha256[:16]}"]
 
 
 def _host(host: Host) -> str:
@@ -52,7 +52,7 @@ def _host(host: Host) -> str:
 
 
 def how(key_env: Sequence[str], is_encrypted: bool) -> str:
-    """With which key a host is asked, and whether others can read along."""
+    """Describe which key a host's requests carry, and whether they are encrypted."""
     keys = f", with the key in {', '.join(key_env)}" if key_env else ", without a key"
     return keys + ("" if is_encrypted else ", not encrypted")
 
@@ -63,18 +63,18 @@ def _who(shape: Mapping[str, Any]) -> str:
 
 
 def _remarks(shape: Mapping[str, Any]) -> list[str]:
-    told = [f"degraded: {reason}" for reason in shape["degraded"]]
+    remarks = [f"degraded: {reason}" for reason in shape["degraded"]]
     if shape["fallback_reason"]:
         used, asked = shape["strategy_used"], shape["strategy"]
-        told.append(f"{used} in the place of {asked}: {shape['fallback_reason']}")
+        remarks.append(f"{used} in the place of {asked}: {shape['fallback_reason']}")
     if shape["contract_before"] is not None:
-        told.append(contract_note(shape["contract_before"]))
+        remarks.append(contract_note(shape["contract_before"]))
     if shape["stopped"]:
-        told.append("stopped before every juror had answered")
+        remarks.append("stopped before every juror had answered")
     hashes = shape["panel_hash"], shape["panel_hash_committed"]
     if None not in hashes and hashes[0] != hashes[1]:
-        told.append("the panel that answered is not the one that was committed")
-    return told
+        remarks.append("the panel that answered is not the one that was committed")
+    return remarks
 
 
 def _juror(one: Mapping[str, Any]) -> str:
@@ -95,7 +95,7 @@ def _cast(cast: Mapping[str, Any] | None) -> str:
 
 
 def turnout_lines(found: Turnouts) -> Iterator[str]:
-    """Write a line for each juror, then what the first fault of each kind says."""
+    """Yield a line for each juror, then the message of the first fault of each kind."""
     for one in found.by_juror.values():
         yield f"juror {show_line(one.juror, 40)}: {_turnout(one)}"
     for kind in found.why:
@@ -104,7 +104,7 @@ def turnout_lines(found: Turnouts) -> Iterator[str]:
 
 
 def counted(kinds: Mapping[str, int]) -> str:
-    """Write how often each kind of fault came, such as ``2 truncated, 1 rate limited``."""
+    """Return the number of faults of each kind, such as ``2 truncated, 1 rate limited``."""
     return ", ".join(f"{count:,} {_words(kind)}" for kind, count in kinds.items())
 
 

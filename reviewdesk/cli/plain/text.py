@@ -1,4 +1,4 @@
-"""The same facts as plain text, for people and pipes."""
+"""Runs, queue rows and verdicts as plain text, for people and pipes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from reviewdesk.domain.safetext import show, show_line
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure, or ``-`` where it is undefined."""
+    """Format a figure, or return ``-`` if it is undefined."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> str:
-    """One verdict on one line; a blind one tells id, test and label alone."""
+    """Return one verdict as one line; with ``blind``, only its id, test and label."""
     mark = "-" if row.label is None else row.label + ("?" if row.tentative else "")
     name = show_line(row.id, 80)
     test = "" if row.test == row.id else f"  {show_line(row.test, 120)}"
@@ -35,7 +35,7 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> str:
 
 
 def loaded(line: dict[str, Any]) -> str:
-    """One loaded file, with what its reader noticed."""
+    """Return one loaded file as text, with the notes of its reader."""
     text = (
         f"{show_line(line['file'])}: {show_line(line['run'])} "
         f"({'new' if line['new'] else 'known'}, {line['format']}), {line['verdicts']} verdicts, "
@@ -46,13 +46,13 @@ def loaded(line: dict[str, Any]) -> str:
 
 
 def _unknown(line: Mapping[str, Any]) -> str:
-    """The ballots whose answer was not understood, where there are any."""
+    """Return the number of ballots whose answer was not understood, or "" if there are none."""
     found = line["unknown_ballots"]
     return f"{found} not understood, " if found else ""
 
 
 def human_labels(found: int) -> str:
-    """The labels that came in a file, and how they become labels of the desk."""
+    """Return how many labels came in a file, and the option that imports them."""
     what, them = ("label", "it") if found == 1 else ("labels", "them")
     return f"{found} human {what} in the file; --import-labels takes {them}"
 
@@ -67,7 +67,7 @@ def _notes(line: Mapping[str, Any]) -> list[str]:
 
 
 def run_line(line: dict[str, Any]) -> str:
-    """One loaded run."""
+    """Return one loaded run as text."""
     text = (
         f"{show_line(line['run'])}  {line['hash'][:8]}  {line['verdicts']} verdicts, "
         f"{line['flagged']} flagged, {line['audit']} to audit, {line['labelled']} labelled, "
@@ -75,42 +75,42 @@ def run_line(line: dict[str, Any]) -> str:
         f"({line['format']}, {show_line(line['file'])})"
     )
     text += f"  {_tally('decisions', line['decisions'])}  {_tally('flags', line['flags'])}"
-    text += f"\n  {_alphas(line)}; {_unanimous(line)}\n  {_audited(line['breaches'])}"
+    text += f"\n  {_alphas(line)}; {_unanimous(line)}\n  {_breaches(line['breaches'])}"
     return "\n".join([text, *_human(line), *_notes(line)])
 
 
 def _alphas(line: Mapping[str, Any]) -> str:
-    """How far the jurors of a run agree, each figure that is undefined with its reason."""
+    """Return the alphas of a run; an undefined figure comes with its reason."""
     why = line["alpha_reasons"]
 
-    def said(name: str, figure: str) -> str:
+    def with_reason(name: str, figure: str) -> str:
         return f"{figure} ({why[name].words})" if name in why else figure
 
-    alpha = said("alpha", f"alpha {number(line['alpha'])}")
+    alpha = with_reason("alpha", f"alpha {number(line['alpha'])}")
     if line["alpha_low"] is not None:
         alpha += f" [{number(line['alpha_low'])}, {number(line['alpha_high'])}]"
     elif line["alpha"] is not None:
-        alpha = said("alpha_low", alpha)
-    votes = said("alpha_votes", f"on votes {number(line['alpha_votes'])}")
-    ranks = said("alpha_ordinal", f"on ranks {number(line['alpha_ordinal'])}")
+        alpha = with_reason("alpha_low", alpha)
+    votes = with_reason("alpha_votes", f"on votes {number(line['alpha_votes'])}")
+    ranks = with_reason("alpha_ordinal", f"on ranks {number(line['alpha_ordinal'])}")
     return f"{alpha}, {votes}, {ranks}"
 
 
 def _unanimous(line: Mapping[str, Any]) -> str:
-    """How often all jurors of a verdict gave the same."""
+    """Return how many verdicts have equal scores, or equal votes, from all jurors."""
     scores = "-" if line["unanimous_scores"] is None else line["unanimous_scores"]
     return f"unanimous: {scores} by equal scores, {line['unanimous_votes']} by equal votes"
 
 
-def _audited(counts: Mapping[str, int] | None) -> str:
-    """The rules of its own that a report breaks; a rounded quorum breaks none."""
+def _breaches(counts: Mapping[str, int] | None) -> str:
+    """Return the breaches of a report against its own rules; a rounded quorum is not one."""
     if counts is None:
         return "audit of the producer: not done yet"
     found = dict(counts)
     rounded = found.pop(Breach.ROUNDING.key)
     broken = ", ".join(f"{n} {Breach[key.upper()].label}" for key, n in found.items() if n)
-    told = f"audit of the producer: {broken or 'no rule of its own is broken'}"
-    return told + (f"; {rounded} {Breach.ROUNDING.label}" if rounded else "")
+    text = f"audit of the producer: {broken or 'no rule of its own is broken'}"
+    return text + (f"; {rounded} {Breach.ROUNDING.label}" if rounded else "")
 
 
 def _tally(name: str, counts: Mapping[str, int]) -> str:
@@ -119,7 +119,7 @@ def _tally(name: str, counts: Mapping[str, int]) -> str:
 
 
 def verdict(item: Item) -> str:
-    """Everything about one verdict."""
+    """Return everything about one verdict as text."""
     found, stated = item.assessment, item.verdict
     lines = [
         show_line(f"{item.run.name}:{stated.id}"),
@@ -150,16 +150,16 @@ def verdict(item: Item) -> str:
         if text := stated.text(name):
             lines += ["", title, text]
     lines += [_check(check) for check in stated.body.get("checks") or ()]
-    return "\n".join(show(line) for line in [*lines, "", *_reviewed(item)])
+    return "\n".join(show(line) for line in [*lines, "", *_review(item)])
 
 
 def _agreement(item: Item) -> list[str]:
-    """The agreement with its band, and ours by its name where the report states either."""
+    """Return the agreement with its band, and ours too if the report states its own."""
     pair, ours = item.assessment.pair, item.assessment.agreement.spread
     if not pair.reported:
         return [f"agreement {number(pair.value)}  band {pair.band or '-'}  (ours, r_WG)"]
-    told = trail(item.verdict, item.assessment)
-    named = ", ".join(word for word in ("reported", pair.metric, told.agreement_reason) if word)
+    facts = trail(item.verdict, item.assessment)
+    named = ", ".join(word for word in ("reported", pair.metric, facts.agreement_reason) if word)
     return [
         f"agreement {number(pair.value)}  band {pair.band or '-'}  ({named})",
         f"ours r_WG {number(ours.raw)}  band {ours.band or '-'}",
@@ -170,15 +170,15 @@ _TEXTS = {"rubric": "RUBRIC", "input": "INPUT", "output": "RESPONSE", "alternati
 
 
 def _check(check: dict[str, Any]) -> str:
-    """One deterministic check."""
+    """Return one deterministic check as a line."""
     word = {True: "pass", False: "fail", None: "none"}[check.get("pass")]
     return (
         f"check {word}  {show_line(check.get('name', ''))}  {show_line(check.get('reason') or '')}"
     )
 
 
-def _reviewed(item: Item) -> list[str]:
-    """What people said of it."""
+def _review(item: Item) -> list[str]:
+    """Return the reviewers' label, tags, note and mark, one per line."""
     row = item.row
     facts = {
         "label": f"{row.label}{'?' if row.tentative else ''}" if row.label else "",
@@ -196,8 +196,8 @@ def _juror(seat: Any) -> str:
     if ballot.score is None and ballot.raw_score is not None:
         score = f"raw {ballot.raw_score:g}"
     dissent = "  DISSENT" if seat.dissent else ""
-    said = ballot.error or ballot.reason or ""
+    message = ballot.error or ballot.reason or ""
     return (
         f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{seat.aside}{dissent}\n"
-        f"      {show_line(said, 20_000)}"
+        f"      {show_line(message, 20_000)}"
     )

@@ -31,7 +31,7 @@ _FALSE_CHOICE = "the best of many policies on the same labels looks better than 
 
 
 def table(found: Table) -> str:
-    """The run as it stands, then a line for each policy; the names last, for columns to stand."""
+    """Return a table with the run as it stands, then a line per policy, the names last."""
     return aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
 
 
@@ -51,7 +51,7 @@ def _row(row: Result) -> list[str]:
 
 
 def legend(found: Table) -> list[str]:
-    """How the columns are counted, and what the labels behind them are."""
+    """Return how the columns are counted, and the design of the labels behind them."""
     lines = [*filter(None, [departures(found)]), *_COLUMNS]
     lacking = max((row.undecided for row in found.rows), default=0)
     if lacking:
@@ -68,37 +68,37 @@ def legend(found: Table) -> list[str]:
 
 
 def item(one: Item, found: Sequence[PolicyResult]) -> str:
-    """One verdict as it stands, then a line for each policy."""
-    rows = [_outcome(row, one) for row in found]
+    """Return a table with one verdict as it stands, then a line per policy."""
+    rows = [_result_cells(row, one) for row in found]
     return aligned(("value", "decision", "", "policy"), rows)
 
 
 def attack(one: Item, found: Sequence[PolicyResult]) -> str:
-    """What bought jurors could force under each rule, a line for each rule."""
+    """Return a table of what bought jurors could force, a line per rule; "" if nothing."""
     rules = {row.variant.name: attacked(one, row) for row in found}
     most = max((len(made) for made in rules.values()), default=0)
     if not most:
         return ""
     head = [*(f"{n} bought" for n in range(1, most + 1)), "attack"]
     rows = [
-        [*([_forced(attack) for attack in made] + [""] * most)[:most], name]
+        [*([_change_cell(attack) for attack in made] + [""] * most)[:most], name]
         for name, made in rules.items()
         if made
     ]
     return "\n".join(["", aligned(head, rows), _ATTACK])
 
 
-def _forced(found: Attack) -> str:
+def _change_cell(found: Attack) -> str:
     return number(found.change) + (" !" if found.decisions else "")
 
 
-def _outcome(row: PolicyResult, one: Item) -> list[str]:
+def _result_cells(row: PolicyResult, one: Item) -> list[str]:
     differs = "differs" if row.decision != one.assessment.ruled else ""
     return [number(row.value), row.decision or "-", differs, show_line(row.variant.name, 200)]
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose last column is names, so that those before it stand."""
+    """Return a table whose last column is left-aligned, so that the columns before it align."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)][:-1]
     return "\n".join(
         "  ".join([*map(str.rjust, cells[:-1], widths), cells[-1]]) for cells in [head, *rows]

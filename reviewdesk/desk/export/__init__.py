@@ -1,1 +1,1 @@
-"""Runs written as reports and as pages."""
+"""Write runs as reports and as pages."""

@@ -1,4 +1,4 @@
-"""A run as a page or a summary for people: gathers what ``pages`` draws."""
+"""Collect what ``pages`` needs to draw a run as an HTML page or a Markdown summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 MOST = 200
-"""Verdicts that a page lists unless all are asked for: the flagged first, then the labelled."""
+"""Verdicts that a page lists by default: the flagged ones first, then the labelled ones."""
 FEW = 20
 """Escalated verdicts that a summary lists."""
 
@@ -30,20 +30,22 @@ FEW = 20
 def html(
     desk: Desk, run: Run, *, most: int | None = MOST, progress: Progress | None = None
 ) -> Iterator[str]:
-    """The pieces of one HTML file that needs no other."""
+    """Yield the pieces of one self-contained HTML file."""
     with explained(desk.path):
         keys = bodies.telling_first(desk.conn, run, run.verdicts if most is None else most)
-        yield from page.page(_gathered(desk, run, len(keys)), _listed(desk, keys, progress))
+        yield from page.page(
+            _run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, progress)
+        )
 
 
 def summary(desk: Desk, run: Run, most: int = FEW) -> str:
-    """A few lines of Markdown for a pull request."""
+    """Return a few lines of Markdown for a pull request."""
     with explained(desk.path):
         keys = bodies.escalated(desk.conn, run, most)
-        return markdown.summary(_gathered(desk, run, len(keys)), _listed(desk, keys, None))
+        return markdown.summary(_run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, None))
 
 
-def _gathered(desk: Desk, run: Run, listed: int) -> RunPage:
+def _run_page(desk: Desk, run: Run, listed: int) -> RunPage:
     details = run_details(desk, run)
     flags = details.tally.flags
     return RunPage(
@@ -64,9 +66,11 @@ def _gathered(desk: Desk, run: Run, listed: int) -> RunPage:
     )
 
 
-def _listed(desk: Desk, keys: Sequence[int], progress: Progress | None) -> Iterator[ListedVerdict]:
+def _listed_verdicts(
+    desk: Desk, keys: Sequence[int], progress: Progress | None
+) -> Iterator[ListedVerdict]:
     for done, key in enumerate(keys, start=1):
         item = desk.item(key)
-        yield ListedVerdict(item, tuple(told.rerun for told in of_item(desk, item)))
+        yield ListedVerdict(item, tuple(record.rerun for record in of_item(desk, item)))
         if progress is not None and not progress(done / len(keys), done):
             raise Cancelled("the export was cancelled; nothing was kept")

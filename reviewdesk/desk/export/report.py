@@ -1,4 +1,4 @@
-"""A run back as a canonical report: what the file said, and the re-runs of this desk."""
+"""Write a run as a canonical report: the content of its file, with the re-runs of this desk."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 Progress = Callable[[float, int], bool]
-"""Told the share and the number of verdicts so far; ``False`` cancels."""
-_TELL = 100
+"""Takes the share and the number of verdicts so far; returning ``False`` cancels."""
+_PROGRESS_STEP = 100
 _POLICY = frozenset({"threshold", "quorum", "strategy"})
 
 
 def report(
     desk: Desk, run: Run, *, as_lines: bool, progress: Progress | None = None
 ) -> Iterator[str]:
-    """The pieces of the report, one verdict at a time; reading it in again is the identity."""
+    """Yield the pieces of the report, verdict by verdict. Loading the report gives the same run."""
     with explained(desk.path):
         header = _header(desk, run)
         yield from report_pieces(header, _lines(desk, run, progress), as_lines=as_lines)
 
 
 def _header(desk: Desk, run: Run) -> dict[str, Any]:
-    """The header as stored; a policy that a person filled in is said to be theirs."""
+    """Return the stored header; it names the policy that the user filled in as ``set_by_you``."""
     header = {"schema": FORMAT_NAME, **run.header}
     filled = runs.options(desk.conn, run.key)
     mine = {name: value for name, value in filled.items() if name in _POLICY}
@@ -43,20 +43,20 @@ def _header(desk: Desk, run: Run) -> dict[str, Any]:
     own = meta.get("reviewdesk", {})
     if not policy or not isinstance(own, dict):
         return header
-    said = {name: mine[name] for name in policy}
-    return {**header, "meta": {**meta, "reviewdesk": {**own, "set_by_you": said}}}
+    set_by_you = {name: mine[name] for name in policy}
+    return {**header, "meta": {**meta, "reviewdesk": {**own, "set_by_you": set_by_you}}}
 
 
 def _lines(desk: Desk, run: Run, progress: Progress | None) -> Iterator[str]:
     for done, found in enumerate(bodies.bodies(desk.conn, run), start=1):
         yield _line(found)
-        told = progress is not None and (done % _TELL == 0 or done == run.verdicts)
-        if told and progress is not None and not progress(done / run.verdicts, done):
+        is_due = progress is not None and (done % _PROGRESS_STEP == 0 or done == run.verdicts)
+        if is_due and progress is not None and not progress(done / run.verdicts, done):
             raise Cancelled("the export was cancelled; nothing was kept")
 
 
 def _line(found: bodies.Body) -> str:
-    """The verdict as stored, without being read where nothing is added to it."""
+    """Return the verdict as one line of JSON; parse it only to add re-runs or to make it fit."""
     if not found.reruns:
         line = harmless(found.text)
         return line if len(line) * 4 <= MAX_ITEM else fitting(json.loads(line))

@@ -1,4 +1,4 @@
-"""The ballots of a whole run as columns, for what is worked out over all of them."""
+"""The ballots of a whole run as columns, for figures over all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def panels(desk: Desk, run: Run) -> Columns:
-    """Every ballot of a run, in file order."""
+    """Return every ballot of a run as columns, in file order."""
     from reviewdesk.domain.run.columns import unpacked
 
     first = first_key(desk.conn, run.key)

@@ -1,4 +1,4 @@
-"""What the labels of a run say of its judge: everything on the calibration page."""
+"""Compute everything on the calibration page: how well a run's judge matches its labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class FitScope(Flag):
-    """The sets of rows that are measured in full: a blind session is shown ``ALONE`` only."""
+    """The sets of rows that are measured in full; a blind session shows ``ALONE`` only."""
 
     NONE = 0
     HEADLINE = auto()
@@ -44,7 +44,7 @@ def calibration_page(
     jurors: bool = True,
     fits: FitScope = FitScope.BOTH,
 ) -> CalibrationPage:
-    """Read what the labels of a run say of its panel. ``fits`` names the rows to resample."""
+    """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects resampling."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.store import figures
 
@@ -80,7 +80,7 @@ def calibration_page(
 def _with_fit(
     page: CalibrationPage, made: LabelledRows, labelled: list[LabelledRow], totals: RunFigures
 ) -> CalibrationPage:
-    """Add what is resampled or simulated for the rows behind the headline."""
+    """Return the page with the resampled and simulated figures of the headline's rows."""
     from reviewdesk.domain.labels.summary import headline_fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
 

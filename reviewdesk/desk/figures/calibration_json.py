@@ -1,4 +1,4 @@
-"""``calibrate --json``: keys keep their names, and an interval of the ECE is not among them."""
+"""The JSON of ``calibrate``. Keys keep their names, and the ECE has no interval."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def filed(page: FilePage) -> dict[str, Any]:
-    """The figures of a labels file."""
+    """Return the figures of a labels file."""
     fit = page.fit
     return {
         **_calibration(page.calibration),
-        **_fitted(fit),
-        **_ends("accuracy", fit.accuracy),
+        **_fit_figures(fit),
+        **_interval("accuracy", fit.accuracy),
         "honest": asdict(page.honest),
         "representative": page.representative,
         "gates": [asdict(check) for check in page.gates],
@@ -36,9 +36,9 @@ def filed(page: FilePage) -> dict[str, Any]:
 
 
 def judged(page: CalibrationPage) -> dict[str, Any]:
-    """The figures of a run: its draw as well, and its jurors where they were asked for."""
+    """Return the figures of a run, with its draw, and with its jurors if the page has them."""
     jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
-    fitted = {} if page.fit is None else _fitted(page.fit) | _intervals(page)
+    fitted = {} if page.fit is None else _fit_figures(page.fit) | _intervals(page)
     return {
         **_calibration(page.calibration),
         **fitted,
@@ -60,7 +60,7 @@ def judged(page: CalibrationPage) -> dict[str, Any]:
 
 
 def _calibration(found: Calibration) -> dict[str, Any]:
-    """The population where the design carries it, else the labelled; both below their names."""
+    """Return the headline figures, then those of the labels and of the population by name."""
     line = asdict(found.headline)
     return {
         "n": line.pop("n"),
@@ -76,16 +76,16 @@ def _calibration(found: Calibration) -> dict[str, Any]:
     }
 
 
-def _fitted(fit: Fit) -> dict[str, Any]:
-    """What the headline's rows say beyond sums; undefined is ``null``."""
+def _fit_figures(fit: Fit) -> dict[str, Any]:
+    """Return the resampled and simulated figures of the headline's rows; ``null`` if undefined."""
     null, loss = fit.null, fit.log_loss
     return {
         "ece_expected": null.expected if null else None,
         "ece_expected_exact": null.exact if null else None,
         "ece_p": null.p if null else None,
         "ece_p95": null.p95 if null else None,
-        **_ends("brier", fit.brier),
-        **_ends("gap", fit.gap),
+        **_interval("brier", fit.brier),
+        **_interval("gap", fit.gap),
         "auroc": fit.auroc,
         "log_loss": loss.value if loss else None,
         "log_loss_clipped": loss.clipped if loss else 0,
@@ -98,11 +98,11 @@ def _fitted(fit: Fit) -> dict[str, Any]:
 
 
 def _intervals(page: CalibrationPage) -> dict[str, Any]:
-    """Of this run through the draw, rates between bounds if need be; and of such items."""
+    """Return the intervals of this run, which follow its draw, and those of such items."""
     made = _panel(page.intervals)
-    # Without the draw, what the labels say of themselves stands in for Brier and gap.
+    # Without a draw, Brier and gap take the intervals of the labels alone.
     for name in ("brier", "gap"):
-        made |= _ends(name, page.ends(name))
+        made |= _interval(name, page.ends(name))
     return {**made, "target": Target.RUN, "such_items": _panel(page.such)}
 
 
@@ -116,11 +116,11 @@ def _panel(found: PanelIntervals | None) -> dict[str, Any]:
         return {f"{name}_{end}": None for name in _FIGURES for end in ("low", "high")}
     made: dict[str, Any] = {}
     for name in _FIGURES:
-        made |= _ends(name, getattr(found, name))
+        made |= _interval(name, getattr(found, name))
     return made
 
 
-def _ends(name: str, found: Interval | Estimate | None) -> dict[str, Any]:
+def _interval(name: str, found: Interval | Estimate | None) -> dict[str, Any]:
     return {
         f"{name}_low": found.low if found else None,
         f"{name}_high": found.high if found else None,
@@ -128,7 +128,7 @@ def _ends(name: str, found: Interval | Estimate | None) -> dict[str, Any]:
 
 
 def _bin(one: Bin) -> dict[str, Any]:
-    """One bin; ``count`` is its rows, ``n`` their weight."""
+    """Return one bin; ``count`` is the number of its rows and ``n`` the sum of their weights."""
     return {
         "bin": one.index,
         "n": one.weight,
@@ -146,11 +146,11 @@ def _stratum(one: Stratum) -> dict[str, Any]:
 
 def _counts(one: JurorCounts) -> dict[str, Any]:
     accuracy = one.right / one.votes if one.votes else None
-    said = {"votes": one.votes, "right": one.right, "wrong": one.wrong, "accuracy": accuracy}
-    return {"id": one.name, "seat": one.seat, **said, **asdict(one)}
+    counts = {"votes": one.votes, "right": one.right, "wrong": one.wrong, "accuracy": accuracy}
+    return {"id": one.name, "seat": one.seat, **counts, **asdict(one)}
 
 
 def _side(line: Metrics) -> dict[str, Any]:
-    """One side of a split; of no labels nothing is known, not even an error of 0."""
+    """Return one side of a split; without labels every figure is ``null``, not 0."""
     shape = asdict(line)
     return shape if line.n else dict.fromkeys(shape) | {"n": 0}

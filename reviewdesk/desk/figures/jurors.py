@@ -1,4 +1,4 @@
-"""The jurors of a run over time: against the labels, against each other, and from run to run."""
+"""Compare a run's jurors with the labels, with each other, and from run to run."""
 
 from __future__ import annotations
 
@@ -46,18 +46,21 @@ _MOST_VOLATILE = 20
 
 
 def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
-    """Everything about a run's jurors; weights from the labels of the last ``window`` days."""
+    """Compute the jurors page of a run.
+
+    Weights are suggested from the labels of the last ``window`` days, or from all without it.
+    """
     from reviewdesk.domain.jurors import drift
     from reviewdesk.domain.jurors.strata import first_seats
 
     now = panels(desk, run)
-    past = (panels(desk, one) for one in desk.runs() if _made(one) < _made(run))
+    past = (panels(desk, one) for one in desk.runs() if _run_time(one) < _run_time(run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn, desk.path):
-        counted = _labelled(desk, run, now, window)
+        counted = _label_figures(desk, run, now, window)
         seats = drift.seats(now, jurors.unparsed(desk.conn, run.key))
         keys, repeated = jurors.moving(desk.conn, run.key, _MOST_VOLATILE)
-        cases = list(_volatile(jurors.repeated(desk.conn, run.key, keys)))
+        cases = list(_volatile_cases(jurors.repeated(desk.conn, run.key, keys)))
         alarms = [one.drift.alarm for one in offsets.values() if one.drift]
         ids = jurors.ids(desk.conn, [key for key in alarms if key is not None])
         firsts = first_seats(now)
@@ -78,9 +81,9 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
 
 
 def _facts(
-    found: _Labelled, seats: dict[str, Seats], offsets: dict[str, Offset]
+    found: _LabelFigures, seats: dict[str, Seats], offsets: dict[str, Offset]
 ) -> tuple[tuple[JurorFacts, ...], float | None]:
-    """Every juror that sat in the run, in the order of the seats and then of the names."""
+    """Return the facts of every juror in the run, by seat and name, and the mean kappa."""
     weights, mean = suggested_weights([found.kappas[name] for name in seats])
     facts = [
         JurorFacts(
@@ -95,16 +98,16 @@ def _facts(
     return tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))), mean
 
 
-def _made(run: Run) -> tuple[str, int]:
-    """When a run was made, as its report says, else when it was loaded."""
+def _run_time(run: Run) -> tuple[str, int]:
+    """Return the time when a run's report was made, or else loaded, and the run's key."""
     stated = run.header.get("created_at")
     at = datetime.fromisoformat(stated) if stated else datetime.fromisoformat(run.loaded_at)
     return at.astimezone(UTC).isoformat(), run.key
 
 
 @dataclass(frozen=True, slots=True)
-class _Labelled:
-    """What the labels say of every juror; ``recent`` counts those of the window."""
+class _LabelFigures:
+    """The figures of every juror against the labels; ``recent`` counts the labels in the window."""
 
     counts: dict[str, JurorCounts]
     drawn: dict[str, JurorRates]
@@ -115,7 +118,7 @@ class _Labelled:
     recent: int
 
 
-def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labelled:
+def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _LabelFigures:
     from reviewdesk.domain.jurors import strata
     from reviewdesk.store import figures
 
@@ -142,8 +145,8 @@ def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labell
         n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
             recent.append(row)
-    drawn, contest = strata.drawn(now, labels, strata.lone_dissents(now, _stated(desk, now)))
-    return _Labelled(
+    drawn, contest = strata.drawn(now, labels, strata.lone_dissents(now, _stated_trims(desk, now)))
+    return _LabelFigures(
         counts={one.name: one for one in counter.counts()},
         drawn=drawn,
         kappas=strata.kappas(now, labels, recent),
@@ -154,8 +157,8 @@ def _labelled(desk: Desk, run: Run, now: Columns, window: int | None) -> _Labell
     )
 
 
-def _stated(desk: Desk, now: Columns) -> dict[int, set[int]]:
-    """Who was trimmed by the reports' own word, where more than one juror dissents."""
+def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
+    """Return the trimmed seats that the report states, by row, if several jurors dissent."""
     from reviewdesk.domain.jurors.strata import dissents
 
     several = now.key[dissents(now).sum(axis=1) > 1]
@@ -174,17 +177,17 @@ def _generator(run: Run, body: dict[str, Any]) -> Generator:
     )
 
 
-def _volatile(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCase]:
+def _volatile_cases(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCase]:
     for (key, name), rows in groupby(found, key=lambda row: (row.key, row.id)):
         if case := volatile(key, name, [(row.run, row.score, row.decision) for row in rows]):
             yield case
 
 
-# The shape of ``calibrate --jurors --json``
+# The JSON of ``calibrate --jurors --json``
 
 
 def jurors_shape(page: JurorsPage) -> dict[str, Any]:
-    """The page as JSON: counts are raw, rates through the draw, and weights only suggested."""
+    """Return the page as JSON: raw counts, rates weighted by the draw, and suggested weights."""
     basis, contest = page.basis, page.contest
     return {
         "jurors": [_juror(one, page) for one in page.jurors],
@@ -219,11 +222,11 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         "wrong": counts.wrong,
         "design": one.drawn.design,
         "target": Target.RUN,
-        **_quoted("accuracy", one.accuracy),
+        **_quoted_rate("accuracy", one.accuracy),
         **asdict(counts),
         "n": counts.votes,
-        **_quoted("sensitivity", one.sensitivity),
-        **_quoted("specificity", one.specificity),
+        **_quoted_rate("sensitivity", one.sensitivity),
+        **_quoted_rate("specificity", one.specificity),
         "false_passes": counts.fp,
         "false_fails": counts.fn,
         "observed_rate": one.observed.share,
@@ -232,7 +235,7 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
         "corrected_status": status,
         "kappa": one.kappa,
         "weight": one.weight,
-        **_quoted("dissent_precision", one.dissent),
+        **_quoted_rate("dissent_precision", one.dissent),
         "dissent_design": one.drawn.dissent_design,
         "difference": asdict(one.drawn.difference) if one.drawn.difference else None,
         "labelled": _labels_alone(one),
@@ -249,7 +252,7 @@ def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
 
 
 def _labels_alone(one: JurorFacts) -> dict[str, float | None]:
-    """The rates over the labels, each once: of themselves alone."""
+    """Return the rates over the labels alone, each label counted once."""
     return {
         "accuracy": one.labelled_accuracy.share,
         "sensitivity": one.labelled_sensitivity.share,
@@ -260,7 +263,7 @@ def _labels_alone(one: JurorFacts) -> dict[str, float | None]:
 
 
 def _population(found: JurorRates) -> dict[str, Any]:
-    """The rates of this run, null between bounds where the labels do not carry them."""
+    """Return the rates of this run; ``null`` with bounds if the labels do not determine them."""
     dissent = _estimate("dissent_precision", found.dissent)
     return {**_rates(found.run), "kappa": found.kappa, **dissent}
 
@@ -277,7 +280,7 @@ def _estimate(name: str, found: Estimate) -> dict[str, Any]:
     return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _quoted(name: str, found: Quoted) -> dict[str, Any]:
+def _quoted_rate(name: str, found: Quoted) -> dict[str, Any]:
     return {name: found.share, f"{name}_low": found.low, f"{name}_high": found.high}
 
 

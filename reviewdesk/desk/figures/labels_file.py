@@ -1,4 +1,4 @@
-"""Calibration of a labels file: by itself, or as the trusted set of a run it was not drawn from."""
+"""Compute the calibration of a labels file, or use the file as the trusted set of another run."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from reviewdesk.reports.labels.reader import ScoreRow
 
 _DECIDED = {Decision.PASS.value, Decision.FAIL.value}
-_DRAWN = {name for name in STRATA if not name.endswith("/none")}
-_REST = _DRAWN & {*STRATA[FIRST_REST:]}
+_DRAWN_STRATA = {name for name in STRATA if not name.endswith("/none")}
+_UNFLAGGED_STRATA = _DRAWN_STRATA & {*STRATA[FIRST_REST:]}
 UNEVEN = "the rows weigh differently, and the interval takes raw counts"
 UNDECIDED = "not every row says what the judge decided, so there is no confusion"
 SAME_RUN = "the labels are of this very run: calibrate it without a file"
@@ -38,7 +38,7 @@ NO_RUN = "the judge decided nothing in this run"
 
 @dataclass(frozen=True, slots=True)
 class ObservedDecisions:
-    """How a judge decided a run: ``passed`` of ``decided`` verdicts."""
+    """The judge's decisions over a run: it passed ``passed`` of ``decided`` verdicts."""
 
     run: str
     passed: int
@@ -46,12 +46,12 @@ class ObservedDecisions:
 
     @property
     def rate(self) -> float | None:
-        """The observed pass rate."""
+        """The observed pass rate; ``None`` if the judge decided nothing."""
         return self.passed / self.decided if self.decided else None
 
 
 def observed(desk: Desk, run: Run) -> ObservedDecisions:
-    """What the judge said over a whole loaded run."""
+    """Count the judge's decisions over a whole loaded run."""
     with explained(desk.path):
         found = figures.run_figures(desk.conn, run.key)
     return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
@@ -59,10 +59,10 @@ def observed(desk: Desk, run: Run) -> ObservedDecisions:
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """The rows of a labels file that count, with what the file says of their draw.
+    """The rows of a labels file that count, with their strata and warnings about the file.
 
-    ``strata`` is ``None`` unless every row names its stratum; ``drawn`` says whether the rows stand
-    for a whole run.
+    ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows
+    represent a whole run.
     """
 
     kept: tuple[ScoreRow, ...]
@@ -74,41 +74,41 @@ class FileRows:
 
 
 def file_rows(source: Source) -> FileRows:
-    """Read a file of ``{confidence, correct}`` rows, weighted where every row says so."""
+    """Read a file of ``{confidence, correct}`` rows; weights count only if every row has one."""
     from reviewdesk.reports.labels.reader import read_scores
 
     file = read_scores(source)
-    kept, weighted, warnings = _weighed(file.rows)
-    said = [row.facts.get("decision") for row in kept]
-    known = bool(said) and all(isinstance(one, str) and one in _DECIDED for one in said)
+    kept, weighted, warnings = _counted_rows(file.rows)
+    decisions = [row.facts.get("decision") for row in kept]
+    known = bool(decisions) and all(isinstance(one, str) and one in _DECIDED for one in decisions)
     strata = tuple(one for row in kept if isinstance(one := row.facts.get("stratum"), str))
     rows = Rows.of(
         [row.confidence for row in kept],
         [row.correct for row in kept],
         [row.weight or 0.0 for row in kept] if weighted else None,
-        [one == Decision.PASS.value for one in said] if known else None,
+        [one == Decision.PASS.value for one in decisions] if known else None,
     )
     return FileRows(
         kept=tuple(kept),
         rows=rows,
         strata=strata if kept and len(strata) == len(kept) else None,
         source=file.source,
-        drawn=weighted and _drawn(kept),
+        drawn=weighted and _is_whole_draw(kept),
         warnings=tuple(warnings),
     )
 
 
 def calibrate_file(source: Source, over: ObservedDecisions | None = None) -> FilePage:
-    """The figures of a labels file.
+    """Compute the figures of a labels file.
 
-    ``over`` is a run that the file was not drawn from: with rows that say what the judge decided,
-    its pass rate is corrected by them.
+    ``over`` is a run that the file was not drawn from. If the rows state what the judge decided,
+    they correct the pass rate of that run.
     """
     return file_page(file_rows(source), over)
 
 
 def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage:
-    """The figures of rows that are read already."""
+    """Compute the figures of rows that ``file_rows`` has read."""
     line, found = measure(file.rows, over.rate if over else None), fit(file.rows)
     calibration = Calibration(
         labelled=line,
@@ -125,14 +125,14 @@ def file_page(file: FileRows, over: ObservedDecisions | None = None) -> FilePage
     return FilePage(
         calibration=calibration,
         fit=found,
-        honest=_honest(file.kept, line, over),
+        honest=_run_rate(file.kept, line, over),
         gates=default_checks(line, found.null),
         representative=file.drawn,
     )
 
 
-def _weighed(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
-    """The rows that count, whether their weights do, and what to know; weight 0 stands for none."""
+def _counted_rows(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]:
+    """Return the rows that count, whether to weight them, and warnings; weight 0 drops a row."""
     if not rows:
         return [], False, ["the file has no rows: ECE is 0 by definition, not by merit"]
     heavy = [row for row in rows if row.weight is not None and row.weight > 0]
@@ -144,35 +144,41 @@ def _weighed(rows: Sequence[ScoreRow]) -> tuple[list[ScoreRow], bool, list[str]]
     return heavy, True, [f"{light} rows of weight 0 are left out"] if light else []
 
 
-def _drawn(rows: Sequence[ScoreRow]) -> bool:
-    """Whether every row is of a draw, and the audit of what nothing flagged is among them."""
+def _is_whole_draw(rows: Sequence[ScoreRow]) -> bool:
+    """Return True if every row is from a draw and some are from the audit of unflagged verdicts."""
     strata = {str(row.facts.get("stratum")) for row in rows}
     return (
-        all(row.facts.get("selection") == "draw" and _chosen(row.facts.get("pi")) for row in rows)
-        and strata <= _DRAWN
-        and bool(strata & _REST)
+        all(
+            row.facts.get("selection") == "draw" and _is_probability(row.facts.get("pi"))
+            for row in rows
+        )
+        and strata <= _DRAWN_STRATA
+        and bool(strata & _UNFLAGGED_STRATA)
     )
 
 
-def _chosen(pi: object) -> bool:
+def _is_probability(pi: object) -> bool:
     return isinstance(pi, int | float) and not isinstance(pi, bool) and 0 < pi <= 1 + SLACK
 
 
-def _honest(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
-    """Lang and Reiczigel's, where the file's confusion and a run's counts are known."""
+def _run_rate(rows: Sequence[ScoreRow], line: Metrics, over: ObservedDecisions | None) -> RunRate:
+    """Correct a run's pass rate by the file's confusion, after Lang and Reiczigel.
+
+    Without either of the two there is no rate, and the result holds the reason.
+    """
     if over is None:
-        return _none(OF_ITSELF)
+        return _no_rate(OF_ITSELF)
     if any(row.facts.get("run") == over.run for row in rows):
-        return _none(SAME_RUN)
+        return _no_rate(SAME_RUN)
     if not over.decided:
-        return _none(NO_RUN)
+        return _no_rate(NO_RUN)
     tp, fn, tn, fp = line.tp, line.fn, line.tn, line.fp
     if tp is None or fn is None or tn is None or fp is None:
-        return _none(UNDECIDED)
+        return _no_rate(UNDECIDED)
     if line.ess is None or line.ess < line.n - SLACK * max(line.n, 1):
-        return _none(UNEVEN)
+        return _no_rate(UNEVEN)
     return of_trusted(over.passed, over.decided, tp, fn, tn, fp)
 
 
-def _none(reason: str) -> RunRate:
+def _no_rate(reason: str) -> RunRate:
     return RunRate(RateMethod.NONE, None, None, None, reason)

@@ -1,6 +1,6 @@
-"""Runs that an older version loaded, measured when somebody asks: packed columns and figures.
+"""Measure runs that an older version loaded: compute their packed columns and figures.
 
-A run that is loaded is measured with it; see ``store/ingest.py``.
+A run that this version loads is measured on loading; see ``store/ingest.py``.
 """
 
 from __future__ import annotations
@@ -28,70 +28,70 @@ _BATCH = 500
 _TABLES = {**measures.WINDOWS, **measures.LATER}
 
 Progress = Callable[[float, int], bool]
-"""Told the share and the number of verdicts so far; ``False`` cancels."""
+"""Takes the share and the number of verdicts so far; returning ``False`` cancels."""
 
 
 def measured(desk: Desk, run: Run) -> bool:
-    """Whether a run's measures are in the desk."""
+    """Return True if the desk holds a run's measures."""
     with explained(desk.path):
         return measures.known(desk.conn, run.key)
 
 
 def measure(desk: Desk, run: Run, progress: Progress | None = None) -> bool:
-    """Measure a run if that was never done; whether it is measured then.
+    """Measure a run unless the desk holds its measures; return False if ``progress`` cancels.
 
-    The verdicts are read outside of the write lock; ``progress`` may stop it, and nothing is kept.
+    The verdicts are read outside of the write lock. After a cancellation nothing is kept.
     """
     if measured(desk, run):
         return True
     try:
-        with _staged(desk, run, progress) as found:
-            _keep(desk, run, found)
+        with _staging(desk, run, progress) as found:
+            _store(desk, run, found)
     except Cancelled:
         return False
     return True
 
 
 def packed(desk: Desk, run: Run) -> PackedRun:
-    """A run's packed columns; what is not in the desk is put there, or only worked out."""
+    """Return a run's packed columns; compute them if the desk lacks them, and try to store them."""
     with explained(desk.path):
         known = measures.packed(desk.conn, run.key)
     if known is not None:
         return known
-    with _staged(desk, run, None) as found:
-        # Locked or read-only: the next one who asks works it out again.
+    with _staging(desk, run, None) as found:
+        # If the desk is locked or read-only, the next call computes the columns again.
         with suppress(DeskError):
-            _keep(desk, run, found)
+            _store(desk, run, found)
         return measures.waiting_packed(desk.conn, found)
 
 
-def _keep(desk: Desk, run: Run, found: RunMeasures) -> None:
-    """Write down what waits, unless another process has done so meanwhile."""
+def _store(desk: Desk, run: Run, found: RunMeasures) -> None:
+    """Store the staged measures, unless another process has done so meanwhile."""
     with writing(desk.conn, desk.path):
         if not measures.known(desk.conn, run.key):
             measures.fill(desk.conn, run.key, found)
 
 
 @contextmanager
-def _staged(desk: Desk, run: Run, progress: Progress | None) -> Iterator[RunMeasures]:
-    """The figures of a run whose columns and measures wait."""
+def _staging(desk: Desk, run: Run, progress: Progress | None) -> Iterator[RunMeasures]:
+    """Stage the columns and measures of a run in temporary tables, and yield its figures."""
     with waiting(desk.conn, _TABLES):
-        gauge, done = measures.MeasureWriter(desk.conn), 0
+        writer, done = measures.MeasureWriter(desk.conn), 0
         for batch in _batches(desk, run):
             made = []
             for verdict in batch:
                 found = assess(verdict)
-                gauge.add(verdict, found)
+                writer.add(verdict, found)
                 made.append((done, Measures.of(found)))
                 done += 1
             measures.wait_for(desk.conn, made)
             if progress is not None and not progress(done / run.verdicts, done):
                 raise Cancelled("measuring was stopped; nothing was kept")
-        yield gauge.finish()
+        yield writer.finish()
 
 
 def _batches(desk: Desk, run: Run) -> Iterator[list[Verdict]]:
-    """The verdicts of a run in the order of the file."""
+    """Yield the verdicts of a run in batches, in file order."""
     with explained(desk.path):
         filled = Policy.from_body(runs.options(desk.conn, run.key))
     defaults = Policy.from_body(run.header.get("defaults"))

@@ -1,4 +1,4 @@
-"""The strip's figures, kept from one label to the next and brought up to date by the log."""
+"""The strip's figures, which are kept between labels and updated from the label log."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from reviewdesk.domain.labels.summary import RunFigures
 
 MANY = 500
-"""Where more contents than these were touched, all labels are read again."""
+"""If the log touched more contents than this, all labels are read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Both lines of the strip, what the labelled verdicts tell by themselves, and the pace."""
+    """Both lines of the strip, the figures of the labelled verdicts alone, and the pace."""
 
     calibration: Calibration
     alone: Metrics
     pace: Pace
 
 
-class _Work:
-    """What the reviewer did in a run, as far as the log was read."""
+class _Actions:
+    """The reviewer's actions in a run, up to the last event of the log that was read."""
 
     def __init__(self) -> None:
         self._pacing, self._seq = Pacing(), 0
 
     def pace(self, desk: Desk, run: Run) -> Pace:
-        """The pace of ``chronicle.pace``."""
+        """Read the new events of the log and return the reviewer's pace."""
         for event in done(desk.conn, desk.reviewer, self._seq):
             self._seq = event.seq
             if event.target is not None:
@@ -55,47 +55,47 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """The figures of a run as far as the log was read."""
+class _Snapshot:
+    """The figures of a run, up to the head of the log that was read."""
 
     desk: tuple[str, str]
     run: str
     seen: Head
     live: LiveFigures
-    work: _Work
+    work: _Actions
 
 
 class LiveStrip:
-    """The strip of the run that was asked for last, for any thread and any desk.
+    """The strip of the run that was requested last. Any thread may use it with any desk.
 
-    Each call reads one state of the desk: the labels that the log touched since the call before,
-    whichever process wrote them. All labels are read anew for another run or desk file, where the
-    run's totals changed, where the log is not the one that was read, and after any error.
+    Each call reads one state of the desk: the labels that the log touched since the previous call,
+    whichever process wrote them. All labels are read again for another run or desk file, if the
+    run's totals changed, if the log is not the one that was read, and after any error.
     """
 
     def __init__(self) -> None:
-        """Nothing was read."""
+        """Start without figures; the first call reads all labels."""
         self._lock = Lock()
-        self._kept: _Kept | None = None
+        self._kept: _Snapshot | None = None
         self.rebuilt = 0
-        """How often all labels were read."""
+        """How many times all labels were read."""
 
     def read(self, desk: Desk, run: Run) -> Strip:
-        """The figures of a run as the desk has them at this moment."""
+        """Return the figures of a run as the desk holds them at this moment."""
         from reviewdesk.store import figures
 
         with self._lock:
-            # Out of sight until it is whole again: what fails on the way leaves nothing half done.
+            # The figures are removed while they change, so that an error leaves no partial update.
             kept, self._kept = self._kept, None
             with reading(desk.conn, desk.path):
                 totals = figures.run_figures(desk.conn, run.key)
                 newest = head(desk.conn)
-                if kept is not None and _follow(desk, run, totals, kept):
+                if kept is not None and _update(desk, run, totals, kept):
                     live, work = kept.live, kept.work
                 else:
-                    live, work = self._build(desk, run, totals), _Work()
+                    live, work = self._build(desk, run, totals), _Actions()
                 pace = work.pace(desk, run)
-            self._kept = _Kept(_whose(desk), run.hash, newest, live, work)
+            self._kept = _Snapshot(_identity(desk), run.hash, newest, live, work)
             return Strip(live.calibration(), live.alone(), pace)
 
     def _build(self, desk: Desk, run: Run, totals: RunFigures) -> LiveFigures:
@@ -105,20 +105,20 @@ class LiveStrip:
         self.rebuilt += 1
         live = LiveFigures(totals)
         found = figures.labelled(desk.conn, run.key)
-        # In file order, for the order of the draw tells of verdicts that have no label.
+        # In file order, because the order of the draw depends on verdicts without a label.
         live.apply({one.key: one for one in sorted(found, key=lambda one: one.key)})
         return live
 
 
-def _whose(desk: Desk) -> tuple[str, str]:
+def _identity(desk: Desk) -> tuple[str, str]:
     return str(desk.path), desk.reviewer
 
 
-def _follow(desk: Desk, run: Run, totals: RunFigures, kept: _Kept) -> bool:
-    """Bring kept figures up to date; ``False`` where they are not those of this run and log."""
+def _update(desk: Desk, run: Run, totals: RunFigures, kept: _Snapshot) -> bool:
+    """Update the kept figures; return False if they are not those of this run and log."""
     from reviewdesk.store import figures
 
-    if (kept.desk, kept.run) != (_whose(desk), run.hash) or kept.live.figures != totals:
+    if (kept.desk, kept.run) != (_identity(desk), run.hash) or kept.live.figures != totals:
         return False
     items = touched(desk.conn, kept.seen, MANY) if holds(desk.conn, kept.seen) else None
     if items is None:

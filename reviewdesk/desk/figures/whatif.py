@@ -1,4 +1,4 @@
-"""What other rules would have decided, over a run and on one item."""
+"""Compute what other rules would have decided, over a run and on one item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> Table:
-    """Recompute a run's decisions under other rules from its ballots; without any, all of them."""
+    """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.whatif import table
     from reviewdesk.store import figures
@@ -51,7 +51,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
 
 
 def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) -> None:
-    """Refuse to leave out somebody who never sat."""
+    """Raise UsageError if a variant leaves out a juror that is not in ``names``."""
     for variant in variants:
         if variant.dropped is not None and variant.dropped not in names:
             some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
@@ -59,7 +59,7 @@ def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) 
 
 
 def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple[PolicyResult, ...]:
-    """One verdict as it stands, then under other rules; without any, under all of them."""
+    """Return one verdict as it stands, then under ``variants``, by default under all rules."""
     names = seat_names([ballot.id for ballot in item.verdict.ballots])
     if variants is None:
         variants = (*whole(names), *outliers())
@@ -69,7 +69,7 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
 
 
 def shape(table: Table, row: Result) -> dict[str, Any]:
-    """One line of ``whatif --json``."""
+    """Return one entry of ``whatif --json``."""
     return {
         "policy": row.variant.name,
         "flipped": row.flipped,
@@ -91,14 +91,14 @@ def shape(table: Table, row: Result) -> dict[str, Any]:
 
 
 def attacked(item: Item, row: PolicyResult) -> tuple[Attack, ...]:
-    """What bought jurors could force under a rule that the verdict is not standing by already."""
+    """Return what bought jurors could force under another rule; empty for any other policy."""
     if row.variant.group is not Group.RULES:
         return ()
     return attacks(item.verdict, row.variant)
 
 
 def item_shape(item: Item, row: PolicyResult) -> dict[str, Any]:
-    """One line of ``whatif VERDICT --json``."""
+    """Return one entry of ``whatif VERDICT --json``."""
     return {
         "policy": row.variant.name,
         "value": row.value,

@@ -1,1 +1,1 @@
-"""Suites held against reports, runs and labels files."""
+"""Check reports, runs and labels files against suites."""

@@ -1,4 +1,4 @@
-"""The ``calibration:`` entries of a suite: a labels file, or the labels of a loaded run."""
+"""Check the ``calibration:`` entries of a suite against a labels file or a run's labels."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ NO_SET = "neither reliability nor the rows say what the judge decided and deserv
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
 _WEIGHTED = frozenset({Design.WEIGHTED, Design.CENSUS})
 HALF = 0.5
-"""How far a reliability block may be from its rows: counts are whole, weights may be rounded."""
+"""The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """The labels that an entry names, measured.
+    """The labels that an entry names, with the figures measured on them.
 
-    ``intervals`` are those of a draw and ``own`` its pass rate, ``None`` without one; the judge
-    passed ``passed`` of the ``decided`` verdicts of the run, where that is known.
+    ``intervals`` and ``own``, the pass rate, come from the draw and are ``None`` without one. The
+    judge passed ``passed`` of the run's ``decided`` verdicts, if these counts are known.
     """
 
     calibration: Calibration
@@ -67,12 +67,12 @@ class _Labels:
 
     @property
     def line(self) -> Metrics:
-        """The figures that the entry is held to."""
+        """The figures that the entry limits."""
         return self.calibration.headline
 
 
 def judged(suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> EntryResult:
-    """What became of a ``calibration:`` entry."""
+    """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read."""
     tally, problem, found, other = FindingTally(), "", None, False
     honest = Ranged(None)
     try:
@@ -89,7 +89,7 @@ def judged(suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk)
             found.line,
             found.fit,
             found.rate,
-            _ranged(gate, found) | {CalibrationTarget.HONEST: honest},
+            _interval_figures(gate, found) | {CalibrationTarget.HONEST: honest},
             by_default=gate.by_default,
         )
         tally.add(hold(one, judge.read(CalibrationTarget(one.target))) for one in found.expect)
@@ -127,15 +127,15 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
         None if drawn is None else drawn.pass_rate(),
         gate.rate,
         gate.expect,
-        *_observed(gate),
+        *_observed_counts(gate),
     )
 
 
 def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
-    """The figures of the design that the labels of a run carry.
+    """Measure the labels of a run under the design that they support.
 
-    A confusion that the suite gives is that of a trusted set from elsewhere unless it is the
-    labels' own; the observed rate is the run's own unless the suite gives one.
+    A ``reliability`` block in the suite replaces the confusion of the run's labels, and an observed
+    rate in the suite replaces the run's.
     """
     from reviewdesk.domain.gates.such_items import DrawnLabels
     from reviewdesk.domain.labels import summary
@@ -157,7 +157,7 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     else:
         rate = gate.reliability.correct(observed) if observed is not None else None
     drawn, stands = DrawnLabels(made, labelled, totals), found.design in _WEIGHTED
-    passed, decided = _observed(gate)
+    passed, decided = _observed_counts(gate)
     return _Labels(
         found,
         summary.headline_fit(made, found),
@@ -171,13 +171,13 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     )
 
 
-def _observed(gate: CalibrationGate) -> tuple[float, float | None]:
-    """How many verdicts the judge passed, and of how many, as the suite says."""
+def _observed_counts(gate: CalibrationGate) -> tuple[float, float | None]:
+    """Return how many verdicts the judge passed, and of how many, as the suite states."""
     return (gate.observed or 0.0) * (gate.observed_n or 0.0), gate.observed_n
 
 
 def _own_rate(line: Metrics) -> Corrected | None:
-    """The correction by the confusion of the run's own labels."""
+    """Return the pass rate corrected by the confusion of the run's own labels, or ``None``."""
     rate, low, high = line.corrected_rate, line.corrected_rate_low, line.corrected_rate_high
     if not line.n or rate is None or low is None or high is None or line.corrected_status is None:
         return None
@@ -185,46 +185,46 @@ def _own_rate(line: Metrics) -> Corrected | None:
 
 
 def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
-    """Whether the entry's ``reliability`` is of another trusted set than its labels.
+    """Return True if the entry's ``reliability`` block comes from another set than its labels.
 
-    A block of another total is. One with the total of the labels is theirs, and must count what
-    they count: as many right verdicts, and as many of each kind where the labels tell them.
+    A block with another total does. A block with the same total belongs to the labels, and must
+    agree with their number of correct verdicts and, if it is known, with their confusion.
 
     Raises:
-        SuiteError: it has their total and counts something else.
+        SuiteError: the block has the total of the labels, but disagrees with them.
     """
     block, line = gate.reliability, found.line
     if block is None:
         return False
     if abs(block.total - line.n) >= HALF:
         return True
-    said, right = block.tp + block.tn, (line.accuracy or 0.0) * line.n
+    stated, right = block.tp + block.tn, (line.accuracy or 0.0) * line.n
     labels = f"the {line.n} labels of {show_line(gate.source, 120)}"
-    if abs(said - right) > HALF + SLACK:
-        problem = f"reliability: tp + tn is {said:.6g}, but {right:.6g} of {labels} are correct"
+    if abs(stated - right) > HALF + SLACK:
+        problem = f"reliability: tp + tn is {stated:.6g}, but {right:.6g} of {labels} are correct"
         raise SuiteError(suite, gate.reliability_line, problem, BOTH)
     own = _own_cells(found)
     if own and any(abs(a - b) > HALF + SLACK for a, b in zip(block.cells, own.cells, strict=True)):
-        problem = f"reliability: tp, fn, tn, fp are {_listed(block)}"
-        problem += f", but {labels} give {_listed(own)}"
+        problem = f"reliability: tp, fn, tn, fp are {_cells_text(block)}"
+        problem += f", but {labels} give {_cells_text(own)}"
         raise SuiteError(suite, gate.reliability_line, problem, BOTH)
     return False
 
 
 def _own_cells(found: _Labels) -> Reliability | None:
-    """The labels' own confusion, where they say what the judge decided."""
+    """Return the labels' own confusion, or ``None`` if they do not state the decisions."""
     from reviewdesk.domain.stats.calibration import confusion_of
 
     cells = confusion_of(found.rows)
     return None if cells is None else Reliability.of(cells)
 
 
-def _listed(block: Reliability) -> str:
+def _cells_text(block: Reliability) -> str:
     return ", ".join(f"{one:.6g}" for one in block.cells)
 
 
-def _ranged(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
-    """The figures with an interval; those of a confusion by the block if no row says them."""
+def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
+    """Return the figures with an interval; confusion figures may come from the suite's block."""
     from reviewdesk.domain.gates.such_items import of_counts, such_items
 
     made = such_items(found.rows, found.line, found.fit, found.intervals)
@@ -234,7 +234,7 @@ def _ranged(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
 
 
 def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
-    """The share that should pass: by the draw of the labels, or corrected by a trusted set."""
+    """Estimate the true pass rate, from the draw of the labels or by a trusted set's confusion."""
     if not other and found.own is not None:
         return found.own
     if not found.decided:
@@ -251,9 +251,9 @@ def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
 def _doubts(
     gate: CalibrationGate, found: _Labels, findings: Sequence[Finding], *, other: bool
 ) -> tuple[str, ...]:
-    """Why the entry does not yet speak for the judge, if it passes.
+    """Return the reasons why a passing entry is not yet evidence about the judge.
 
-    A figure with an interval that somebody set a limit to must keep to it with the whole interval.
+    If the suite limits a figure that has an interval, the whole interval must keep to the limit.
     """
     unproven = [
         f"{one.expected.target} is {one.reading.low:.4g} to {one.reading.high:.4g}, "

@@ -1,4 +1,4 @@
-"""The ``jury:`` entries of a suite: every verdict of a report or a run, one at a time."""
+"""Check the ``jury:`` entries of a suite against every verdict of a report or a run."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.reports.suites.suite import JuryGate
 
-_LISTED = 5
-_REMEMBERED = 500
-"""How many names of verdicts are kept, in case none of them is the one asked for."""
+_MOST_NAMED = 5
+_MOST_REMEMBERED = 500
+"""The most verdict names that are kept, for a suggestion if a case matches no verdict."""
 
 OpenDesk = Callable[[], "Desk"]
 
 
 def hold_juries(entries: Iterable[JuryEntry], folder: Path, open_desk: OpenDesk) -> None:
-    """Let the verdicts of every report and run pass by; what several entries name, once."""
+    """Check every entry, and read a report or run that several entries name only once."""
     together: dict[tuple[str | None, str | None], list[JuryEntry]] = {}
     for entry in entries:
         together.setdefault((entry.gate.report, entry.gate.run), []).append(entry)
     for (report, run), same in together.items():
         if report is not None:
-            _hold(same, partial(_of_report, folder, report))
+            _check_verdicts(same, partial(_of_report, folder, report))
         else:
-            _hold(same, partial(_of_run, open_desk, run))
+            _check_verdicts(same, partial(_of_run, open_desk, run))
 
 
 def _of_report(folder: Path, report: str) -> Iterator[Verdict]:
-    """The verdicts of a file, one at a time; the desk has no part in it."""
+    """Yield the verdicts of a report file, without the desk."""
     from reviewdesk.reports import Source, read
 
     found = read(Source.from_path(folder / named(report)))
@@ -60,7 +60,7 @@ def _of_report(folder: Path, report: str) -> Iterator[Verdict]:
 
 
 def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
-    """The verdicts of a loaded run, one at a time."""
+    """Yield the verdicts of a loaded run."""
     desk = open_desk()
     run = desk.run(name)
     filled = runs.options(desk.conn, run.key)
@@ -73,7 +73,7 @@ def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
         yield read_verdict(row["body"], run.header, filled)
 
 
-def _hold(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
+def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
     try:
         for verdict in verdicts():
             jury = JuryReadings(verdict)
@@ -89,28 +89,28 @@ def _hold(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -
 
 @dataclass
 class JuryEntry:
-    """One entry while its verdicts pass by."""
+    """The state of one entry while its verdicts are read one by one."""
 
     suite: str
     gate: JuryGate
     tally: FindingTally
     error: str = ""
     named: list[str] = field(default_factory=list)
-    """The ids of the verdicts that the case names; the first few."""
+    """The ids of the first few verdicts that match the case."""
     matches: int = 0
     seen: dict[str, None] = field(default_factory=dict)
-    """The first ids and tests, each once: many verdicts may be of one test."""
+    """The first distinct ids and tests; many verdicts may share a test."""
     verdicts: int = 0
 
     def take(self, verdict: Verdict, jury: JuryReadings) -> None:
-        """Hold one verdict to the entry, if it is about it."""
+        """Check one verdict against the entry's expectations, if the entry's case matches it."""
         self.verdicts += 1
         if self.gate.case is not None:
             self._remember(verdict)
             if self.gate.case not in (verdict.id, verdict.test):
                 return
             self.matches += 1
-            if len(self.named) < _LISTED:
+            if len(self.named) < _MOST_NAMED:
                 self.named.append(verdict.id)
             if self.matches > 1:
                 return
@@ -120,38 +120,38 @@ class JuryEntry:
         )
 
     def _remember(self, verdict: Verdict) -> None:
-        if len(self.seen) < _REMEMBERED:
+        if len(self.seen) < _MOST_REMEMBERED:
             self.seen |= dict.fromkeys((verdict.id, verdict.test))
 
     def spoil(self, error: ReviewDeskError) -> None:
-        """Nothing can be said: the report or the run cannot be used."""
+        """Set the entry's error, because its report or run cannot be used."""
         what = "report" if self.gate.report is not None else "run"
         problem = f"{what}: {error.message}"
         self.error = str(SuiteError(self.suite, self.gate.source_line, problem, error.hint))
 
     def settle(self) -> None:
-        """At the end of the verdicts: a case must have named exactly one."""
+        """Set the entry's error unless its case matched exactly one of all verdicts."""
         if self.gate.case is None or self.matches == 1:
             return
         case, source = show_line(self.gate.case, 120), show_line(self.gate.source, 120)
         if self.matches:
             problem = f'case: "{case}" names {self.matches} verdicts of {source}'
-            problem += f": {_listed(self.named, self.matches)}"
+            problem += f": {_names_text(self.named, self.matches)}"
             hint = "Give the id of one that is no other's test."
         else:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
-            problem += f"; it has {_listed(self._candidates(), self.verdicts)}"
+            problem += f"; it has {_names_text(self._candidates(), self.verdicts)}"
             hint = "Give an id or a test as the report has it."
         self.error = str(SuiteError(self.suite, self.gate.case_line, problem, hint))
 
     def _candidates(self) -> list[str]:
-        """The names nearest to the case, else the first ones."""
+        """Return the names that are most like the case, else the first ones."""
         names = {name[:120]: name for name in self.seen}
         close = get_close_matches((self.gate.case or "")[:120], names, 3)
-        return [names[name] for name in close] or list(self.seen)[:_LISTED]
+        return [names[name] for name in close] or list(self.seen)[:_MOST_NAMED]
 
     def result(self) -> EntryResult:
-        """What became of it."""
+        """Return the result of the entry."""
         held = FindingTally() if self.error else self.tally
         return EntryResult(
             name=self.gate.name,
@@ -168,9 +168,9 @@ class JuryEntry:
         )
 
 
-def _listed(names: list[str], count: int) -> str:
+def _names_text(names: list[str], count: int) -> str:
     if not count:
         return "none"
-    some = ", ".join(f'"{show_line(name, 80)}"' for name in names[:_LISTED])
-    more = count - min(len(names), _LISTED)
+    some = ", ".join(f'"{show_line(name, 80)}"' for name in names[:_MOST_NAMED])
+    more = count - min(len(names), _MOST_NAMED)
     return f"{some} and {more} more" if more > 0 else some

@@ -1,4 +1,4 @@
-"""What became of a suite, as JSON and as the XML that build servers read."""
+"""Write the result of a suite as JSON, as words, and as the JUnit XML that build servers read."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _IN_XML = 100
-"""How many findings of one status stand in the XML; all of them are in the JSON."""
+"""The most findings of one status in the XML; the JSON has all of them."""
 
 
 def as_json(result: SuiteResult) -> dict[str, Any]:
-    """``gate --json``; a status beside pass, fail and skip is ``error``."""
+    """Return ``gate --json``; an entry's status is ``pass``, ``fail``, ``skip`` or ``error``."""
     return {
         "suite": result.suite,
         **_numbers({status: result.count(status) for status in GateStatus}),
@@ -62,7 +62,7 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
 
 
 def _check(found: Finding, kind: EntryKind) -> dict[str, Any]:
-    """One check; that of a judge has the interval of its value and the limit beside it."""
+    """Return one check; in a calibration entry it also has the value's interval and the limit."""
     reading = found.reading
     interval = {
         "low": reading.low,
@@ -87,7 +87,7 @@ def _check(found: Finding, kind: EntryKind) -> dict[str, Any]:
 
 
 def value_words(found: Finding) -> str:
-    """The value that was found, short enough for a line."""
+    """Return the value of a finding as text that fits on a line."""
     value = found.reading.value
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -95,7 +95,7 @@ def value_words(found: Finding) -> str:
 
 
 def sentence(found: Finding) -> str:
-    """One finding in words: the verdict, its value, where that comes from, what it must be."""
+    """Describe one finding: the verdict, the value and its source, and what it must be."""
     reading = found.reading
     origin = " ".join(word for word in (reading.origin, reading.metric) if word)
     where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
@@ -116,7 +116,7 @@ def sentence(found: Finding) -> str:
 
 
 def headline(entry: EntryResult) -> str:
-    """What an entry looked at and how much of it passed."""
+    """Return what an entry checked and how much of it passed."""
     parts = [show_line(entry.source, 120)]
     if entry.case is not None:
         parts.append(show_line(entry.case, 120))
@@ -132,7 +132,7 @@ def headline(entry: EntryResult) -> str:
 
 
 def write_junit(result: SuiteResult, path: Path) -> None:
-    """Write JUnit's XML; a file that is there is replaced only if it is XML itself.
+    """Write JUnit XML; an existing file is replaced only if it is XML itself.
 
     Raises:
         UsageError: the file cannot be written, or holds something else.
@@ -147,7 +147,7 @@ def write_junit(result: SuiteResult, path: Path) -> None:
 
 
 def junit(result: SuiteResult) -> bytes:
-    """One test case per entry, with what failed, was skipped or could not be read inside it."""
+    """Return JUnit XML with one test case per entry, which holds its failures, skips and errors."""
     counts = {
         "tests": len(result.entries),
         "failures": result.count(GateStatus.FAIL),
@@ -161,13 +161,13 @@ def junit(result: SuiteResult) -> bytes:
         case = ET.SubElement(
             suite, "testcase", classname=entry.kind.value, name=show_line(entry.name)
         )
-        _outcome(case, entry)
+        _add_status(case, entry)
     ET.indent(root)
     made: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return made + b"\n"
 
 
-def _outcome(case: Element, entry: EntryResult) -> None:
+def _add_status(case: Element, entry: EntryResult) -> None:
     if entry.error:
         ET.SubElement(case, "error", message=show_line(entry.error, 4000))
         return
@@ -185,10 +185,10 @@ def _outcome(case: Element, entry: EntryResult) -> None:
 
 
 def told(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
-    """The findings of an entry in words, the failed ones first.
+    """Yield the findings of an entry in words, the failed ones first.
 
-    Of a judge all are told, since a figure that passes may pass by little; of a jury those that
-    do not pass, for it has one for every verdict.
+    A calibration entry yields all findings, because a figure may pass by a narrow margin. A jury
+    entry yields only those that do not pass, because it has findings for every verdict.
     """
     yield from details(entry, GateStatus.FAIL, fails)
     yield from details(entry, GateStatus.SKIP, skips)
@@ -197,7 +197,7 @@ def told(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
 
 
 def details(entry: EntryResult, status: GateStatus, most: int) -> Iterator[str]:
-    """The findings of one status in words, and how many more there are."""
+    """Yield at most ``most`` findings of one status in words, then the number of the rest."""
     mine = [found for found in entry.findings if found.status is status][:most]
     yield from map(sentence, mine)
     if more := entry.counts[status] - len(mine):

@@ -1,4 +1,4 @@
-"""Running a suite: every entry held to its report, its run or its labels."""
+"""Run a suite: check every entry against its report, its run or its labels."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
 
 
 def run_suite(path: str, open_desk: OpenDesk, *, keep: int | None = None) -> SuiteResult:
-    """Hold everything that a suite names to what it expects.
+    """Check everything that a suite names against what it expects.
 
-    Files are found relative to the suite, and ``open_desk`` is called only where an entry names a
-    run. Of each status the first ``keep`` findings of an entry are kept. An entry whose report, run
-    or labels cannot be used has an ``error``, and the others are run all the same.
+    Paths are relative to the suite, and ``open_desk`` is called only if an entry names a run. Each
+    entry keeps its first ``keep`` findings of each status. An entry whose report, run or labels
+    cannot be used gets an ``error``, and the other entries still run.
 
     Raises:
         SuiteError: the suite itself is wrong, and nothing was run.

@@ -1,1 +1,1 @@
-"""Labels that leave the desk and labels that enter it."""
+"""Export labels from the desk and import labels into it."""

@@ -1,4 +1,4 @@
-"""Labels out of a desk: rows for a calibration gate, for an archive, and the judge's confusion."""
+"""Export labels: rows for a calibration gate or an archive, and the judge's confusion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WEIGHTED = frozenset({Design.WEIGHTED, Design.CENSUS})
 
 @dataclass(frozen=True, slots=True)
 class Resample:
-    """How many rows to draw by weight, and the seed that fixes which."""
+    """How many rows to draw by weight, and the seed of the draw."""
 
     count: int
     seed: str = "0"
@@ -33,7 +33,7 @@ class Resample:
 
 @dataclass(frozen=True, slots=True)
 class ExportedRows:
-    """Rows to write with the mapping and design behind them, and what a person should know."""
+    """Rows to write, with their confidence source, their design, and warnings for the user."""
 
     rows: tuple[dict[str, Any], ...]
     source: str
@@ -43,7 +43,7 @@ class ExportedRows:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCounts:
-    """A judge against the labels that count, and its pass rate over the whole run."""
+    """The judge's confusion against the labels, and its pass rate over the whole run."""
 
     cells: Reliability
     observed: float
@@ -55,13 +55,13 @@ class ConfusionCounts:
 def score_rows(
     desk: Desk, run: Run, source: str | None, drawn: Resample | None = None
 ) -> ExportedRows:
-    """The two keys per row that a calibration file holds, and no more.
+    """Return rows with the two keys of a calibration file, ``confidence`` and ``correct``.
 
-    With ``drawn`` they are drawn by their weights, so that a reader that weighs every row 1 finds
-    what the weighted labels say.
+    With ``drawn``, rows are resampled by weight, so that a reader that counts every row once finds
+    the figures of the weighted labels.
     """
-    made = _made(desk, run, source)
-    places, warnings = _places(made, drawn)
+    made = _labelled_rows(desk, run, source)
+    places, warnings = _row_places(made, drawn)
     rows = tuple(
         {
             "confidence": float(made.rows.confidence[at]),
@@ -73,24 +73,24 @@ def score_rows(
 
 
 def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> ConfusionCounts:
-    """How the judge and the labels agree, counted over the rows that ``score_rows`` writes.
+    """Count the judge's decisions against the labels, over the rows that ``score_rows`` returns.
 
     Raises:
         UsageError: no label makes a row.
     """
-    made = _made(desk, run, None)
-    places, warnings = _places(made, drawn)
+    made = _labelled_rows(desk, run, None)
+    places, warnings = _row_places(made, drawn)
     if not places:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
     totals = figures.run_figures(desk.conn, run.key)
-    said = [
+    pairs = [
         (made.verdicts[at].decision is Decision.PASS, made.verdicts[at].correct) for at in places
     ]
     cells = Reliability(
-        tp=said.count((True, True)),
-        fn=said.count((False, False)),
-        tn=said.count((False, True)),
-        fp=said.count((True, False)),
+        tp=pairs.count((True, True)),
+        fn=pairs.count((False, False)),
+        tn=pairs.count((False, True)),
+        fp=pairs.count((True, False)),
     )
     observed = totals.passed / (totals.passed + totals.failed)
     return ConfusionCounts(cells, observed, len(places), made.weighing.design, warnings)
@@ -98,30 +98,29 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> Confusi
 
 @dataclass(frozen=True, slots=True)
 class SuiteExport:
-    """The rows behind a run's figures in full, with what a suite over them says beside."""
+    """The full rows behind a run's figures, with the counts that a suite states for them."""
 
     rows: tuple[dict[str, Any], ...]
     cells: Reliability
     observed: float
     decided: int | None
-    """How many verdicts the rate is of; ``None`` while the labels say nothing of all of them."""
+    """The number of verdicts behind ``observed``; ``None`` if the labels have no weights."""
     source: str
     design: Design
     warnings: tuple[str, ...]
 
 
 def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
-    """The rows that the figures of a run count, one for each verdict, and their confusion.
+    """Return the rows that the figures of a run count, one per verdict, and their confusion.
 
-    Labels that no weights are known of yet carry ``null``, for a reader to count each once as the
-    desk does.
+    Without weights, each row has the weight ``null``; a reader counts it once, as the desk does.
 
     Raises:
         UsageError: no label makes a row.
     """
-    made = _made(desk, run, source)
+    made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design in _WEIGHTED
-    kept = _counted(made)
+    kept = _counted_places(made)
     cells = confusion_of(made.rows.weighted(made.weights) if weighted else made.rows)
     if not kept or cells is None:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
@@ -142,19 +141,19 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         decided if weighted else None,
         made.source,
         made.weighing.design,
-        tuple(_shortfalls(made, kept)),
+        tuple(_omission_warnings(made, kept)),
     )
 
 
-def _counted(made: LabelledRows) -> list[int]:
-    """The rows that figures count: those with a weight, or all while there are no weights."""
+def _counted_places(made: LabelledRows) -> list[int]:
+    """Return the places of the rows that count: those with a weight, or all without weights."""
     weighted = made.weighing.design in _WEIGHTED
     return [at for at, weight in enumerate(made.weights) if weight > 0 or not weighted]
 
 
-def _shortfalls(made: LabelledRows, kept: Sequence[int]) -> list[str]:
-    """What the rows leave out, and the design if it gives no weights."""
-    warnings = _without_confidence(made)
+def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
+    """Return warnings about labels that the rows omit, and about a design without weights."""
+    warnings = _confidence_warnings(made)
     if left := len(made.verdicts) - len(kept):
         warnings.append(
             f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
@@ -165,12 +164,12 @@ def _shortfalls(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     return warnings
 
 
-def _places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
-    """Which rows a file without weights holds, and what it cannot say."""
-    kept = _counted(made)
-    warnings = _shortfalls(made, kept)
+def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tuple[str, ...]]:
+    """Choose the rows for a file without weights, and warn about what it cannot express."""
+    kept = _counted_places(made)
+    warnings = _omission_warnings(made, kept)
     if drawn is not None:
-        return _drawn(made, kept, drawn, warnings)
+        return _resampled_places(made, kept, drawn, warnings)
     weighted = made.weighing.design in _WEIGHTED
     if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
         warnings.append(
@@ -180,13 +179,13 @@ def _places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], tupl
     return kept, tuple(warnings)
 
 
-def _without_confidence(made: LabelledRows) -> list[str]:
+def _confidence_warnings(made: LabelledRows) -> list[str]:
     if not made.left_out:
         return []
     return [f"{made.left_out} labelled verdicts have no confidence of the kind {made.source}"]
 
 
-def _drawn(
+def _resampled_places(
     made: LabelledRows, kept: Sequence[int], drawn: Resample, warnings: list[str]
 ) -> tuple[list[int], tuple[str, ...]]:
     if made.weighing.design not in _WEIGHTED or not kept:
@@ -203,12 +202,12 @@ def _drawn(
 
 
 def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
-    """Every label of a run with all that is known of it; those without a row say ``null``.
+    """Return every label of a run in full; without a row, its confidence and correct are ``null``.
 
-    Of several people's labels on a verdict the first is the row, so that a reader of the file
-    counts the verdict once; a design without weights writes none.
+    If several people labelled a verdict, only the first label carries the figures, so that a reader
+    counts the verdict once. A design without weights writes the weight ``null``.
     """
-    made = _made(desk, run, source)
+    made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design in _WEIGHTED
     rowed = {
         verdict.key: (
@@ -224,18 +223,18 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
         for verdict in figures.labelled(desk.conn, run.key)
         for label in labels_of(desk, verdict.item)
     ]
-    warnings = tuple(_without_confidence(made))
+    warnings = tuple(_confidence_warnings(made))
     return ExportedRows(tuple(rows), made.source, made.weighing.design, warnings)
 
 
-def _made(desk: Desk, run: Run, source: str | None) -> LabelledRows:
+def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     labelled = figures.labelled(desk.conn, run.key)
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
 
 
 def labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
-    """The labels of an item, each with its author's newest note and tags, whenever given."""
-    # SQLite's json_extract ends a text at NUL, so only the choice of the event is made there.
+    """Return the labels of an item, each with its author's newest note and current tags."""
+    # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
     rows = desk.conn.execute(
         """SELECT l.*, (SELECT n.detail FROM standing_events n
                         WHERE n.item = l.item AND n.author = l.author

@@ -1,4 +1,4 @@
-"""Labels of files into a desk, and those that stand in it."""
+"""List the labels in a desk, and import labels from files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import did; ``places`` are the file's lines that fit no verdict.
+    """The counts of an import; ``places`` are the lines of the file that match no verdict.
 
-    ``unusable_tags`` counts the file's tags that cannot be tags; their rows are kept.
+    ``unusable_tags`` counts the invalid tags in the file, whose rows are imported without them.
     """
 
     rows: int
@@ -38,7 +38,7 @@ class ImportResult:
 
 
 def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
-    """Every standing label of a run, in the order of the draw."""
+    """Yield every current label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
         for label in labels_of(desk, verdict.item):
             detail = json.loads(label["detail"])
@@ -58,10 +58,10 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
 
 
 def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> ImportResult:
-    """Record the labels of a file as one action, so that one undo takes the whole file back.
+    """Record the labels of a file as one action, so that one undo reverts the whole file.
 
-    A label the desk already holds by the same reviewer stands; a different one in the file is a
-    conflict, counted and left out.
+    A label that the desk already holds by the same reviewer stays. If the file has a different one,
+    it is counted as a conflict and left out.
     """
     labelled = unknown = conflicts = 0
     places: list[int] = []
@@ -74,11 +74,11 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
                 places.append(row.line)
                 continue
             author = row.reviewer or desk.reviewer
-            held = _held(desk, found["item"], author)
+            held = _held_label(desk, found["item"], author)
             if (waiting := entries.get((found["item"], author))) is not None:
                 held = waiting.label
             if held is None:
-                entries[found["item"], author] = _entry(desk, found, row, author)
+                entries[found["item"], author] = _label_event(desk, found, row, author)
             conflicts += held is not None and held is not Truth(row.truth)
             labelled += held is None or held is Truth(row.truth)
         if entries:
@@ -95,7 +95,7 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
     )
 
 
-def _held(desk: Desk, item: bytes, author: str) -> Truth | None:
+def _held_label(desk: Desk, item: bytes, author: str) -> Truth | None:
     row = desk.conn.execute(
         "SELECT label FROM labels WHERE item = ? AND author = ?", (item, author)
     ).fetchone()
@@ -103,7 +103,7 @@ def _held(desk: Desk, item: bytes, author: str) -> Truth | None:
 
 
 def _verdict_of(desk: Desk, run: Run | None, row: LabelRow) -> dict[str, Any] | None:
-    """The verdict a row speaks of; a content hash that is given must be that of the verdict."""
+    """Find the verdict of a row by the row's content hash if it has one, else by id and run."""
     query = """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
                WHERE r.removed_at IS NULL AND """
     if row.item_hash is not None:
@@ -135,7 +135,7 @@ def _run_of(desk: Desk, run: Run | None, name: str | None) -> Run | None:
         return None
 
 
-def _entry(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> NewEvent:
+def _label_event(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> NewEvent:
     detail = {
         "imported": True,
         "note": row.note,

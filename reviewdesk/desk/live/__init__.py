@@ -1,1 +1,1 @@
-"""Panels asked live: cases, batches and re-runs."""
+"""Ask panels live: cases, batches and re-runs."""

@@ -1,4 +1,4 @@
-"""A live panel over a file of cases: looked through, agreed to, asked, and written as a report."""
+"""Run a live panel over a file of cases: survey it, get consent, ask, and write the report."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from reviewdesk.reports.bytes.source import Source
 
 REPLIES = ".replies.jsonl"
-"""What the name of a report's replies adds to its own."""
+"""The suffix that turns a report's name into that of its journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a person asked for."""
+    """The options of one batch, as the user gave them."""
 
     cases: str
     panel: str
@@ -58,9 +58,9 @@ class Order:
     max_cost: float | None = None
     concurrency: int = CONCURRENCY
     per_host: int | None = None
-    """The bound on the open calls of each host; without it only ``concurrency`` bounds them."""
+    """The most open calls to each host; if ``None``, only ``concurrency`` limits them."""
     yes: bool = False
-    """Whether consent was given beforehand, and nobody asked."""
+    """Whether the user gave consent in advance, so that no question is asked."""
     max_failed: Allowance = NONE_LOST
     """How many ballots may be lost before the run counts as failed."""
 
@@ -77,7 +77,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How far a run is."""
+    """The progress of a batch: the counts so far, the survey and the cost in US dollars."""
 
     counts: BatchProgress
     found: CasesSurvey
@@ -85,14 +85,14 @@ class BatchState:
 
     @property
     def left(self) -> float | None:
-        """Seconds to the end at the rate so far."""
+        """The estimated remaining seconds at the rate so far; ``None`` while the rate is 0."""
         rate = self.counts.rate
         return (self.found.calls - self.counts.calls) / rate if rate else None
 
 
 @dataclass(frozen=True, slots=True)
 class BatchListener:
-    """Who is told and asked on the way; ``agreed`` says whether anything may be sent."""
+    """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
 
     agreed: Callable[[BatchPlan], bool]
     told: Callable[[BatchState], None] = lambda _: None
@@ -101,7 +101,7 @@ class BatchListener:
 
 @dataclass(frozen=True, slots=True)
 class BatchEnvironment:
-    """What a run takes from outside."""
+    """What a batch needs from outside: variables, time, network and standard input."""
 
     environment: Mapping[str, str]
     clock: Clock
@@ -110,62 +110,62 @@ class BatchEnvironment:
 
     @staticmethod
     def real(stdin: BinaryIO | None = None) -> BatchEnvironment:
-        """The process's own environment, time and network."""
+        """Return the process's own environment, clock and network."""
         return BatchEnvironment(os.environ, SystemClock(), HttpTransport, stdin)
 
 
-def judge_cases(order: Order, ears: BatchListener, world: BatchEnvironment) -> Summary:
+def judge_cases(order: Order, listener: BatchListener, environment: BatchEnvironment) -> Summary:
     """Judge every case of a file and write the report.
 
     Raises:
         UsageError: the order cannot be carried out; nothing was sent.
         PanelError: the panel or a case cannot be used; nothing was sent.
-        Cancelled: a person said no, or stopped it; what came back is stored.
-        CeilingError: the next call might cost too much; what was paid for is stored.
-        JournalError: the replies cannot be kept.
+        Cancelled: the user refused consent or stopped the run; the replies so far are stored.
+        CeilingError: the next call might exceed the ceiling; the replies so far are stored.
+        JournalError: the replies cannot be stored.
     """
     panel = read_panel(order.panel)
-    seated = seats(panel, world.environment)
-    _affordable(panel, order.max_cost)
-    source = open_cases(order.cases, world.stdin)
+    seated = seats(panel, environment.environment)
+    _check_prices(panel, order.max_cost)
+    source = open_cases(order.cases, environment.stdin)
     path = Path(order.report).expanduser()
-    _writable(path, resume=order.resume)
+    _check_output(path, resume=order.resume)
     journal = Journal(path.with_name(path.name + REPLIES))
     try:
         for note in journal.notes:
-            ears.noted(note)
-        found = survey(source, panel, journal, world.environment)
-        if found.calls and not ears.agreed(BatchPlan(panel, seated, found, journal.spent)):
+            listener.noted(note)
+        found = survey(source, panel, journal, environment.environment)
+        if found.calls and not listener.agreed(BatchPlan(panel, seated, found, journal.spent)):
             raise Cancelled("cancelled: nothing was sent")
-        run = _Run(order, panel, source, found, journal, path, ears, world)
-        return run.carried_out()
+        run = _Run(order, panel, source, found, journal, path, listener, environment)
+        return run.execute()
     finally:
         journal.close()
 
 
 def preview(
-    cases: str, panel: str, world: BatchEnvironment
+    cases: str, panel: str, environment: BatchEnvironment
 ) -> tuple[tuple[JurorEndpoint, ...], Iterator[dict[str, Any]]]:
-    """Where the jurors are asked and, one by one, all that would be sent; nothing is.
+    """Return the jurors' endpoints, and an iterator over all that would be sent; send nothing.
 
     Raises:
         PanelError: the panel or a case cannot be used.
     """
     spec = read_panel(panel)
-    source = open_cases(cases, world.stdin)
-    survey(source, spec, None, world.environment)
-    return seats(spec, world.environment), sent(source, spec)
+    source = open_cases(cases, environment.stdin)
+    survey(source, spec, None, environment.environment)
+    return seats(spec, environment.environment), sent(source, spec)
 
 
-def _affordable(panel: PanelSpec, ceiling: float | None) -> None:
+def _check_prices(panel: PanelSpec, ceiling: float | None) -> None:
     unpriced = [juror.name for juror in panel.jurors if juror.price is None]
     if ceiling is not None and unpriced:
         hint = "Give each juror price: {input, output} in US dollars per million tokens."
         raise UsageError(f"--max-cost needs prices, and {', '.join(unpriced)} has none", hint)
 
 
-def _writable(path: Path, *, resume: bool) -> None:
-    """Refuse to write over what another run, or somebody else, has put there."""
+def _check_output(path: Path, *, resume: bool) -> None:
+    """Raise UsageError if there is no folder for the report, or it would overwrite another file."""
     replies = path.with_name(path.name + REPLIES)
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent}: is no folder", "Make it, or name another -o.")
@@ -181,7 +181,7 @@ def _writable(path: Path, *, resume: bool) -> None:
 
 @dataclass(slots=True)
 class _Run:
-    """One run from the commitment to the report."""
+    """One batch, from the commitment in the journal to the report."""
 
     order: Order
     panel: PanelSpec
@@ -189,33 +189,33 @@ class _Run:
     found: CasesSurvey
     journal: Journal
     path: Path
-    ears: BatchListener
-    world: BatchEnvironment
+    listener: BatchListener
+    environment: BatchEnvironment
 
-    def carried_out(self) -> Summary:
-        """Ask what is still to be asked, and write the report."""
-        held = self._committed()
+    def execute(self) -> Summary:
+        """Make the calls that no stored reply answers, and write the report."""
+        held = self._commit()
         writer = ReportWriter(self.path, self.found.cases)
         results = Results(self.panel, held, writer)
         budget = Budget(self.order.max_cost, self.journal.spent)
         try:
-            counts = asyncio.run(self._asked(results, budget))
+            counts = asyncio.run(self._ask(results, budget))
             if budget.closed:
-                raise self._stopped_short(budget, counts)
+                raise self._ceiling_error(budget, counts)
             cases = "cases" if self.order.cases == "-" else Path(self.order.cases).name
             writer.write(header(self.path.stem, self.panel, held, cases))
         except KeyboardInterrupt:
             done = f"{results.verdicts} of {self.found.cases} cases are complete"
             raise Cancelled(f"stopped: {done}", "Go on with --resume.") from None
         finally:
-            # A full disk lets this fail too, and what it holds is not wanted any more.
+            # Closing fails on a full disk too, and the first error is the one to report.
             with suppress(OSError):
                 writer.close()
         cost, allowed = self._cost(budget), self.order.max_failed
         return results.summary(str(self.path), counts, cost, allowed)
 
-    def _committed(self) -> CommitTimes:
-        """Put panel, rule and cases down before the first request."""
+    def _commit(self) -> CommitTimes:
+        """Store panel, rule, cases and consent in the journal before the first request."""
         from reviewdesk import __version__
 
         panel = self.panel
@@ -232,22 +232,22 @@ class _Run:
             "payload_sha256": self.found.payload_sha256,
         }
         held = self.journal.commit(
-            commitment, _time(self.world.clock), consent if self.found.calls else None
+            commitment, _time(self.environment.clock), consent if self.found.calls else None
         )
         if held.committed_at != held.started_at:
-            self.ears.noted(
+            self.listener.noted(
                 "panel or cases are not those that the stored replies were begun with: "
                 "what has no reply under them is asked, and the report is made anew"
             )
         return held
 
-    async def _asked(self, results: Results, budget: Budget) -> BatchProgress:
+    async def _ask(self, results: Results, budget: Budget) -> BatchProgress:
         meter = Meter(self.journal, budget)
-        transport, clock = self.world.transport(), self.world.clock
+        transport, clock = self.environment.transport(), self.environment.clock
         asking = CallSession(
             transport,
             meter.keep,
-            environment=self.world.environment,
+            environment=self.environment.environment,
             clock=clock,
             concurrency=self.order.concurrency,
             per_host=self.order.per_host,
@@ -256,22 +256,22 @@ class _Run:
 
         started = clock.monotonic()
 
-        def told(counts: BatchProgress) -> None:
+        def report_progress(counts: BatchProgress) -> None:
             counts.seconds = clock.monotonic() - started
-            self.ears.told(BatchState(counts, self.found, budget.spent))
+            self.listener.told(BatchState(counts, self.found, budget.spent))
 
         try:
-            await batch.run(posed(self.source, self.found), told)
+            await batch.run(posed(self.source, self.found), report_progress)
         finally:
             await transport.close()
         return batch.counts
 
     def _cost(self, budget: Budget) -> float | None:
-        """What all calls of the run cost; ``None`` where a juror has no price."""
+        """Return the cost of all calls in US dollars; ``None`` if a juror has no price."""
         priced = all(juror.price is not None for juror in self.panel.jurors)
         return budget.spent if priced else None
 
-    def _stopped_short(self, budget: Budget, counts: BatchProgress) -> CeilingError:
+    def _ceiling_error(self, budget: Budget, counts: BatchProgress) -> CeilingError:
         return CeilingError(
             f"stopped before the ceiling of ${budget.ceiling:.10g}: ${budget.spent:.4f} is spent, "
             f"and {counts.cases} of {self.found.cases} cases are complete",

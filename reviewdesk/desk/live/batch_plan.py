@@ -1,4 +1,4 @@
-"""What a panel over many cases will ask, and what it may cost, before anything is sent."""
+"""Plan a batch before anything is sent: its calls, what they may cost, and their endpoints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JurorEndpoint:
-    """Where one juror is asked; ``problem`` is what its key lacks."""
+    """The endpoint of one juror; ``problem`` states what is wrong with its key."""
 
     juror: Juror
     place: Endpoint
@@ -39,26 +39,26 @@ class JurorEndpoint:
 
 @dataclass(slots=True)
 class CasesSurvey:
-    """A cases file read through once: all of it can be judged, and this is what it takes."""
+    """The counts and costs of a cases file of which every case can be judged."""
 
     cases: int = 0
     calls: int = 0
     stored: int = 0
-    """Calls whose answer is on disk."""
+    """The calls whose answer is stored in the journal."""
     again: Counter[str] = field(default_factory=Counter)
-    """Of ``calls``, those that were made before without an answer, by the kind of the fault."""
+    """Those of ``calls`` that were made before without an answer, counted by kind of fault."""
     worst_usd: float | None = 0.0
-    """``None`` where a juror has no price."""
+    """The most that ``calls`` may cost in US dollars; ``None`` if a juror has no price."""
     payload_sha256: str = ""
-    """Of all that no stored reply answers, nonces aside."""
+    """The SHA-256 of all calls that no stored reply answers, without their nonces."""
     again_usd: float | None = 0.0
-    """What the calls of ``again`` cost at most."""
+    """The most that the calls in ``again`` may cost in US dollars; ``None`` if one has no price."""
     checked: dict[int, tuple[CheckResult, ...]] = field(default_factory=dict)
-    """What the checks found, for the cases that did not pass them all, by place in the file."""
+    """The results of the checks by place in the file, for cases that did not pass them all."""
 
 
 def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[JurorEndpoint, ...]:
-    """Every juror with its host, proxy and key.
+    """Return the endpoint of every juror, with its proxy and any problem with its key.
 
     Raises:
         UsageError: a juror's address cannot be used.
@@ -85,13 +85,13 @@ def survey(
     """
     found = CasesSurvey()
     priced = all(juror.price is not None for juror in panel.jurors)
-    most, more, told = 0.0, 0.0, hashlib.sha256()
+    most, more, digest = 0.0, 0.0, hashlib.sha256()
     hidden = redactor(panel.jurors, environment)
     for place, case in enumerate(read_cases(source)):
         found.cases += 1
         if not (case.rubric or panel.rubric):
-            raise _without_rubric(source, case)
-        results = _checked(case)
+            raise _rubric_error(source, case)
+        results = _check_results(case)
         if not all(result.passed for result in results):
             found.checked[place] = results
         if any(result.failed for result in results):
@@ -101,7 +101,7 @@ def survey(
             if answer_of(call, before, hidden) is not None:
                 found.stored += 1
                 continue
-            told.update(hashed(call))
+            digest.update(hashed(call))
             most += (cost := worst(call) or 0.0)
             if before is not None:
                 found.again[ballot_of(call, before, hidden)["error"]["type"]] += 1
@@ -111,32 +111,32 @@ def survey(
         raise PanelError(source.shown_name, "", "holds no cases", "Write one a line.")
     found.calls -= found.stored
     found.worst_usd, found.again_usd = (most, more) if priced else (None, None)
-    found.payload_sha256 = told.hexdigest()
+    found.payload_sha256 = digest.hexdigest()
     return found
 
 
-def _without_rubric(source: Source, case: Case) -> PanelError:
+def _rubric_error(source: Source, case: Case) -> PanelError:
     where = f'case "{show_line(case.id, 60)}"'
     hint = "Give it a rubric, or the panel one for all."
     return PanelError(source.shown_name, where, "has no rubric, nor has the panel", hint)
 
 
 def posed(source: Source, found: CasesSurvey) -> Iterator[PendingCase]:
-    """The cases once more, with what their checks found."""
+    """Read the cases again, and yield each with the results of its checks."""
     for place, case in enumerate(read_cases(source)):
         passed = tuple(CheckResult(check.name or check.kind, passed=True) for check in case.checks)
         yield PendingCase(place, case, found.checked.get(place, passed))
 
 
 def sent(source: Source, panel: PanelSpec) -> Iterator[dict[str, Any]]:
-    """What would be sent for each juror and case; a case that fails a check asks nobody."""
+    """Yield what would be sent for each juror and case; a case that fails a check sends nothing."""
     for case in read_cases(source):
-        if not any(result.failed for result in _checked(case)):
+        if not any(result.failed for result in _check_results(case)):
             yield from payloads(calls_for(case, panel))
 
 
-def _checked(case: Case) -> tuple[CheckResult, ...]:
-    """What the checks of a case find; most cases have none, and the libraries are heavy."""
+def _check_results(case: Case) -> tuple[CheckResult, ...]:
+    """Run the checks of a case; import their libraries only if it has checks."""
     if not case.checks:
         return ()
     from reviewdesk.reports.panels.case_checks import run_checks

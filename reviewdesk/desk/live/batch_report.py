@@ -1,4 +1,4 @@
-"""From the ballots of a live run to its report, and to what is said of it in a few figures."""
+"""Make the report of a live run from its ballots, and sum the run up in a few figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of a run; ``problem`` is why it is not what a person wanted, if it is not."""
+    """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
 
     report: str
     cases: int
@@ -31,7 +31,7 @@ class Summary:
     failed: int
     inconclusive: int
     no_decision: int
-    """Verdicts of panels in which nobody voted and somebody abstained."""
+    """The verdicts in which jurors abstained and none voted."""
     errors: int
     failed_checks: int
     calls: int
@@ -46,14 +46,14 @@ class Summary:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The figures of the run; problem and jurors are told apart."""
-        told = asdict(self)
-        del told["problem"], told["turnouts"]
-        return {**told, "seconds": round(self.seconds, 3), "rate": round(self.rate, 2)}
+        """The figures of the run, without the problem and the jurors."""
+        figures = asdict(self)
+        del figures["problem"], figures["turnouts"]
+        return {**figures, "seconds": round(self.seconds, 3), "rate": round(self.rate, 2)}
 
     @property
     def body(self) -> dict[str, Any]:
-        """The figures as JSON, and what became of the calls to each juror."""
+        """The figures as JSON, with the counts of each juror's ballots by status."""
         jurors = [
             {
                 "id": one.juror,
@@ -68,10 +68,10 @@ class Summary:
 
 
 class Results:
-    """Makes a verdict of every finished case, hands it to the writer, and counts."""
+    """Turns every finished case into a verdict, passes it to the writer, and keeps counts."""
 
     def __init__(self, panel: PanelSpec, held: CommitTimes, writer: ReportWriter) -> None:
-        """Begin with nothing."""
+        """Start with all counts at 0."""
         self._panel, self._held, self._writer = panel, held, writer
         self._decisions: Counter[str] = Counter()
         self._turnouts = Turnouts()
@@ -79,7 +79,7 @@ class Results:
         self.verdicts = self.failed_checks = 0
 
     def take(self, answered: Answered) -> None:
-        """Make the verdict of a case."""
+        """Make the verdict of a finished case, write it and count it."""
         case, checks = answered.posed.case, [check.body for check in answered.posed.checks]
         if failed := answered.posed.failed:
             self.failed_checks += 1
@@ -91,7 +91,7 @@ class Results:
                 case, self._panel, answered.ballots,
                 committed_at=held.committed_at, checks=checks, run_id=held.run_id,
             )  # fmt: skip
-            self._unverified += not _holds(body)
+            self._unverified += not _hash_matches(body)
         self.verdicts += 1
         self._decisions[body.get("decision") or "none"] += 1
         self._turnouts.add(answered.ballots)
@@ -100,7 +100,7 @@ class Results:
     def summary(
         self, report: str, counts: BatchProgress, cost: float | None, allowed: Allowance
     ) -> Summary:
-        """The figures of the whole run; ``allowed`` is how many ballots it may lose."""
+        """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
         decided = self._decisions
         return Summary(
             report=report,
@@ -142,7 +142,7 @@ class Results:
 
 
 def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:
-    """The report without its verdicts."""
+    """Return the report without its verdicts."""
     rule = panel.rule
     strategy = panel.strategy_for(())
     defaults = {
@@ -163,15 +163,15 @@ def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[s
             "format": FORMAT,
             "run_id": held.run_id,
         },
-        "defaults": _said(defaults),
+        "defaults": _without_nulls(defaults),
         "meta": {"panel": committed_panel(panel)},
     }
 
 
 def committed_panel(panel: PanelSpec) -> dict[str, Any]:
-    """A panel as it is put down: all that decides, and nothing that opens a door."""
+    """Return the panel as the journal stores it: all that affects a decision, and no secrets."""
     rule = panel.rule
-    return _said(
+    return _without_nulls(
         {
             "name": panel.name,
             "rubric": panel.rubric,
@@ -189,7 +189,7 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
 
 
 def _seat(juror: Juror) -> dict[str, Any]:
-    told = {
+    call = {
         "host": endpoint(juror).host,
         "max_tokens": juror.max_tokens,
         "timeout": juror.timeout,
@@ -197,14 +197,14 @@ def _seat(juror: Juror) -> dict[str, Any]:
         "system_prompt": juror.system_prompt,
         "prompt": juror.prompt,
     }
-    return seat_body(juror) | _said(told)
+    return seat_body(juror) | _without_nulls(call)
 
 
-def _holds(body: Mapping[str, Any]) -> bool:
-    """Whether jurors and rule of a verdict, as it states them, give its panel hash again."""
+def _hash_matches(body: Mapping[str, Any]) -> bool:
+    """Return True if the jurors and rule that a verdict states reproduce its panel hash."""
     found = panel_hash_status(verdict_from_body(dict(body), Policy(), Generator()))
     return found is HashStatus.VERIFIED
 
 
-def _said(record: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if value is not None}

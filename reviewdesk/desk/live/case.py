@@ -1,4 +1,4 @@
-"""One case before a whole panel: its checks first, then every juror, then the verdict."""
+"""Judge one case by a whole panel: run its checks, ask every juror, and make the verdict."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ async def judge(
     keep: Keep | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> LiveVerdict:
-    """Ask a panel about one case; ballots that failed are in the verdict as what they are."""
-    case = _usable(spec, item)
+    """Ask a panel about one case; failed ballots appear in the verdict as failed.
+
+    Raises:
+        UsageError: the panel cannot be asked about this case.
+    """
+    case = _checked_case(spec, item)
     checks: list[dict[str, Any]] = []
     if case.checks:
         from reviewdesk.reports.panels.case_checks import run_checks
@@ -36,16 +40,16 @@ async def judge(
         failed = next((one for one in results if one.failed), None)
         if failed is not None:
             reason = f"the check {failed.name} failed: {failed.reason}"
-            return _record(case, unasked(case, spec, reason, checks))
+            return _live_verdict(case, unasked(case, spec, reason, checks))
     from reviewdesk.live.clock import SystemClock
 
     clock = clock or SystemClock()
     committed = clock.now().isoformat(timespec="milliseconds")
-    ballots = await _asked(spec, case, transport, clock, keep, environment)
-    return _record(case, judged(case, spec, ballots, committed_at=committed, checks=checks))
+    ballots = await _ballots(spec, case, transport, clock, keep, environment)
+    return _live_verdict(case, judged(case, spec, ballots, committed_at=committed, checks=checks))
 
 
-async def _asked(
+async def _ballots(
     spec: PanelSpec,
     case: Case,
     transport: Transport | None,
@@ -53,7 +57,7 @@ async def _asked(
     keep: Keep | None,
     environment: Mapping[str, str] | None,
 ) -> list[Ballot]:
-    """The ballots in seat order; a transport that was opened here is closed here."""
+    """Ask the jurors and return the ballots in seat order; close only a transport opened here."""
     from reviewdesk.live.jurors import ask_panel
     from reviewdesk.live.records import calls_for
     from reviewdesk.live.session import CallSession
@@ -61,7 +65,7 @@ async def _asked(
 
     wire = transport or HttpTransport()
     try:
-        asking = CallSession(wire, keep or _forget, environment=environment, clock=clock)
+        asking = CallSession(wire, keep or _drop_reply, environment=environment, clock=clock)
         ballots = {
             call.seat: ballot async for call, ballot in ask_panel(calls_for(case, spec), asking)
         }
@@ -71,8 +75,8 @@ async def _asked(
     return [ballots[seat] for seat in sorted(ballots)]
 
 
-def _usable(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
-    """The case, if the panel can be asked about it."""
+def _checked_case(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
+    """Return the case; raise UsageError if the panel cannot be asked about it."""
     from reviewdesk.reports.panels.cases_file import case_from
     from reviewdesk.reports.panels.check_fields import FieldError
     from reviewdesk.reports.wording import spell_path
@@ -91,11 +95,11 @@ def _usable(spec: PanelSpec, item: Case | Mapping[str, Any]) -> Case:
     return case
 
 
-def _record(case: Case, body: dict[str, Any]) -> LiveVerdict:
+def _live_verdict(case: Case, body: dict[str, Any]) -> LiveVerdict:
     verdict = verdict_from_body(body, Policy(), Generator())
     return LiveVerdict(case, body, assess(verdict))
 
 
-def _forget(call: Call, exchange: Exchange) -> None:
-    """Where nobody stores the replies."""
+def _drop_reply(call: Call, exchange: Exchange) -> None:
+    """Drop a reply, because the caller gave no ``keep``."""
     del call, exchange

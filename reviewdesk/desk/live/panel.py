@@ -1,4 +1,4 @@
-"""The library's panel: jurors that are asked, and the rule that decides by their ballots."""
+"""The library's ``Panel``: jurors that are asked, and the rule that decides by their ballots."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from reviewdesk.live.records import Clock, Keep, Transport
 
 Cast: TypeAlias = Ballot | Mapping[str, Any]
-"""A ballot, or a juror of a canonical report."""
+"""A ballot, or the mapping that a canonical report holds for a juror."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveVerdict:
-    """What a panel made of a case: the canonical verdict, and what is worked out of it."""
+    """The verdict of a panel on a case: its canonical body and the assessment of it."""
 
     case: Case
     verdict: dict[str, Any]
@@ -50,21 +50,21 @@ class LiveVerdict:
 
     @property
     def decision(self) -> Decision | None:
-        """What the panel decided."""
+        """The panel's decision; ``None`` if it made none."""
         return self.assessment.decision
 
     @property
     def score(self) -> float | None:
-        """The panel's score; ``None`` where the rule gives none."""
+        """The panel's score; ``None`` if the rule gives none."""
         return self.assessment.score
 
 
 class Panel:
-    """Jurors and the rule they decide by; without jurors it decides by ballots that are there.
+    """Jurors and the rule they decide by; without jurors, it decides by ballots you collected.
 
-    Without a ``strategy`` it is the regime's, or the weighted average where there is no regime. A
-    case with a tag of ``routes`` takes that tag's strategy. ``aggregate`` is a label rule of one's
-    own in the place of a strategy: ``(ballots) -> (label, disagreement)``.
+    Without a ``strategy``, the regime selects it, and without a regime it is the weighted average.
+    A case with a tag in ``routes`` takes that tag's strategy. ``aggregate`` is a custom label rule
+    in place of a strategy: ``(ballots) -> (label, disagreement)``.
     """
 
     __slots__ = ("_spec",)
@@ -89,9 +89,9 @@ class Panel:
         rubric: str | None = None,
         name: str = "panel",
     ) -> None:
-        """Check every word and number, and that no two jurors share a name."""
+        """Check every argument, and that no two jurors share a name."""
         given = dict(weights or {})
-        seats = _checked(
+        seats = _distinct_jurors(
             tuple(replace(one, weight=given.get(one.name, one.weight)) for one in jurors)
         )
         own = {juror.name: juror.weight for juror in seats if juror.weight is not None}
@@ -104,53 +104,53 @@ class Panel:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Panel:
-        """The panel of a YAML or TOML file; one that cannot be used is a ``PanelError``."""
+        """Read a panel from a YAML or TOML file; raise PanelError if it cannot be used."""
         from reviewdesk.reports.panels.panel_file import read_panel
 
         return cls.of(read_panel(path))
 
     @classmethod
     def of(cls, spec: PanelSpec) -> Panel:
-        """The panel that a specification describes."""
+        """Make the panel that a specification describes."""
         made = cls.__new__(cls)
         object.__setattr__(made, "_spec", spec)
         return made
 
     @property
     def spec(self) -> PanelSpec:
-        """The whole panel as its file describes it."""
+        """The whole panel, as a panel file describes it."""
         return self._spec
 
     @property
     def jurors(self) -> tuple[Juror, ...]:
-        """Who is asked, in seat order."""
+        """The jurors that are asked, in seat order."""
         return self.spec.jurors
 
     @property
     def rule(self) -> Rule:
-        """How it decides: strategy, threshold, quorum, trim and what else is set."""
+        """The rule by which the panel decides, with strategy, threshold, quorum, trim and more."""
         return self.spec.rule
 
     def __getattr__(self, name: str) -> Any:
-        """A field of the rule, such as ``threshold``."""
+        """Return a field of the rule, such as ``threshold``."""
         if name.startswith("_") or name not in Rule.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.spec.rule, name)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same jurors, rubric and rule."""
+        """Return True if both have the same jurors, rubric and rule."""
         return isinstance(other, Panel) and self.spec == other.spec
 
     def __hash__(self) -> int:
-        """By name, jurors and rubric, as a rule holds mappings."""
+        """Hash name, jurors and rubric; a rule holds mappings, which cannot be hashed."""
         return hash((self.spec.name, self.spec.jurors, self.spec.rubric))
 
     def __repr__(self) -> str:
-        """Name, seats and rule."""
+        """Return the name, the seats and the rule."""
         return f"Panel({self.spec.name!r}, {len(self.jurors)} jurors, {self.rule!r})"
 
     def route(self, tags: Iterable[str]) -> Strategy | None:
-        """The strategy that the tags of a case ask for, if one does."""
+        """Return the strategy that ``routes`` gives for the tags of a case, or ``None``."""
         return self.rule.route(tags)
 
     def verdict(
@@ -161,8 +161,8 @@ class Panel:
         generator: Generator | str | None = None,
         case: str = "case",
     ) -> Verdict:
-        """The verdict that the ballots make, before anything is worked out."""
-        cast = map(_cast, ballots)
+        """Make a verdict of the ballots, before it is assessed."""
+        cast = map(_as_ballot, ballots)
         return self.rule.verdict(cast, tags=tags, generator=generator, case=case)
 
     def aggregate(
@@ -175,9 +175,9 @@ class Panel:
     ) -> Assessment:
         """Decide by ballots that were collected before, without any call.
 
-        A panel of which nobody answered is a ``NoJurorsError``, never a score of 0.
+        If no juror answered, this raises NoJurorsError and never gives a score of 0.
         """
-        cast = map(_cast, ballots)
+        cast = map(_as_ballot, ballots)
         return self.rule.decide(cast, tags=tags, generator=generator, case=case)
 
     decide = aggregate
@@ -191,10 +191,10 @@ class Panel:
         keep: Keep | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> LiveVerdict:
-        """Ask every juror about a case, or a mapping of a cases file's keys, and decide.
+        """Ask every juror about a case, or a mapping with the keys of a cases file, and decide.
 
-        A case that fails one of its own checks costs no call. Keys come from the environment;
-        ``keep`` stores each reply before it is used; a ``transport`` of one's own stays open.
+        A case that fails one of its own checks makes no call. API keys come from the environment,
+        ``keep`` stores each reply before it is used, and a ``transport`` that you pass stays open.
         """
         from reviewdesk.desk.live.case import judge
 
@@ -209,11 +209,11 @@ def aggregate(
     generator: Generator | str | None = None,
     **rule: Any,
 ) -> Assessment:
-    """Decide by collected ballots in one call; ``rule`` takes what a ``Panel`` does."""
+    """Decide by collected ballots in one call; ``rule`` takes the options of a ``Panel``."""
     return Panel(strategy, **rule).aggregate(ballots, tags=tags, generator=generator)
 
 
-def _checked(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
+def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     names: set[str] = set()
     for juror in jurors:
         if juror.name in names:
@@ -225,7 +225,7 @@ def _checked(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     return jurors
 
 
-def _cast(one: Cast) -> Ballot:
+def _as_ballot(one: Cast) -> Ballot:
     if isinstance(one, Ballot):
         return one
     if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):

@@ -1,4 +1,4 @@
-"""A panel file looked at before anybody is asked: for people, and as JSON."""
+"""Check a panel file before any juror is is_used, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from reviewdesk.reports.panels.panel_file import read_panel
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A panel with the variables that are not set; their values are never kept."""
+    """A panel with the key variables that are not set; the values of variables are never kept."""
 
     file: str
     panel: Composition
     missing: tuple[str, ...]
     malformed: tuple[str, ...]
-    """The variables that are set to something that cannot be a key."""
+    """The variables whose value cannot be a key."""
 
 
 def check_panel(
     path: str, environment: Mapping[str, str], generator: Generator | None = None
 ) -> Checked:
-    """Read a panel file and look at what it says.
+    """Read a panel file, and find which of its jurors' keys are missing or malformed.
 
     Raises:
         PanelError: the file cannot be used.
@@ -45,7 +45,7 @@ def check_panel(
 
 
 def as_json(checked: Checked) -> dict[str, Any]:
-    """The facts of ``panel check --json``."""
+    """Return ``panel check --json``."""
     panel = checked.panel
     rule = panel.spec.rule
     return {
@@ -78,10 +78,10 @@ def as_json(checked: Checked) -> dict[str, Any]:
 
 
 def _share(panel: Composition) -> dict[str, Any]:
-    """What a supermajority needs, where a rule of the panel is one."""
+    """Return the share that a supermajority needs; empty if no rule of the panel is one."""
     rule = panel.spec.rule
-    asked = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
-    return {"supermajority": rule.supermajority} if asked else {}
+    is_used = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
+    return {"supermajority": rule.supermajority} if is_used else {}
 
 
 def _seat(seat: PanelPlace, missing: tuple[str, ...]) -> dict[str, Any]:

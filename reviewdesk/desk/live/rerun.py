@@ -1,4 +1,4 @@
-"""Asking a verdict's jurors again: planned on disk first, and every reply kept."""
+"""Ask a verdict's jurors again; the plan is stored first, and every reply is kept."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ __all__ = [
 ]  # fmt: skip
 
 BallotCall = Callable[[Ballot], bool]
-"""Told every ballot as it arrives; ``False`` stops the rest."""
+"""Takes every ballot as it arrives; returning ``False`` stops the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,30 +77,30 @@ class PreparedRerun:
     plan: ConsentPlan
     committed: str
     contract_before: int | None = None
-    """The version of the reply contract that the first panel was asked under, if another."""
+    """The version of the reply contract that the first panel answered, if it is not today's."""
 
 
 def own_panel(item: Item, wish: RerunRequest | None = None) -> PanelSpec:
-    """The panel that the report names, where it tells enough to ask it again.
+    """Return the panel that the report describes.
 
-    Where a ``wish`` names jurors, only these have to be known.
+    If ``wish`` names jurors, the report has to describe only these.
     """
     placed = {
         name: urlsplit(vendor.base_url).netloc
         for name, vendor in VENDORS.items()
         if vendor.base_url
     }
-    return panel_of(item.verdict, item.run.header, placed, _wanted(item, wish))
+    return panel_of(item.verdict, item.run.header, placed, _wanted_jurors(item, wish))
 
 
-def _wanted(item: Item, wish: RerunRequest | None) -> tuple[str, ...] | None:
+def _wanted_jurors(item: Item, wish: RerunRequest | None) -> tuple[str, ...] | None:
     if wish is None or wish.scope is RerunScope.PANEL:
         return None
     return missing(item.verdict) if wish.scope is RerunScope.MISSING else (wish.juror or "",)
 
 
 def panel_from(path: str) -> PanelSpec:
-    """The panel of a file."""
+    """Read a panel from a file."""
     from reviewdesk.desk.files import named
     from reviewdesk.reports.panels.panel_file import read_panel
 
@@ -115,31 +115,31 @@ def prepare(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> PreparedRerun:
-    """Work out who would be asked what, and what it may cost.
+    """Prepare a re-run: the jurors, their calls and the most these may cost.
 
     Raises:
-        UsageError: nobody would be asked, or nothing masked where that is wished for.
+        UsageError: no juror can be asked, or there is nothing to mask although ``wish`` masks.
     """
     item = desk.item(key)
     seats = seating(item.verdict, panel, wish)
     case = _case(item, wish).under(panel.rubric)
     places = sorted(seats.asked)
-    asked = replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
+    asked_panel = replace(seats.panel, jurors=tuple(seats.asked[seat] for seat in places))
     calls = tuple(
         replace(call, seat=places[call.seat])
-        for call in calls_for(case, asked, lambda: secrets.token_hex(8))
+        for call in calls_for(case, asked_panel, lambda: secrets.token_hex(8))
     )
     known = os.environ if environment is None else environment
-    told = plan(calls, known)
+    consent_plan = plan(calls, known)
     if all(key_of(endpoint(call.juror), known).problem for call in calls):
-        names = ", ".join(told.missing_keys)
+        names = ", ".join(consent_plan.missing_keys)
         raise UsageError(
             f"no juror can be asked: {names} is not set, or no key",
             "Set it, or choose another panel.",
         )
     committed = seats.committed(case.rubric, case.tags)
     before = contract_before(item.verdict, seats.asked.values())
-    return PreparedRerun(item, case, wish, seats, calls, told, committed, before)
+    return PreparedRerun(item, case, wish, seats, calls, consent_plan, committed, before)
 
 
 def _case(item: Item, wish: RerunRequest) -> Case:
@@ -148,10 +148,10 @@ def _case(item: Item, wish: RerunRequest) -> Case:
         return case
     made = replace(
         case,
-        output=_masked(case.output),
-        alternative=None if case.alternative is None else _masked(case.alternative),
-        input=None if case.input is None else _masked(case.input),
-        context={name: _masked(text) for name, text in case.context.items()},
+        output=_mask(case.output),
+        alternative=None if case.alternative is None else _mask(case.alternative),
+        input=None if case.input is None else _mask(case.input),
+        context={name: _mask(text) for name, text in case.context.items()},
     )
     if made == case:
         raise UsageError(
@@ -161,38 +161,48 @@ def _case(item: Item, wish: RerunRequest) -> Case:
     return made
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     found = injection.passages(text)
     return masked(text, [(one.start, one.end) for one in found])
 
 
 def plan_of(prepared: Sequence[PreparedRerun]) -> ConsentPlan:
-    """What one consent to several re-runs would be given to."""
+    """Collect what the consent page must show for these re-runs.
+
+    These are hosts, models, calls, worst cost, payload and missing keys.
+    """
     return plan([call for one in prepared for call in one.calls], os.environ)
 
 
 def payloads(prepared: Sequence[PreparedRerun]) -> Iterator[dict[str, Any]]:
-    """Exactly what would be sent."""
+    """Yield the body of every request that would be sent."""
     return sent([call for one in prepared for call in one.calls])
 
 
-def ask_now(desk: Desk, prepared: Sequence[PreparedRerun], told: BallotCall) -> list[RerunRecord]:
-    """Carry re-runs out one after the other, over the network, until they are done."""
-    return asyncio.run(ask(desk, prepared, told))
+def ask_now(
+    desk: Desk, prepared: Sequence[PreparedRerun], on_ballot: BallotCall
+) -> list[RerunRecord]:
+    """Carry out re-runs one after the other over the network, and return their records."""
+    return asyncio.run(ask(desk, prepared, on_ballot))
 
 
-async def ask(desk: Desk, prepared: Sequence[PreparedRerun], told: BallotCall) -> list[RerunRecord]:
-    """The same for whoever has an event loop; cancelling it keeps what came back."""
+async def ask(
+    desk: Desk, prepared: Sequence[PreparedRerun], on_ballot: BallotCall
+) -> list[RerunRecord]:
+    """Carry out re-runs as ``ask_now`` does, inside an event loop.
+
+    If the task is cancelled, the replies that came are kept.
+    """
     transport = HttpTransport()
     try:
-        return [await carry_out(desk, one, transport, SystemClock(), told) for one in prepared]
+        return [await carry_out(desk, one, transport, SystemClock(), on_ballot) for one in prepared]
     finally:
         await transport.close()
 
 
 @dataclass(slots=True)
 class _Answers:
-    """What has come back so far, by seat."""
+    """The ballots that have arrived so far, by seat, and whether the re-run was stopped."""
 
     ballots: dict[int, Ballot] = field(default_factory=dict)
     stopped: bool = False
@@ -203,27 +213,29 @@ async def carry_out(
     prepared: PreparedRerun,
     transport: Transport,
     clock: Clock,
-    told: BallotCall,
+    on_ballot: BallotCall,
     *,
     environment: Mapping[str, str] | None = None,
 ) -> RerunRecord:
-    """Ask, once a person has agreed; the plan is on disk before the first request.
+    """Carry out one re-run that a person has agreed to, and return its record.
+
+    The plan is on disk before the first request.
 
     Raises:
-        NoJurorsError: it was stopped before anybody had answered; the replies that came are kept.
+        NoJurorsError: the re-run was stopped before any juror answered.
     """
     plan_key = _commit(desk, prepared)
 
     def keep(call: Call, exchange: Exchange) -> None:
         with writing(desk.conn, desk.path):
-            reruns.keep_reply(desk.conn, plan_key, _reply(call, exchange))
+            reruns.keep_reply(desk.conn, plan_key, _reply_record(call, exchange))
 
     asking = CallSession(transport, keep, environment=environment, clock=clock)
     answers = _Answers()
     try:
-        await _collect(prepared, asking, answers, told)
+        await _collect(prepared, asking, answers, on_ballot)
     finally:
-        # Also where the work is cancelled from outside: what came back is paid for.
+        # This also runs if the task is cancelled, because the replies that came are paid for.
         answers.stopped = len(answers.ballots) < len(prepared.calls)
         ended = _end(desk, prepared, plan_key, answers)
     if not ended:
@@ -234,19 +246,19 @@ async def carry_out(
 
 
 async def _collect(
-    prepared: PreparedRerun, asking: CallSession, answers: _Answers, told: BallotCall
+    prepared: PreparedRerun, asking: CallSession, answers: _Answers, on_ballot: BallotCall
 ) -> None:
     async with aclosing(ask_panel(prepared.calls, asking)) as arriving:
         async for call, ballot in arriving:
             answers.ballots[call.seat] = ballot
-            if not told(ballot):
+            if not on_ballot(ballot):
                 return
 
 
 def _commit(desk: Desk, prepared: PreparedRerun) -> int:
-    """The event that holds consent, rule, hash and payload, before anything is sent."""
+    """Write the event with consent, rule, hash and payload, and return its key."""
     name = prepared.seats.panel.name
-    facts = rerun_facts(prepared.wish, name, prepared.committed, _consented(prepared))
+    facts = rerun_facts(prepared.wish, name, prepared.committed, _consent_facts(prepared))
     with writing(desk.conn, desk.path):
         _, entry = items.about(
             desk, prepared.item.row.key, NewEvent("rerun_planned", desk.at(), detail=facts)
@@ -254,25 +266,25 @@ def _commit(desk: Desk, prepared: PreparedRerun) -> int:
         return events.append(desk.conn, desk.reviewer, [entry])[0].key
 
 
-def _consented(prepared: PreparedRerun) -> dict[str, Any]:
-    told, case = prepared.plan, prepared.case
+def _consent_facts(prepared: PreparedRerun) -> dict[str, Any]:
+    planned, case = prepared.plan, prepared.case
     return {
         "rule": prepared.seats.panel.rule_body(case.rubric, case.tags),
         "jurors": [seat_body(call.juror) for call in prepared.calls],
-        "hosts": [host.name for host in told.hosts],
-        "models": list(told.models),
-        "calls": told.calls,
-        "worst_case_usd": told.worst_usd,
-        "payload_sha256": told.payload_sha256,
+        "hosts": [host.name for host in planned.hosts],
+        "models": list(planned.models),
+        "calls": planned.calls,
+        "worst_case_usd": planned.worst_usd,
+        "payload_sha256": planned.payload_sha256,
     }
 
 
-def _reply(call: Call, exchange: Exchange) -> dict[str, Any]:
+def _reply_record(call: Call, exchange: Exchange) -> dict[str, Any]:
     return {**asdict(exchange), "seat": call.seat, "juror": call.juror.name}
 
 
 def _end(desk: Desk, prepared: PreparedRerun, plan_key: int, answers: _Answers) -> bool:
-    """Write the new verdict and the event that ends the re-run; whether there is a verdict."""
+    """Write the new verdict and the event that ends the re-run; return True if a juror answered."""
     came = bool(answers.ballots)
     with writing(desk.conn, desk.path):
         planned = events.by_key(desk.conn, plan_key)
@@ -297,11 +309,11 @@ def _end(desk: Desk, prepared: PreparedRerun, plan_key: int, answers: _Answers) 
 
 def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict[str, Any]:
     seats = prepared.seats
-    jurors = {**seats.kept, **{call.seat: _unanswered(call) for call in prepared.calls}}
+    jurors = {**seats.kept, **{call.seat: _stopped_ballot(call) for call in prepared.calls}}
     jurors |= answers.ballots
     in_order = [jurors[seat] for seat in range(seats.size)]
     made = judged(prepared.case, seats.panel, in_order, committed_at=committed_at)
-    # The same item under the same id, also where passages were masked for the jurors.
+    # The new verdict keeps the item's own texts even if passages were masked for the jurors.
     first = prepared.item.verdict.body
     shown = {name: first[name] for name in ("output", "alternative", "input") if name in first}
     context = dict(case_of(first).context)
@@ -312,7 +324,7 @@ def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict
     return {**made, **shown, **({"meta": {"reviewdesk": own}} if own else {})}
 
 
-def _unanswered(call: Call) -> Ballot:
-    """The ballot of a juror whose call was cut short."""
+def _stopped_ballot(call: Call) -> Ballot:
+    """Return the ballot of a juror whose call was stopped before it answered."""
     error = {"type": "stopped", "message": "stopped before the answer came"}
     return {**seat_body(call.juror), "status": "error", "error": error}

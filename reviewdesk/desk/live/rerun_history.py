@@ -1,4 +1,4 @@
-"""The re-runs of verdicts, as they stand beside the first ones."""
+"""Read the re-runs of verdicts, and compare them with the first verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RerunRecord:
-    """A re-run with the event that planned it; 0 for one that came with the report."""
+    """A re-run with the key of the event that planned it; 0 if the re-run is from the report."""
 
     plan: int
     rerun: Rerun
@@ -39,18 +39,18 @@ class RerunRecord:
 
 
 def of_item(desk: Desk, item: Item) -> tuple[RerunRecord, ...]:
-    """The re-runs of a verdict: those in its report, then those of this desk, the oldest first."""
+    """Return the re-runs in a verdict's report, then those of this desk, the oldest first."""
     truth = item.row.label
     filed = tuple(
-        RerunRecord(0, _rerun(_filed(body, item), {}, truth, filed=True), body)
+        RerunRecord(0, _rerun(_filed_verdict(body, item), {}, truth, filed=True), body)
         for body in item.verdict.body.get("reruns") or ()
     )
     with explained(desk.path):
         stored = reruns.of_verdict(desk.conn, item.row.key)
-    return filed + tuple(_told(one, truth) for one in stored)
+    return filed + tuple(_record(one, truth) for one in stored)
 
 
-def _told(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
+def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
     about = {
         **stored.detail,
         "at": stored.at,
@@ -62,17 +62,17 @@ def _told(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
     return RerunRecord(stored.plan, _rerun(verdict, about, truth, filed=False), body)
 
 
-def _filed(body: Mapping[str, Any], item: Item) -> Verdict:
-    """A re-run that came with the report, under the report's own defaults."""
+def _filed_verdict(body: Mapping[str, Any], item: Item) -> Verdict:
+    """Parse a re-run from the report, with the report's defaults."""
     defaults = Policy.from_body(item.run.header.get("defaults"))
     return verdict_from_body(body, defaults, item.verdict.generator)
 
 
 def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, filed: bool) -> Rerun:
-    found, told = assess(verdict), verdict.body.get("provenance") or {}
+    found, provenance = assess(verdict), verdict.body.get("provenance") or {}
     scope = about.get("scope")
     return Rerun(
-        at=about.get("at") or told.get("committed_at"),
+        at=about.get("at") or provenance.get("committed_at"),
         reviewer=about.get("reviewer"),
         scope=RerunScope(scope) if scope else None,
         panel=about.get("panel"),
@@ -87,21 +87,21 @@ def _rerun(verdict: Verdict, about: Mapping[str, Any], truth: str | None, *, fil
 
 
 def flips_of_run(desk: Desk, run: Run) -> tuple[FlipRate, ...]:
-    """How often each juror turned its vote over all that this desk asked again in a run."""
+    """Count how often each juror changed its vote over all of this desk's re-runs in a run."""
     with explained(desk.path):
         stored = reruns.of_run(desk.conn, run.key)
     return flip_rates(_pairs(desk, stored))
 
 
 def newest(desk: Desk, run: Run) -> int:
-    """The plan of the newest re-run in a run, 0 before the first; another one, another history."""
+    """Return the plan of a run's newest re-run, or 0; it changes with every new re-run."""
     with explained(desk.path):
         return reruns.newest(desk.conn, run.key)
 
 
-def beside(item: Item, told: RerunRecord) -> Item:
-    """The item as its re-run decided it, for a comparison with the first verdict."""
-    made = told.rerun
+def beside(item: Item, record: RerunRecord) -> Item:
+    """Return the item as its re-run decided it, for a comparison with the first verdict."""
+    made = record.rerun
     found = made.assessment
     when = "of the report" if made.at is None else f"of {made.at[:16].replace('T', ' ')}"
     row = replace(
@@ -121,4 +121,4 @@ def _pairs(
     desk: Desk, stored: Sequence[reruns.StoredRerun]
 ) -> Iterator[tuple[Verdict, Sequence[Rerun]]]:
     for key, group in groupby(stored, key=lambda one: one.verdict):
-        yield items.verdict_of(desk, key), [_told(one, None).rerun for one in group]
+        yield items.verdict_of(desk, key), [_record(one, None).rerun for one in group]

@@ -1,4 +1,4 @@
-"""The JSON shapes of re-runs."""
+"""The JSON output of re-runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot
 
 
-def rerun(item: Item, told: RerunRecord) -> dict[str, Any]:
-    """One re-run beside the first verdict: what ``rerun --json`` and ``show --json`` print."""
-    made, before = told.rerun, item.assessment
+def rerun(item: Item, record: RerunRecord) -> dict[str, Any]:
+    """Return one re-run compared with the first verdict, for ``rerun`` and ``show --json``."""
+    made, before = record.rerun, item.assessment
     found = made.assessment
     return {
         "run": item.run.name,
@@ -48,7 +48,7 @@ def rerun(item: Item, told: RerunRecord) -> dict[str, Any]:
 
 
 def flip_rates(rates: tuple[FlipRate, ...]) -> list[dict[str, Any]]:
-    """How often each juror turned its vote."""
+    """Return how often each juror changed its vote, one mapping per juror."""
     return [{**asdict(rate), "rate": rate.rate} for rate in rates]
 
 

@@ -1,1 +1,1 @@
-"""Use cases of reviewing: items, filters, search, marks, history and runs."""
+"""The use cases of a review: items, filters, search, marks, history and runs."""

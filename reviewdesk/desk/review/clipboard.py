@@ -1,4 +1,4 @@
-"""A copy of what was put on the clipboard, for terminals that keep the clipboard to themselves."""
+"""Keep a copy of copied text in a file, because some terminals block clipboard access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from reviewdesk.errors import DeskError
 
 
 def keep_copy(text: str, name: str) -> Path:
-    """Write the text where only its owner can read it, over the copy before; say where."""
+    """Write the text to a file that only its owner can read, and return the path.
+
+    The file replaces the previous copy.
+
+    Raises:
+        DeskError: the file cannot be written.
+    """
     from platformdirs import user_cache_path
 
     folder = user_cache_path("reviewdesk", appauthor=False)

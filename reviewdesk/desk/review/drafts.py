@@ -1,4 +1,4 @@
-"""Notes that are being written: on disk with every key, so that a closed window loses none."""
+"""Unfinished notes, stored at every key press so that a closed window loses nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def draft(desk: Desk, key: int) -> str | None:
-    """The reviewer's unfinished note on an item's content, if there is one."""
+    """Return the reviewer's unfinished note on an item's content, or ``None``."""
     row = desk.conn.execute(
         """SELECT d.text FROM drafts d JOIN verdicts v ON v.item = d.item
            WHERE v.key = ? AND d.reviewer = ?""",
@@ -21,7 +21,7 @@ def draft(desk: Desk, key: int) -> str | None:
 
 
 def keep(desk: Desk, key: int, text: str) -> None:
-    """Keep an unfinished note; an empty one is done with."""
+    """Store an unfinished note; an empty text deletes it."""
     with writing(desk.conn, desk.path):
         if text:
             desk.conn.execute(

@@ -1,4 +1,4 @@
-"""Which panels a reviewer has seen in the open: a label given blind later is not blind on those."""
+"""Remember which panel answers a reviewer has seen; a later label on them is not blind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def keep(desk: Desk, keys: Iterable[int]) -> None:
-    """Remember the contents of these verdicts as seen by the desk's reviewer."""
+    """Record that the desk's reviewer has seen the panel's answers on these verdicts' contents."""
     rows = [(desk.reviewer, key) for key in keys]
     if rows:
         with writing(desk.conn, desk.path):
@@ -22,7 +22,7 @@ def keep(desk: Desk, keys: Iterable[int]) -> None:
 
 
 def was_seen(desk: Desk, key: int) -> bool:
-    """Whether the reviewer saw a panel's answer on this content in an earlier sitting."""
+    """Return True if the reviewer saw a panel's answer on this content in an earlier session."""
     row = desk.conn.execute(
         """SELECT 1 FROM seen s JOIN verdicts v ON v.item = s.item
            WHERE v.key = ? AND s.reviewer = ?""",

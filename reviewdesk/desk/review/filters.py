@@ -1,4 +1,4 @@
-"""Filters kept by name, and what a filter may be completed with."""
+"""Saved filters, and the names that complete a filter."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NAME = re.compile(r"[\w.-]{1,40}")
 
 
 def saved(desk: Desk) -> dict[str, str]:
-    """The reviewer's saved filters by name."""
+    """Return the reviewer's saved filters as a mapping from name to text."""
     with explained(desk.path):
         return filters.saved(desk.conn, desk.reviewer)
 
 
 def save(desk: Desk, name: str, text: str) -> None:
-    """Keep a filter under a name, in the place of an older one; what it quotes is written out."""
+    """Save a filter under a name and replace an older one; expand every ``@name`` in it."""
     name = name.removeprefix("@")
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -39,7 +39,7 @@ def save(desk: Desk, name: str, text: str) -> None:
 
 
 def forget(desk: Desk, name: str) -> None:
-    """Drop a saved filter."""
+    """Delete a saved filter."""
     name = name.removeprefix("@")
     with writing(desk.conn, desk.path):
         if not filters.forget(desk.conn, desk.reviewer, name):
@@ -48,15 +48,16 @@ def forget(desk: Desk, name: str) -> None:
 
 
 def expand(desk: Desk, text: str) -> str:
-    """A filter that can be read, every word ``@name`` replaced by the saved filter of that name.
+    """Return a valid filter, in which the saved filter replaces every word ``@name``.
 
-    A ``FilterError`` points at the column of ``text`` that is wrong.
+    Raises:
+        FilterError: the filter cannot be read; the error points at the wrong column of ``text``.
     """
     return expand_filter(text, saved(desk) if "@" in text else {})
 
 
 def vocabulary(desk: Desk, run: Run) -> Vocabulary:
-    """The names of the desk that a filter over ``run`` may use."""
+    """Return the names in the desk that a filter over ``run`` may use."""
     with explained(desk.path):
         return Vocabulary(
             tags=filters.tags(desk.conn, run.key),

@@ -1,4 +1,4 @@
-"""What a reviewer did, newest first, and how fast."""
+"""A reviewer's events, the newest first, and the reviewer's pace."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 def session_history(
     desk: Desk, run: Run | None, limit: int = 500, before: int | None = None
 ) -> list[Event]:
-    """The reviewer's own events in a run or in all, newest first, marked where they were undone.
+    """Return the reviewer's events in one run or in all runs, the newest first.
 
-    With ``before``, those of a smaller ``seq`` alone, so that a list can go on where it ended.
+    Events that were undone are marked. With ``before``, only events with a smaller ``seq`` are
+    returned, so that a list can continue where it ended.
     """
     return events.newest(desk.conn, desk.reviewer, run.hash if run else None, limit, before)
 
 
 def pace(desk: Desk, run: Run) -> Pace:
-    """How fast the reviewer labels in a run; imported labels are no work."""
+    """Measure how fast the reviewer labels in a run, without imported labels."""
     return timing.pace(
         timing.PaceEvent(datetime.fromisoformat(at), kind, stands)
         for at, kind, stands in events.steps(desk.conn, desk.reviewer, run.hash)

@@ -1,4 +1,4 @@
-"""One verdict with everything known about it, and events about it."""
+"""Read one verdict with everything known about it, and prepare events about it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from reviewdesk.store.events import NewEvent
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
-_OFFERED = 200
-"""Ids that are worth offering at once."""
+_MOST_IDS = 200
+"""The most ids that a completion offers."""
 
 
 def _row(desk: Desk, key: int) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _row(desk: Desk, key: int) -> dict[str, Any]:
 
 
 def item(desk: Desk, key: int) -> Item:
-    """Read a verdict, recompute it, and add what people said of its content."""
+    """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
     row = _row(desk, key)
     run = runs.by_key(desk.conn, row["run"])
     verdict = read_verdict(row["body"], run.header, json.loads(row["options"]))
@@ -65,14 +65,14 @@ def item(desk: Desk, key: int) -> Item:
 
 
 def verdict_of(desk: Desk, key: int) -> Verdict:
-    """One verdict as its report states it."""
+    """Read one verdict as its report states it."""
     row = _row(desk, key)
     run = runs.by_key(desk.conn, row["run"])
     return read_verdict(row["body"], run.header, json.loads(row["options"]))
 
 
 def read_verdict(body: str, header: Any, options: dict[str, Any]) -> Verdict:
-    """A stored body under its report's defaults and what the person filled in."""
+    """Parse a stored verdict with its report's defaults and the policy that the user filled in."""
     stated = header.get("generator") or {}
     return verdict_from_body(
         json.loads(body),
@@ -83,7 +83,7 @@ def read_verdict(body: str, header: Any, options: dict[str, Any]) -> Verdict:
 
 
 def _note(mine: list[Event]) -> str | None:
-    """The newest note that stands, given alone or with a label."""
+    """Return the newest note that was not undone, whether given alone or with a label."""
     for event in reversed(mine):
         if not event.undone and "note" in event.detail:
             return event.detail["note"] or None
@@ -91,7 +91,7 @@ def _note(mine: list[Event]) -> str | None:
 
 
 def find(desk: Desk, run: Run, verdict_id: str) -> int:
-    """The key of a verdict by its id."""
+    """Return the key of the verdict with this id; raise NotFoundError if there is none."""
     row = desk.conn.execute(
         "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
     ).fetchone()
@@ -103,26 +103,27 @@ def find(desk: Desk, run: Run, verdict_id: str) -> int:
 
 
 def ids_from(desk: Desk, run: Run | None, start: str) -> list[str]:
-    """List the first ids that begin like this, of one run or of all."""
+    """List the first ids that begin with ``start``, of one run or of all runs."""
     found: set[str] = set()
     for one in [run] if run else desk.runs():
         rows = desk.conn.execute(
             "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-            (one.key, start, f"{start}\U0010ffff", _OFFERED),
+            (one.key, start, f"{start}\U0010ffff", _MOST_IDS),
         )
         found.update(str(row["id"]) for row in rows)
-    return sorted(found)[:_OFFERED]
+    return sorted(found)[:_MOST_IDS]
 
 
 def about(
     desk: Desk, key: int, entry: NewEvent, more_tags: Sequence[str] = ()
 ) -> tuple[int, NewEvent]:
-    """The run's key, and the entry with run, verdict and content filled in.
+    """Return the run's key, and the entry with run, verdict and content filled in.
 
-    Tags are added to those that the reviewer has on the item.
+    The entry's tags are the reviewer's tags on the item with ``more_tags`` added.
 
     Raises:
-        UsageError: one of the tags is none.
+        NotFoundError: the desk has no verdict with this key.
+        UsageError: one of ``more_tags`` is not a valid tag.
     """
     row = desk.conn.execute(
         """SELECT v.id, v.item, v.run, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
@@ -139,15 +140,15 @@ def about(
 
 
 def own_tags(desk: Desk, entry: NewEvent) -> tuple[str, ...]:
-    """The reviewer's tags on the item of an entry."""
+    """Return the reviewer's tags on the item of an entry."""
     return tags.of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
 def turning(desk: Desk, kind: str, action: int) -> NewEvent:
-    """The undo or redo of an action, saying what that action was."""
+    """Build the event that undoes or redoes an action, with a description of that action."""
     taken = events.of_action(desk.conn, desk.reviewer, action)
     first = taken[0]
-    was = f"import of {len(taken)} labels" if len(taken) > 1 else _was(first)
+    was = f"import of {len(taken)} labels" if len(taken) > 1 else _event_words(first)
     return NewEvent(
         kind,
         desk.at(),
@@ -159,8 +160,8 @@ def turning(desk: Desk, kind: str, action: int) -> NewEvent:
     )
 
 
-def _was(event: Event) -> str:
-    """What an event did, in a word or a few."""
+def _event_words(event: Event) -> str:
+    """Describe in a few words what an event did."""
     if event.kind == "mark":
         return "mark" if event.detail["on"] else "unmark"
     if event.kind == "tags":

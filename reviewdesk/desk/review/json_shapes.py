@@ -1,4 +1,4 @@
-"""The JSON shapes that others rely on; keys keep their names."""
+"""The JSON output of the commands. Other programs rely on it, so keys keep their names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
-    """One line of ``queue --json``."""
+    """Return one entry of ``queue --json``."""
     return {
         "run": run.name,
         "id": row.id,
@@ -45,7 +45,7 @@ def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
 
 
 def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
-    """One line of ``runs --json``; a decision that nobody made counts as ``none``."""
+    """Return one entry of ``runs --json``; verdicts without a decision count as ``none``."""
     run = line.run
     tally = tally or DecisionCounts({}, {})
     made, flags = tally.decisions, tally.flags
@@ -67,7 +67,7 @@ def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
         "unanimous_votes": tally.unanimous_votes,
         "decisions": {word or "none": made.get(word, 0) for word in (*Decision, None)},
         "flags": {flag.label: flags[flag] for flag in Flag if flags.get(flag)},
-        **_agreed(line.alphas),
+        **_alphas(line.alphas),
         "breaches": _breaches(tally) if line.alphas.measured else None,
         "seed": run.seed,
         "loaded_at": run.loaded_at,
@@ -75,8 +75,8 @@ def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
     }
 
 
-def _agreed(found: RunAlphas) -> dict[str, Any]:
-    """The alphas of a run, and why those are null that are."""
+def _alphas(found: RunAlphas) -> dict[str, Any]:
+    """Return the alphas of a run, and the reason for each that is null."""
     shape = asdict(found)
     reasons = shape.pop("reasons")
     return {**shape, "alpha_reasons": reasons}
@@ -87,7 +87,7 @@ def _breaches(tally: DecisionCounts) -> dict[str, int]:
 
 
 def loaded(file: str, made: Loaded) -> dict[str, Any]:
-    """One line of ``ingest --json``."""
+    """Return one entry of ``ingest --json``."""
     run = made.run
     return {
         "file": file,
@@ -106,7 +106,7 @@ def loaded(file: str, made: Loaded) -> dict[str, Any]:
 
 
 def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
-    """What a command that writes an event prints; ``label`` is what holds after it."""
+    """Return the JSON of a command that writes an event; ``label`` is the label after it."""
     return {
         "event": made.kind,
         "seq": made.seq,
@@ -121,13 +121,13 @@ def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
 
 
 def verdict(item: Item, again: Sequence[RerunRecord] = ()) -> dict[str, Any]:
-    """``show --json``: what the report states, everything recomputed, and what was asked again."""
-    reruns = [rerun_json.rerun(item, told) for told in again]
-    return {**content(item), **_found(item), **_reviewed(item), "reruns": reruns}
+    """Return ``show --json``: what the report states, all recomputed figures, and the re-runs."""
+    reruns = [rerun_json.rerun(item, record) for record in again]
+    return {**content(item), **_decision(item), **_review(item), "reruns": reruns}
 
 
 def content(item: Item) -> dict[str, Any]:
-    """What was judged."""
+    """Return the item that the panel judged: its texts, reference and checks."""
     body, stated = item.verdict.body, item.verdict
     return {
         "run": item.run.name,
@@ -143,10 +143,10 @@ def content(item: Item) -> dict[str, Any]:
     }
 
 
-def _found(item: Item) -> dict[str, Any]:
-    """What the panel decided and how."""
+def _decision(item: Item) -> dict[str, Any]:
+    """Return what the panel decided, by which rule, and every figure behind it."""
     found, stated = item.assessment, item.verdict
-    told = trail(stated, found)
+    provenance = trail(stated, found)
     return {
         "decision": found.decision,
         "score": found.score,
@@ -156,7 +156,7 @@ def _found(item: Item) -> dict[str, Any]:
         "jurors": jurors(item),
         "values": asdict(found.values),
         "decisions": asdict(found.decisions),
-        **_cast(found),
+        **_counted_ballots(found),
         "trim": trim(item),
         "agreement": agreement(item),
         "agreement_value": found.pair.value,
@@ -171,9 +171,9 @@ def _found(item: Item) -> dict[str, Any]:
         "reasons": {note.flag.label: note.reason for note in found.notes},
         "mismatches": list(found.mismatches),
         "breaches": [kind.key for kind in kinds(found.marks & ~Breach.ROUNDING)],
-        "panel_hash": told.panel_hash,
-        "panel_hash_status": told.panel_hash_status,
-        "provenance": asdict(told),
+        "panel_hash": provenance.panel_hash,
+        "panel_hash_status": provenance.panel_hash_status,
+        "provenance": asdict(provenance),
         "derived": list(found.derived),
         "set_by_you": list(stated.set_by_you),
         "remarks": list(remarks(stated, found)),
@@ -185,8 +185,8 @@ def _found(item: Item) -> dict[str, Any]:
     }
 
 
-def _cast(found: Assessment) -> dict[str, Any]:
-    """The ballots counted: by their votes, by what became of them, and whether all are alike."""
+def _counted_ballots(found: Assessment) -> dict[str, Any]:
+    """Count the ballots by vote and by status, and state whether they are unanimous."""
     return {
         "votes": {name: getattr(found.votes, name) for name in ("passes", "answered", "seated")},
         "ballots": ballot_counts(found.seats),
@@ -195,8 +195,8 @@ def _cast(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _reviewed(item: Item) -> dict[str, Any]:
-    """Where it stands in the draw, and what people said of it."""
+def _review(item: Item) -> dict[str, Any]:
+    """Return the verdict's place in the draw, and its labels, notes and tags."""
     body, row = item.verdict.body, item.row
     return {
         "stratum": row.stratum,
@@ -224,7 +224,7 @@ def _reviewed(item: Item) -> dict[str, Any]:
 
 
 def jurors(item: Item) -> list[dict[str, Any]]:
-    """The ballots in seat order."""
+    """Return the ballots in seat order."""
     bodies = item.verdict.body.get("jurors") or ()
     return [
         {
@@ -251,7 +251,7 @@ def jurors(item: Item) -> list[dict[str, Any]]:
 
 
 def trim(item: Item) -> dict[str, Any]:
-    """The recomputed trim, jurors named."""
+    """Return the recomputed trim, with the names of the jurors."""
     cut = item.assessment.trim
     names_ = [ballot.id for ballot in item.verdict.ballots]
     return {
@@ -264,13 +264,13 @@ def trim(item: Item) -> dict[str, Any]:
 
 
 def labels(item: Item) -> dict[str, Any] | None:
-    """The recounted consensus of the ballots' labels, where they are what decides."""
+    """Recount the ballots' labels; ``None`` unless the verdict is decided by labels."""
     found = item.assessment.label_vote
     return None if found is None else {**asdict(found), "decision": found.decision}
 
 
 def agreement(item: Item) -> dict[str, Any]:
-    """The reported agreement under its own name, and ours unprefixed."""
+    """Return the reported agreement under its metric's name, and ours without a prefix."""
     stated, found = item.verdict.agreement, item.assessment.agreement
     return {
         "reported": stated.value if stated else None,

@@ -1,4 +1,4 @@
-"""What a reviewer hangs on an item beside its label: tags, and a mark to find it again."""
+"""A reviewer's tags on an item, and the mark that helps to find it again."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
-    """Make these the reviewer's own tags of an item; ``None`` where they are already.
+    """Replace the reviewer's tags on an item; return ``None`` if they are the same already.
 
     Raises:
-        UsageError: one of them is no tag.
+        UsageError: one of them is not a valid tag.
     """
     wanted = normal_tags(tags)
     with writing(desk.conn, desk.path):
@@ -34,17 +34,17 @@ def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
 
 
 def mark(desk: Desk, key: int, on: bool) -> Event:
-    """Mark an item, or take the reviewer's mark away."""
+    """Mark an item, or remove the reviewer's mark."""
     with writing(desk.conn, desk.path):
         _, entry = items.about(desk, key, NewEvent("mark", desk.at(), detail={"on": on}))
         return events.append(desk.conn, desk.reviewer, [entry])[0]
 
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
-    """How many items of a run carry each tag, by any author; the most used first."""
+    """Count the items of a run that carry each tag, by any author; the most used come first."""
     return stored.counts(desk.conn, run.key)
 
 
 def known_tags(desk: Desk) -> list[str]:
-    """Every tag of the desk, the most used first."""
+    """Return every tag in the desk, the most used first."""
     return [found.tag for found in stored.counts(desk.conn)]

@@ -1,4 +1,4 @@
-"""The same content in several runs: what another panel, or the same one again, made of it."""
+"""Find verdicts on the same content in other runs, and compare two runs by content."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class OtherRunVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Two runs compared by content: how many items both judged, and how many were turned over."""
+    """Counts of the items that two runs share, and of those on which their decisions differ."""
 
     shared: int
     flipped: int
 
 
 def twins(desk: Desk, key: int) -> list[OtherRunVerdict]:
-    """The verdicts of other loaded runs on this verdict's content, the newest run first."""
+    """Return the verdicts of other loaded runs on the same content, the newest run first."""
     rows = desk.conn.execute(
         """SELECT o.run, min(o.key) AS key FROM verdicts v
            JOIN verdicts o ON o.item = v.item AND o.run != v.run
@@ -41,7 +41,7 @@ def twins(desk: Desk, key: int) -> list[OtherRunVerdict]:
 
 
 def flips(desk: Desk, run: Run, other: Run) -> Flips:
-    """How many contents both runs judged, and on how many their decisions differ."""
+    """Count the contents that both runs judged, and those on which their decisions differ."""
     row = desk.conn.execute(
         """SELECT count(DISTINCT v.item) AS shared,
                   count(DISTINCT iif(v.decision != o.decision, v.item, NULL)) AS flipped

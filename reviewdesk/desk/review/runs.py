@@ -1,4 +1,4 @@
-"""The loaded runs side by side, and all that is known of one of them."""
+"""The list of loaded runs, and the details of one run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run in the list of all, how many of its verdicts have a label, and its alphas."""
+    """A run in the list of runs, with the number of labelled verdicts and its alphas."""
 
     run: Run
     labelled: int
@@ -39,7 +39,7 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class StratumDraw:
-    """One stratum of a run's draw: how many verdicts it holds, how many of them are audited."""
+    """A stratum of a run's draw, with its number of verdicts and the size of its audit."""
 
     name: str
     size: int
@@ -48,7 +48,7 @@ class StratumDraw:
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """The labelled verdicts of a run; ``decided`` have a pass or a fail."""
+    """Counts of a run's labelled verdicts; ``decided`` are those with a pass or a fail."""
 
     decided: int
     unsure: int
@@ -58,9 +58,9 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:
-    """Everything about one run. ``filled`` is the policy that a person gave beside the file.
+    """Everything about one run. ``filled`` is the policy that the user gave when loading it.
 
-    ``unlabelled`` of the verdicts with a human label in the file have none on this desk.
+    ``unlabelled`` counts the verdicts with a human label in the file but no label in this desk.
     """
 
     run: Run
@@ -76,7 +76,7 @@ class RunDetails:
 
 
 def overview(desk: Desk) -> list[RunLine]:
-    """Every run that was not removed, the newest last."""
+    """Return every run that is not hidden, the newest last."""
     with reading(desk.conn, desk.path):
         labelled = runs.labelled(desk.conn)
         alphas = measures.alphas(desk.conn)
@@ -87,13 +87,13 @@ def overview(desk: Desk) -> list[RunLine]:
 
 
 def tallies(desk: Desk) -> dict[int, DecisionCounts]:
-    """The decisions and flags of every run by its key; reads the line of every verdict."""
+    """Count the decisions and flags of every run, by the run's key. This reads all verdicts."""
     with reading(desk.conn, desk.path):
         return runs.tallies(desk.conn)
 
 
 def run_details(desk: Desk, run: Run) -> RunDetails:
-    """Read what one run holds and how far its labels have come."""
+    """Read the contents of one run and the progress of its labels."""
     with reading(desk.conn, desk.path):
         counted = runs.tallies(desk.conn, run.key)
         return RunDetails(
@@ -106,7 +106,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
                 for h, size, audit in runs.strata(desk.conn, run.key)
                 if size
             ),
-            labels=_labels(runs.truths(desk.conn, run.key)),
+            labels=_label_counts(runs.truths(desk.conn, run.key)),
             desk=str(desk.path),
             head=desk.head(),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, UNMEASURED),
@@ -115,7 +115,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
 
 
 def _unlabelled(desk: Desk, run: Run) -> int:
-    """How many human labels of the file could still be taken; reads only what has a label."""
+    """Count the human labels of the file that could still be imported."""
     labelled: int = desk.conn.execute(
         """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
            WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
@@ -125,7 +125,7 @@ def _unlabelled(desk: Desk, run: Run) -> int:
     return run.human_labels - labelled
 
 
-def _labels(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:
+def _label_counts(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:
     truths = dict.fromkeys(Truth, 0)
     for (truth, _), n in found.items():
         truths[truth] += n

@@ -1,4 +1,4 @@
-"""Search: a full-text index that is built beside the work, and what it finds."""
+"""Full-text search over a run, with an index that is built in the background."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 _PAUSE = 0.02
-"""Seconds between two batches: who waits for the write lock only looks for it now and then."""
+"""Seconds between two batches, because others poll for the write lock only at intervals."""
 
 
 def index(desk: Desk, run: Run, progress: Callable[[float, int], bool] | None = None) -> bool:
-    """Index what is left of a run, batch by batch; whether the index is then complete.
+    """Index the rest of a run in batches; return True if the index is then complete.
 
-    ``progress`` is told the share and the count after each batch, and stops it with ``False``;
-    whatever was indexed by then is kept, and another call goes on from there.
+    After each batch ``progress`` gets the share and the count, and ``False`` from it stops. What
+    was indexed by then is kept, and the next call continues from there.
     """
     while True:
         with explained(desk.path):
@@ -40,20 +40,21 @@ def index(desk: Desk, run: Run, progress: Callable[[float, int], bool] | None = 
 
 
 def indexed(desk: Desk, run: Run) -> float:
-    """The share of a run's verdicts that a search can find."""
+    """Return the share of a run's verdicts that are in the index, from 0 to 1."""
     done, total = search.reach(desk.conn, run.key)
     return done / total if total else 1.0
 
 
 def find(desk: Desk, run: Run, text: str, *, blind: bool) -> array[int]:
-    """The keys of the verdicts in which everything that is sought occurs, in no given order.
+    """Return the keys of the verdicts that contain every term of ``text``, in no given order.
 
-    ``blind`` leaves out the jurors' reasons and the notes of others. An empty search is refused.
+    With ``blind``, the jurors' reasons and the notes of others are not searched. An empty search
+    is an error.
     """
     with explained(desk.path):
         return search.find(desk.conn, run.key, text, desk.reviewer, blind=blind)
 
 
 def words(text: str) -> list[str]:
-    """The words of a search, to highlight on a screen."""
+    """Return the words of a search, for a screen to highlight."""
     return language.words(text)
