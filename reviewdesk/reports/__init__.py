@@ -1,6 +1,6 @@
-"""Bytes to canonical verdicts: what people already have on disk, recognised by its content.
+"""Read reports: recognise a file's format by its content and map it to canonical verdicts.
 
-The readers are loaded when a report is read: panels and cases files need none of them.
+The readers are imported when a report is read, because panel and cases files need none of them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _FLAGS = {
 
 
 def read(source: Source, options: ReadOptions = _DEFAULT) -> Report:
-    """Recognise a report and read its header; every syntax error surfaces here.
+    """Recognise a report's format and read its header; every syntax error is raised here.
 
     Raises:
         ReportError: the file cannot be opened; the message is one line with what to do.
-        UsageError: ``options`` name a format that there is none, or say what it has no use for.
+        UsageError: ``options`` name an unknown format, or an option that this format does not use.
     """
     from reviewdesk.reports.canonical.reader import DIALECTS as OWN
     from reviewdesk.reports.dialects import named
@@ -69,7 +69,7 @@ def _formats() -> tuple[str, ...]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Load what needs the readers when it is asked for."""
+        """Import ``FORMATS`` and ``Report`` on first use, because they need the readers."""
         if name == "FORMATS":
             return _formats()
         if name == "Report":

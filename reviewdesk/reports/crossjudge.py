@@ -1,7 +1,7 @@
 """The reader of cross-judge: EnsembleVerdict, and EnsembleResult of its older interface.
 
-A label becomes a vote by the label map, and a score by the confidence behind it. The files name no
-model, so that whether a critic is of the generator's family stays unknown.
+The label map turns a label into a vote, and the critic's confidence gives the score. The files name
+no model, so whether a critic belongs to the generator's family stays unknown.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAPPED_OF_CRITIC = frozenset(
     | {"confidence", "error", "raw_response", "elapsed_s", "model", "vendor"}
 )
 _ABOUT = _MAPPED_OF_CRITIC - {*_LABELS, *_REASONS}
-"""What is known of a critic without its answer."""
+"""The keys of a critic's record that do not hold its answer."""
 
 _STRATEGIES = {
     "majority": "majority",
@@ -106,12 +106,12 @@ class _Mapper:
             "avg_confidence": values.unit(value.get("avg_confidence")) if answered else None,
             "krippendorff_alpha": values.number(value.get("krippendorff_alpha")),
         }
-        if told := values.said(figures):
-            body["meta"] = told
+        if known_figures := values.said(figures):
+            body["meta"] = known_figures
         return values.said(body)
 
     def _decision(self, value: dict[str, Any], *, failed: bool) -> str | None:
-        """What the label map makes of the consensus; a panel that failed as a whole is an error."""
+        """Return the consensus as a decision, or ``error`` if every critic failed."""
         if failed:
             return "error"
         word = foreign.text(value.get("consensus"))
@@ -125,7 +125,7 @@ class _Mapper:
     def _agreement(self, value: dict[str, Any], *, answered: bool) -> dict[str, Any] | None:
         stated = value.get("agreement_pct")
         if stated is None or not answered:
-            # Of no answers at all the tool writes 0.
+            # The tool writes 0 if there are no answers at all.
             return None
         share = values.unit(stated)
         if share is None:
@@ -162,12 +162,12 @@ class _Mapper:
         }
         failed = self._failure(critic, word)
         if failed:
-            # The confidence of a call that failed is the tool's own 0, and its word no answer.
+            # For a failed call the tool writes a confidence of 0, and the label is not an answer.
             kept = withheld(scores, self.remarks.count) if vote is not None else {}
             return values.said(body | kept | failed)
         if word is not None and vote is None:
             self._no_vote.add(word)
-        # Without a vote the null says so: a label alone must not leave it to a threshold.
+        # A label without a vote keeps ``pass: null``, so that no threshold decides instead.
         found = values.said(body | scores | {"confidence": confidence, "pass": vote}, "pass")
         return understood(found, unread_keys(critic, _LABELS, _ABOUT))
 
@@ -194,7 +194,7 @@ def _problem(value: Any) -> FieldProblem | None:
 
 
 def _texts(meta: dict[str, Any]) -> dict[str, Any]:
-    """What the caller passed through beside the verdict, where its name says what it is."""
+    """Return the texts that the caller passed in ``meta`` under a key with a known meaning."""
     generator = foreign.text(meta.get("generator"))
     return {
         "input": values.text(values.first(meta, _INPUTS)),

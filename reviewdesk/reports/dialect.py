@@ -1,4 +1,4 @@
-"""One dialect that reports come in: its name, how it is recognised, and what reads it."""
+"""A dialect (report format): its name, the test that recognises it, and its reader."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from reviewdesk.reports.report import Report
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """What a first look at a file tells.
+    """What the start of a file reveals about its format.
 
-    ``outline`` is filled for JSON and JSON Lines alone; ``text`` is the start of what is text, and
+    ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
     empty for a zip archive.
     """
 
@@ -27,16 +27,16 @@ class FirstLook:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A reader in the registry. ``uses`` names the reading options that mean something to it."""
+    """A reader in the registry. ``uses`` names the reading options that it accepts."""
 
     name: str
-    """What ``--format`` takes, and ``Report.format`` unless the reader says it more exactly."""
+    """The name for ``--format``, and for ``Report.format`` unless the reader sets a finer one."""
     what: str
     """The format in words, for errors: ``a promptfoo result``."""
     fits: Callable[[FirstLook], bool]
     open: Callable[[Source, FirstLook, ReadOptions], Report]
     uses: frozenset[str] = frozenset()
     reads_tables: bool = False
-    """Whether it opens any CSV that it is forced on, and says itself what is missing in it."""
+    """Whether the reader, when forced, opens any CSV and reports missing columns itself."""
     steps_in: bool = False
-    """Whether it reads values by their parts, so that one may be longer than what is held."""
+    """Whether the reader steps into long values, so that one may exceed ``MAX_ITEM``."""

@@ -1,4 +1,4 @@
-"""The registry of readers, in the order in which a file is held against them."""
+"""The registry of readers, in the order in which they are tried on a file."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ FOREIGN: tuple[Dialect, ...] = (
     braintrust.DIALECT,
     table.DIALECT,
 )
-"""Formats of other tools that have a signature of their own."""
+"""Formats of other tools that are recognised by a signature."""
 
 LAST = mcptest.DIALECT
-"""What is only recognised by its structure."""
+"""The format without a signature, recognised only by its structure."""
 
 DIALECTS: tuple[Dialect, ...] = (*canonical.DIALECTS, *FOREIGN, LAST)
 
 
 _QUEUE = "juried-queue"
-"""What imports of juried's queue are called; one reader opens it and the report."""
+"""The format name of juried's queue files, which the reader of juried's reports opens too."""
 
 
 def named(name: str) -> Dialect | None:
-    """The dialect that ``--format`` names."""
+    """Return the dialect that ``--format`` names, or None."""
     wanted = juried.DIALECT.name if name == _QUEUE else name
     return next((dialect for dialect in DIALECTS if dialect.name == wanted), None)
 
 
 def fitting(look: FirstLook) -> Dialect | None:
-    """The foreign dialect that a file has the signature of."""
+    """Return the first foreign dialect whose signature fits the file, or None."""
     return next((dialect for dialect in FOREIGN if dialect.fits(look)), None)

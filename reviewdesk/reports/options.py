@@ -1,4 +1,4 @@
-"""How a report is to be read: what a person says of a file that the file leaves open."""
+"""Reading options: what a person states about a file that the file leaves open."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The options of reading; a reader is given only those that it says it uses."""
+    """The options for reading a report; most apply to some formats only (``Dialect.uses``)."""
 
     format: str | None = None
-    """A dialect to force."""
+    """The name of the dialect to read the file as, or None to recognise it."""
     skip_bad: bool = False
-    """Whether bad verdicts are left out or an error."""
+    """Whether to leave out bad verdicts instead of raising an error."""
     models: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    """The model behind a juror's name, in files that do not say."""
+    """The model of each juror, by juror name, for files that do not state it."""
     pass_labels: tuple[str, ...] = ()
-    """Words that mean a pass, beside the usual ones; compared without case."""
+    """Words that mean a pass, in addition to the usual ones; case does not matter."""
     fail_labels: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
     """The lowest and the highest raw score, for scores that are not from 0 to 1."""
     judge_columns: tuple[str, ...] = ()
-    """The columns of a wide table that hold one judge's scores each."""
+    """The columns of a wide table, each with one juror's scores."""
 
     def __post_init__(self) -> None:
-        """Refuse what no file can be read by."""
+        """Raise UsageError if the scale is not ascending or a word means both pass and fail."""
         if self.scale is not None:
             low, high = (arguments.finite("--scale", end) for end in self.scale)
             if low >= high:
@@ -42,8 +42,8 @@ class ReadOptions:
             raise UsageError(f"{min(both)!r} cannot mean a pass and a fail", "Give one of them.")
 
     def given(self) -> dict[str, Any]:
-        """The options beside ``format`` that were given, as JSON; part of a run's identity."""
-        said = {
+        """Return the given options except ``format`` as JSON; they are part of a run's identity."""
+        options = {
             "skip_bad": self.skip_bad or None,
             "models": dict(sorted(self.models.items())) or None,
             "pass_labels": list(self.pass_labels) or None,
@@ -51,4 +51,4 @@ class ReadOptions:
             "scale": list(self.scale) if self.scale else None,
             "judge_columns": list(self.judge_columns) or None,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in options.items() if value is not None}

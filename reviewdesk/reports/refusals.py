@@ -1,4 +1,4 @@
-"""Files this version does not open: recognised where possible, and refused with what to do."""
+"""Errors for files this version does not open: what the file is, if known, and what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CASE_KEYS = frozenset({
     "id", "output", "input", "alternative", "rubric", "reference", "generator", "tags", "context",
     "checks",
 })  # fmt: skip
-"""What a case may say; a row with anything else has been worked on."""
+"""The keys that a case may have; a row with any other key is not taken for a case."""
 
 _TABLE_COLUMNS = frozenset({"item", "judge", "score", "id", "juror", "model", "rating", "human"})
 _MOST_KEYS = 12
@@ -52,11 +52,11 @@ _TOOLS: tuple[tuple[str, Callable[[Outline], bool], str], ...] = (
         'select(.type == "match") | {item: .sample_id, judge: .type, pass: .data.correct}',
     ),
 )
-"""Files of tools, how they are told, and what makes a table of ratings of them with jq."""
+"""Other tools' files: name, test of the outline, and the jq program for a table of ratings."""
 
 
 def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
-    """The refusal of a file that belongs to another tool or another command."""
+    """Return the error for a file of another tool or another command, or None if it is neither."""
     keys = outline.keys
     if "confidence" in keys and "correct" in keys:
         hint = f"Read it with: reviewdesk calibrate {_command_name(fail)}"
@@ -69,9 +69,9 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
         return fail("", "is a file of cases that nobody has judged yet", hint)
     for name, fits, program in _TOOLS:
         if fits(outline):
-            made = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"
+            jq_hint = f"Make a table: jq -c '{program}' {_command_name(fail)} > ratings.jsonl"
             what = f"is {name}, which is not opened by this version"
-            return fail("", what, made if program else _CONVERT)
+            return fail("", what, jq_hint if program else _CONVERT)
     if "case" in keys and "jurors" in keys:
         first = '{"schema": "reviewdesk.report/1"}'
         what = "has verdicts with jurors, but no report around them"
@@ -80,14 +80,14 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
 
 
 def without_schema(outline: Outline, fail: Fail) -> InputFileError | None:
-    """The refusal of a canonical report whose ``schema`` is nowhere in it."""
+    """Return the error for a canonical report without ``schema``, or None for any other file."""
     if outline.kind == "object" and isinstance(outline.first("verdicts").get("jurors"), list):
         return fail("$.schema", "is missing, though the file has verdicts with jurors", SCHEMA_HINT)
     return None
 
 
 def no_jury(outline: Outline, fail: Fail) -> InputFileError:
-    """Nothing in the file is a jury; say what is there."""
+    """Return the error for JSON without a jury; it lists the keys that are there."""
     names = [f'"{show_line(key, 40)}"' for key in outline.keys]
     more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
     listed = f" (its keys: {', '.join(names[:_MOST_KEYS])}{more})" if names else ""
@@ -98,12 +98,12 @@ def no_jury(outline: Outline, fail: Fail) -> InputFileError:
 
 
 def archive(fail: Fail) -> InputFileError:
-    """The refusal of a zip archive under the name of another format."""
+    """Return the error for a zip archive that is not opened as an Inspect log."""
     return fail("", "is a zip archive", "Only an Inspect .eval log is opened as one.")
 
 
 def not_json(text: str, fail: Fail) -> InputFileError:
-    """The refusal of a text that is not JSON."""
+    """Return the error for a text that is not JSON; it names the kind of markup or table."""
     text = text.lstrip(" \t\r\n")
     if text.startswith("<"):
         root = _ROOT.search(text.replace("<!DOCTYPE ", "<").replace("<!doctype ", "<"))
@@ -130,6 +130,6 @@ def not_json(text: str, fail: Fail) -> InputFileError:
 
 
 def _command_name(fail: Fail) -> str:
-    """The file's name as a command would take it."""
+    """Return the file's name for use in a suggested command."""
     name: Any = fail("", "", "").file
     return str(name)

@@ -1,4 +1,4 @@
-"""An opened report: its header at once, its verdicts one by one."""
+"""An opened report: the header is read at once, the verdicts are streamed."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from reviewdesk.reports.mapping.guard import guarded, guarded_header
 from reviewdesk.reports.mapping.unread import UnreadBallots
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
 
-_NAMED = 5
+_MOST_NAMED = 5
 _ANSWER_HINT = (
     "Give each ballot a score from 0 to 1, a pass of true or false or a label, under that name,"
     " and open it again."
 )
 _COUNT_AT_MOST = 20_000
-"""Beyond this many verdicts an error does not wait for the count of all bad ones."""
+"""The most verdicts of a report for which an error counts all the bad ones."""
 
 
 @dataclass(frozen=True)
 class ReportVerdict:
-    """A verdict as a reader found it, with the place errors name."""
+    """A verdict as a reader found it, with its place for error messages."""
 
     where: str
     value: Any
     origin: str = "$"
-    """The JSON path of the value; ``where`` is what comes before it, if anything."""
+    """The JSON path of the value; errors print ``where``, if it is not empty, before the path."""
     problem: FieldProblem | None = None
-    """Why a reader of a foreign format could make no verdict of it."""
+    """Why the reader of a foreign format could not map the value to a verdict."""
 
 
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict]]
 
 
 class Report:
-    """A file that was recognised; ``verdicts`` reads it through once."""
+    """A recognised file; each iteration of ``verdicts`` reads it once from start to end."""
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class Report:
         lenient: bool = False,
         raw: bool = False,
     ) -> None:
-        """Take what a reader found out in its first pass; ``lenient`` as in ``Tally``.
+        """Store what a reader found in its first pass; for ``lenient`` see ``ImportTally``.
 
-        ``raw`` gives the reader the bytes as they are, in any order.
+        ``raw`` gives the reader a seekable stream of the bytes as stored.
         """
         self.format = format_name
         self.header = header
@@ -77,12 +77,12 @@ class Report:
         self._unread = UnreadBallots()
 
     def guard(self) -> Report:
-        """Keep out of header and verdicts what looks like a key; ours are kept as they say."""
+        """Remove what looks like an API key from the header and the verdicts; return the report."""
         self._foreign, self.header = True, guarded_header(self.header)
         return self
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Canonical bodies in the order of the file; ``notes`` is complete at the end."""
+        """Yield the canonical bodies in the order of the file; ``notes`` is complete at the end."""
         self._ids.clear()
         self._left_out.clear()
         self.skipped = self._made_unique = 0
@@ -103,10 +103,10 @@ class Report:
                     raise self._error(item, problem, items)
             self.position = position_of(stream)
         if self.skipped and not self._ids:
-            told = f"has no verdict that can be read; the first is {self._left_out[0]}"
-            raise ReportError(self._source.shown_name, "", told, "Fix the file.")
+            message = f"has no verdict that can be read; the first is {self._left_out[0]}"
+            raise ReportError(self._source.shown_name, "", message, "Fix the file.")
         if self._unread.all:
-            raise self._not_understood()
+            raise self._no_answer_error()
         self._close_notes()
 
     def _problem(self, item: ReportVerdict) -> FieldProblem | None:
@@ -117,11 +117,11 @@ class Report:
                 text = f"must be unique in the report, found {found(value['id'])} again"
                 return FieldProblem(("id",), text)
             self._ids.add(value["id"])
-            self._made_unique += self._counted(value["id"])
+            self._made_unique += self._has_counter(value["id"])
         return problem
 
-    def _counted(self, name: str) -> bool:
-        """Whether a reader of a foreign format put a counter behind an id that was taken."""
+    def _has_counter(self, name: str) -> bool:
+        """Return True if the reader of a foreign format added a counter to an id that was taken."""
         base, mark, number = name.rpartition("#")
         return bool(mark) and number.isdecimal() and base in self._ids and not self._canonical
 
@@ -131,7 +131,7 @@ class Report:
 
     def _skip(self, item: ReportVerdict, problem: FieldProblem) -> None:
         self.skipped += 1
-        if len(self._left_out) < _NAMED:
+        if len(self._left_out) < _MOST_NAMED:
             self._left_out.append(f"{_place(item, problem)}: {problem.text}")
 
     def _error(
@@ -149,12 +149,12 @@ class Report:
             f"Fix the file, or open with --skip-bad ({leaves}).",
         )
 
-    def _not_understood(self) -> ReportError:
-        """The refusal of a file that has ballots, none of which says what its reader looks for."""
+    def _no_answer_error(self) -> ReportError:
+        """Return the error for a file of ballots in which no answer was understood."""
         count, keys = self._unread.ballots, self._unread.keys
-        told = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
+        message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
         seen = f" (seen in them: {keys})" if keys else ""
-        return ReportError(self._source.shown_name, "", told + seen, _ANSWER_HINT)
+        return ReportError(self._source.shown_name, "", message + seen, _ANSWER_HINT)
 
     def _close_notes(self) -> None:
         self.notes[:] = self._tally.notes

@@ -1,4 +1,4 @@
-"""Which dialect a file is in, by its bytes; what cannot be opened is refused with a way out."""
+"""Find the dialect of a file from its bytes, or raise an error that says what to do instead."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _MAGIC = (
 
 
 def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, FirstLook]:
-    """The dialect of a file and what was seen of it; a JSON document's syntax errors surface here.
+    """Return the dialect and the first look of a file; JSON syntax errors are raised here.
 
     Raises:
-        ReportError: nothing here reads the file.
+        ReportError: no reader opens the file, or its syntax is wrong.
     """
     fail = failing(source)
     head = _head(source, fail)
@@ -67,7 +67,7 @@ def recognise(source: Source, forced: Dialect | None) -> tuple[Dialect, FirstLoo
 
 
 def _head(source: Source, fail: Fail) -> bytes:
-    """The first bytes of a file, from the first that is not blank where many blanks come before."""
+    """Return the first bytes of a file; leading blocks that are all blank are skipped."""
     skipped = 0
     with source.open() as stream:
         while (head := stream.read(_HEAD)) and head.isspace():
@@ -80,7 +80,7 @@ def _head(source: Source, fail: Fail) -> bytes:
 
 
 def _fitting(look: FirstLook, forced: Dialect | None) -> tuple[Dialect, FirstLook] | None:
-    """A foreign dialect for what is no JSON; one that was forced must fit as well."""
+    """Return the foreign dialect that fits a file other than JSON; a forced one must fit too."""
     if forced is not None:
         opens = forced.fits(look) or (forced.reads_tables and look.kind == "text")
         return (forced, look) if opens else None
@@ -117,8 +117,8 @@ def _fill(look: FirstLook, source: Source, fail: Fail, forced: Dialect | None) -
     try:
         _outline(look, source, fail, ImportTally(), forced)
     except InputFileError:
-        # Another tool's file may hold what only canonical files must not; its reader, or at
-        # least its name, helps more.
+        # Another tool's file may have what is forbidden in canonical files only. Its own reader,
+        # or an error that names the tool, helps more.
         canonical = str(outline.keys.get("schema")).startswith(_SCHEMA_FAMILY)
         if canonical or not outline.keys or forced in (*reader.DIALECTS, dialects.LAST):
             raise

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words: path, what it must be, what was found."""
+"""Error messages about a value: its path, what it must be, what was found."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BY_KEY = {
     "pass": "true, false or null",
     "reference": "a text or a list of texts",
 }
-"""For keys that mean the same wherever they stand."""
+"""What the value must be, for keys that have one meaning in the whole format."""
 
 _BY_TYPE = {
     "string_type": "a text",
@@ -62,14 +62,14 @@ _BY_TYPE = {
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """The first thing wrong below one place of a file."""
+    """A problem in a value: the path to it and the message."""
 
     path: Path
     text: str
 
 
 def spell_path(path: Sequence[str | int], root: str = "$") -> str:
-    """A JSON path such as ``$.verdicts[3].score``, safe to print."""
+    """Return a JSON path such as ``$.verdicts[3].score``, safe to print."""
     parts = [root]
     for step in path:
         if isinstance(step, int):
@@ -82,7 +82,7 @@ def spell_path(path: Sequence[str | int], root: str = "$") -> str:
 
 
 def found(value: Any) -> str:
-    """A value as an error shows it: JSON on one line, shortened."""
+    """Return a value as errors show it: JSON on one line, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -91,13 +91,13 @@ def found(value: Any) -> str:
 
 
 def must_be(expected: str, value: Any) -> str:
-    """The usual sentence."""
+    """Return the message ``must be ..., found ...`` for a value."""
     return f"must be {expected}, found {found(value)}"
 
 
 def first_problem(error: ValidationError) -> FieldProblem:
-    """The validator's first complaint in our words."""
-    # Inside, so that what only words its errors here need not load the models.
+    """Return the validator's first error in the words of our messages."""
+    # Imported here, because most users of this module do not need the models.
     from reviewdesk.reports.canonical.models import FailedJurorError
 
     details = error.errors(include_url=False)[0]
@@ -113,10 +113,10 @@ def first_problem(error: ValidationError) -> FieldProblem:
         value = details["input"].get(key) if isinstance(details["input"], dict) else None
         text = f"must be null where the juror has an error, found {found(value)}"
         return FieldProblem((*path, key), text)
-    return FieldProblem(path, must_be(_expected(details, path), details["input"]))
+    return FieldProblem(path, must_be(_expected_text(details, path), details["input"]))
 
 
-def _expected(details: Mapping[str, Any], path: Path) -> str:
+def _expected_text(details: Mapping[str, Any], path: Path) -> str:
     kind, context = details["type"], details.get("ctx", {})
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
     if kind == "literal_error":
@@ -131,5 +131,5 @@ def _expected(details: Mapping[str, Any], path: Path) -> str:
 
 
 def _choices(expected: str) -> str:
-    """``'low' or 'high'`` as ``"low" or "high"``; ``None`` is null in JSON."""
+    """Return ``'low' or 'high'`` as ``"low" or "high"``, and ``None`` as ``null``."""
     return expected.replace("'", '"').replace("None", "null")

@@ -1,1 +1,1 @@
-"""Bytes as JSON, YAML and archives, read strictly and with positions."""
+"""Strict readers of JSON, YAML and zip archives that report positions."""

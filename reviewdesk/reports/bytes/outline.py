@@ -1,4 +1,4 @@
-"""The first pass over a JSON file: its outermost keys, its syntax errors, and how it goes on."""
+"""The first pass over a JSON file: find its outermost keys and its syntax errors."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _MAX_KEYS = 1000
 
 @dataclass
 class Outline:
-    """The first value of a file. Lists are represented by their first elements."""
+    """The first value of a file, with only the first elements of its lists."""
 
     kind: Literal["object", "array"]
     keys: dict[str, Any] = field(default_factory=dict)
-    """An object's values; for an array of objects, those of its first element."""
+    """The values of an object; for an array of objects, those of its first element."""
     lengths: dict[str, int] = field(default_factory=dict)
     length: int = 0
     goes_on: bool = False
-    """Something follows the first value, as in JSON Lines."""
+    """Whether something follows the first value, as in JSON Lines."""
 
     def forget(self) -> None:
-        """Start again, as if nothing had been seen."""
+        """Clear the outline, so that it can be filled again."""
         self.keys.clear()
         self.lengths.clear()
         self.length, self.goes_on = 0, False
 
     def first(self, key: str) -> dict[str, Any]:
-        """The first element of a list of objects, or the object itself; else nothing."""
+        """Return the object under a key, or the first of a list of objects; else an empty dict."""
         value = self.keys.get(key)
         if isinstance(value, list):
             value = value[0] if value else None
@@ -44,10 +44,10 @@ class Outline:
 def outline_object(
     window: Window, outline: Outline, fail: Fail, steps_in: Callable[[], bool]
 ) -> None:
-    """Fill the outline of the object the window stands before, up to an error if there is one.
+    """Fill the outline from the object at the window's position; an error keeps what was read.
 
-    Where ``steps_in`` says so, by what the outline holds already, a value too long to be held is
-    no error, and a shell of it is left.
+    ``steps_in`` is called before each value and may look at the outline so far. If it returns True,
+    a value that is too long is reduced to a shell (``Window.skim``) instead of being an error.
     """
     for key in window.members():
         if key in outline.keys:
@@ -72,13 +72,13 @@ def outline_object(
 
 
 def outline_array(window: Window, outline: Outline) -> None:
-    """Fill the outline of the array the window stands before."""
+    """Fill the outline from the array at the window's position."""
     for index in window.elements():
         value = window.value(f"$[{index}]")
         outline.length += 1
         if index == 0 and isinstance(value, dict):
             outline.keys = value
         if index == 0 and not isinstance(value, dict | list):
-            # A list of bare values is no report, however long it goes on.
+            # A list of plain values is not a report, so the rest need not be read.
             return
     outline.goes_on = window.peek() != ""

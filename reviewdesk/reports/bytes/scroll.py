@@ -1,4 +1,4 @@
-"""A place in a long text that is read on as it is asked for."""
+"""A position in a long text that is read piece by piece."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail
 CHUNK = 1 << 18
 NOT_BLANK = re.compile(r"[^ \t\r\n]")
 _OF_TOKENS = "+-." + string.digits + string.ascii_letters
-"""What numbers, true, false, null, NaN and Infinity are written with."""
+"""The characters of numbers, true, false, null, NaN and Infinity."""
 
 
 def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
-    """Bytes as text; what is not UTF-8 is named with its place in the file."""
+    """Decode UTF-8; an error names the first bad byte, counted from the start of the file."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -25,15 +25,15 @@ def decode_utf8(data: bytes, offset: int, fail: Fail, where: str = "") -> str:
 
 
 def not_utf8(fail: Fail, where: str, byte: int) -> InputFileError:
-    """The error for bytes that are no text."""
+    """Return the error for bytes that are not UTF-8."""
     return fail(where, f"is not UTF-8 text (byte {byte})", "Save it as UTF-8.")
 
 
 class Scroll:
-    """A place in a long text, of which only what lies around it is held.
+    """A position in a long text, of which only the part around it is held in memory.
 
-    What is held never ends inside a number or a word: such a tail waits until a character that
-    cannot continue it has come, or the end of the text.
+    The held text never ends inside a number or a word: an incomplete one is kept back until a
+    character arrives that cannot continue it, or the text ends.
     """
 
     def __init__(self, stream: BinaryIO, fail: Fail) -> None:
@@ -49,11 +49,11 @@ class Scroll:
 
     @property
     def line(self) -> int:
-        """The line the window stands in."""
+        """The line number of the current position, from 1."""
         return self._line + self._text.count("\n", 0, self._at)
 
     def peek(self) -> str:
-        """The next character that is not blank, or an empty text at the end."""
+        """Move to the next character that is not blank and return it; return "" at the end."""
         char = self._text[self._at : self._at + 1]
         if char and char not in " \t\r\n":
             return char
@@ -71,7 +71,7 @@ class Scroll:
                 return ""
 
     def more(self, amount: int) -> bool:
-        """Take in as many bytes; false where the text had ended before."""
+        """Read up to ``amount`` more bytes; return False if the text had already ended."""
         if self._ended:
             return False
         block = self._stream.read(amount)
@@ -83,11 +83,11 @@ class Scroll:
         self._bytes += len(block)
         self._ended = not block
         self._forget()
-        self._text += self._whole(text)
+        self._text += self._whole_tokens(text)
         return True
 
-    def _whole(self, text: str) -> str:
-        """What waited and what came, up to a tail that may go on in what comes next."""
+    def _whole_tokens(self, text: str) -> str:
+        """Return the text kept back and the new text, without a tail that may be incomplete."""
         end = len(text) if self._ended else len(text.rstrip(_OF_TOKENS))
         self._waiting += len(text) - end
         if not end and not self._ended and self._waiting <= MAX_ITEM:
@@ -98,7 +98,7 @@ class Scroll:
         return found
 
     def _forget(self) -> None:
-        """Let go of what was read, remembering how far it reached."""
+        """Drop the text before the current position, after counting its lines and columns."""
         gone = self._text[: self._at]
         if breaks := gone.count("\n"):
             self._line += breaks
@@ -108,7 +108,7 @@ class Scroll:
         self._text, self._at = self._text[self._at :], 0
 
     def place(self, at: int) -> str:
-        """A place of what is held, as line and column of the whole text."""
+        """Return the line and column, in the whole text, of an index in the held text."""
         line = self._line + self._text.count("\n", 0, at)
         last = self._text.rfind("\n", 0, at)
         column = self._column + at if last < 0 else at - last

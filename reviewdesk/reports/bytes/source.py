@@ -22,12 +22,12 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Without waiting, so that a pipe put in a file's place is refused instead of hanging."""
+"""Opening must not block, so that a pipe in a file's place is refused instead of hanging."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Bytes under the name a person gave them; they can be read several times."""
+    """The bytes of a file and the name a person gave; they can be read several times."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class Source:
 
     @staticmethod
     def from_path(path: str | Path, max_size: int = DEFAULT_MAX_SIZE) -> Source:
-        """A regular file that can be read and is not too large; anything else is an error."""
+        """Return a regular file as a source; raise ReportError if it is unreadable or too large."""
         name = str(path)
         try:
             found = os.stat(path)  # noqa: PTH116 - a NUL in a name is a ValueError here, not False
@@ -46,30 +46,30 @@ class Source:
             _check_size(name, found.st_size, max_size)
             os.close(os.open(path, _OPEN_FLAGS))
         except (OSError, ValueError) as error:
-            raise _unreadable(name, error) from error
+            raise _read_error(name, error) from error
         return Source(name, found.st_size, max_size, Path(path), b"", _stamp(found))
 
     @staticmethod
     def from_bytes(name: str, data: bytes, max_size: int = DEFAULT_MAX_SIZE) -> Source:
-        """Bytes that were already read, such as those of a pipe."""
+        """Return a source for bytes that were already read, such as those of a pipe."""
         name = "stdin" if name == "-" else name
         _check_size(name, len(data), max_size)
         return Source(name, len(data), max_size, None, data)
 
     @property
     def shown_name(self) -> str:
-        """The name as an error may print it."""
+        """The name as errors may print it, escaped and shortened."""
         return show_line(self.name, 200)
 
     def open(self) -> BinaryIO:
-        """The bytes from the start: unpacked once where they are gzip, without a UTF-8 BOM."""
+        """Open the bytes from the start; gzip is unpacked once and a UTF-8 BOM is skipped."""
         return io.BufferedReader(Feed(self._raw(), self), _BLOCK)
 
     def open_raw(self) -> BinaryIO:
-        """The bytes as given, which can be read in any order; packed ones cannot.
+        """Open the bytes as stored, as a seekable stream.
 
         Raises:
-            ReportError: the file is gzip, or was changed since it was looked at.
+            ReportError: the file is gzip, or was changed since this source was made.
         """
         raw = self._raw()
         packed = raw.read(len(_GZIP)) == _GZIP
@@ -82,7 +82,7 @@ class Source:
         return raw
 
     def sha256(self) -> str:
-        """The hash of the bytes as given, before any unpacking."""
+        """Return the hex SHA-256 of the bytes as stored, before any unpacking."""
         digest = hashlib.sha256()
         with self._raw() as raw:
             while block := raw.read(_BLOCK):
@@ -95,7 +95,7 @@ class Source:
         try:
             raw = os.fdopen(os.open(self._path, _OPEN_FLAGS), "rb")
         except OSError as error:
-            raise _unreadable(self.name, error) from error
+            raise _read_error(self.name, error) from error
         if _stamp(os.fstat(raw.fileno())) != self._stamp:
             raw.close()
             raise ReportError(
@@ -105,10 +105,10 @@ class Source:
 
 
 class Feed(io.RawIOBase):
-    """The raw side of an opened source; ``position`` counts the bytes taken from the file."""
+    """The unpacked stream of a source; ``position`` counts the bytes read from the file."""
 
     def __init__(self, raw: BinaryIO, source: Source) -> None:
-        """Look at the first bytes to decide about unpacking and the byte order mark."""
+        """Read the first bytes to detect gzip and a byte order mark."""
         super().__init__()
         self._raw, self._source = raw, source
         self._given = 0
@@ -124,18 +124,18 @@ class Feed(io.RawIOBase):
         self._start = b"" if start == _BOM else start
 
     def readable(self) -> bool:
-        """Always, as ``io`` asks."""
+        """Return True, as ``io`` requires."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer; damage and an unpacked size over the bound are errors."""
+        """Fill the buffer; raise ReportError if the bytes are damaged or unpack to too much."""
         view = memoryview(buffer)
         block, self._start = self._start or self._read(len(view)), b""
         view[: len(block)] = block
         return len(block)
 
     def close(self) -> None:
-        """Close the file below as well."""
+        """Close this stream and the file below it."""
         if not self.closed:
             if self._body is not self._raw:
                 self._body.close()
@@ -151,20 +151,20 @@ class Feed(io.RawIOBase):
                 self._source.shown_name, "", "is a damaged or cut off gzip file", "Pack it again."
             ) from error
         except OSError as error:
-            raise _unreadable(self._source.name, error) from error
+            raise _read_error(self._source.name, error) from error
         self._given += len(block)
         if self._given > self._source.max_size:
             raise ReportError(
                 self._source.shown_name,
                 "",
-                f"unpacks to more than {_human(self._source.max_size)}",
+                f"unpacks to more than {_size_text(self._source.max_size)}",
                 "Raise the bound with --max-size.",
             )
         return block
 
 
 def position_of(stream: BinaryIO) -> int:
-    """How many bytes of the file an opened source has taken."""
+    """Return how many bytes of the file an opened source has read."""
     feed = getattr(stream, "raw", None)
     return feed.position if isinstance(feed, Feed) else stream.tell()
 
@@ -188,12 +188,12 @@ def _check_size(name: str, size: int, max_size: int) -> None:
         raise ReportError(
             show_line(name, 200),
             "",
-            f"is {_human(size)}, larger than the bound of {_human(max_size)}",
+            f"is {_size_text(size)}, larger than the bound of {_size_text(max_size)}",
             "Raise the bound with --max-size.",
         )
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> ReportError:
+def _read_error(name: str, error: OSError | ValueError) -> ReportError:
     shown = show_line(name, 200)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ReportError(shown, "", "there is no such file", "Check the path.")
@@ -203,7 +203,7 @@ def _unreadable(name: str, error: OSError | ValueError) -> ReportError:
     return ReportError(shown, "", f"cannot be read ({show_line(reason, 200)})")
 
 
-def _human(size: int) -> str:
+def _size_text(size: int) -> str:
     amount = float(size)
     for unit in ("bytes", "KiB", "MiB"):
         if amount < 1024:

@@ -1,4 +1,4 @@
-"""Standard JSON and nothing else: what lax parsers let through is an error with a sentence."""
+"""Decode standard JSON only: what lax parsers accept raises an error that names the problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_ITEM = 8 << 20
 MAX_DEPTH = 64
 
 Fail: TypeAlias = Callable[[str, str, str], InputFileError]
-"""``(where, problem, hint)`` to the error that names the file."""
+"""A function from ``(where, problem, hint)`` to the error that names the file."""
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,17 +38,17 @@ _SYNTAX = {
 
 
 class NonStandardJsonError(ValueError):
-    """JSON by its syntax, but not by the standard or not within our bounds."""
+    """The text has JSON syntax, but breaks the standard or one of our bounds."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        """Keep the sentence apart from what to do about it."""
+        """Store the problem and the hint."""
         super().__init__(problem)
         self.problem, self.hint = problem, hint
 
 
 @dataclass
 class ImportTally:
-    """What a reader has to tell about the import.
+    """What a reader counts and notes during an import.
 
     ``lenient`` is for tools that write bare NaN and Infinity: these become null, and are counted.
     """
@@ -66,7 +66,7 @@ class ImportTally:
 
 
 def failing(source: Source, kind: type[ReportError | LabelsFileError] = ReportError) -> Fail:
-    """The errors of one file."""
+    """Return the function that makes the errors of one file."""
     return lambda where, problem, hint: kind(source.shown_name, where, problem, hint)
 
 
@@ -109,7 +109,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
-    """A decoder that writes null where JSON has no number, and counts how often."""
+    """Return a decoder that replaces NaN and infinite numbers by null and counts them."""
 
     def nothing(_word: str) -> None:
         tally.nonfinite += 1
@@ -127,11 +127,11 @@ def _lenient_decoder(tally: ImportTally) -> json.JSONDecoder:
 
 
 def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
-    """One value at ``start`` and where it ends.
+    """Decode the value at ``start``; return it and the index of its end.
 
     Raises:
         json.JSONDecodeError: the syntax is wrong, or the text ends too early.
-        UnfitError: doubled keys, NaN, numbers that overflow, or nesting without end.
+        NonStandardJsonError: doubled keys, NaN, numbers that overflow, or too deep nesting.
     """
     try:
         value, end = tally.decoder.raw_decode(text, start)
@@ -139,17 +139,17 @@ def decode(text: str, start: int, tally: ImportTally) -> tuple[Any, int]:
         raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep") from error
     if end - start <= MAX_DEPTH and "\\" not in text[start:end]:
         return value, end
-    # Counting brackets is one pass in C; only where there are many is the depth looked at.
+    # Counting brackets is one pass in C; the depth is measured only if there are many.
     brackets = text.count("{", start, end) + text.count("[", start, end)
-    if brackets > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+    if brackets > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
         raise NonStandardJsonError(f"is nested more than {MAX_DEPTH} levels deep")
     if _ESCAPED_SURROGATE.search(text, start, end):
-        value = _mended(value, tally)
+        value = _replace_surrogates(value, tally)
     return value, end
 
 
 def decode_whole(text: str, tally: ImportTally) -> Any:
-    """One value and nothing but blanks around it."""
+    """Decode a text that holds exactly one value, with nothing but blanks around it."""
     start = len(text) - len(text.lstrip(" \t\r\n"))
     value, end = decode(text, start, tally)
     if rest := text[end:].lstrip(" \t\r\n"):
@@ -158,14 +158,14 @@ def decode_whole(text: str, tally: ImportTally) -> Any:
 
 
 def syntax_problem(error: json.JSONDecodeError) -> str:
-    """What is wrong, in words for a person."""
+    """Return what is wrong with the syntax, in words for a person."""
     for start, words in _SYNTAX.items():
         if error.msg.startswith(start):
             return f"is not JSON: {words}"
     return "is not JSON: a text in double quotes does not end"
 
 
-def _deeper(value: Any, levels: int) -> bool:
+def _is_deeper(value: Any, levels: int) -> bool:
     layer = [value]
     for _ in range(levels):
         nested: list[Any] = []
@@ -178,14 +178,17 @@ def _deeper(value: Any, levels: int) -> bool:
     return True
 
 
-def _mended(value: Any, tally: ImportTally) -> Any:
-    """The value with lone surrogates as U+FFFD, counted."""
+def _replace_surrogates(value: Any, tally: ImportTally) -> Any:
+    """Return the value with lone surrogates replaced by U+FFFD; ``tally`` counts them."""
     if isinstance(value, str):
         mended, count = _SURROGATE.subn("�", value)
         tally.surrogates += count
         return mended
     if isinstance(value, list):
-        return [_mended(child, tally) for child in value]
+        return [_replace_surrogates(child, tally) for child in value]
     if isinstance(value, dict):
-        return {_mended(key, tally): _mended(child, tally) for key, child in value.items()}
+        return {
+            _replace_surrogates(key, tally): _replace_surrogates(child, tally)
+            for key, child in value.items()
+        }
     return value

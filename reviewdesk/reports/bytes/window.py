@@ -1,4 +1,4 @@
-"""A moving window over a long JSON text: item by item, never the whole document."""
+"""Read a long JSON text item by item, without holding the whole document in memory."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from reviewdesk.reports.bytes.strict_json import (
 )
 
 _TEXT = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-"""The inside of a text, up to its closing quote or to a backslash whose next character waits."""
+"""The inside of a text, up to its closing quote or to a backslash that ends the held part."""
 _OPENING = ("{", "[")
 _MAX_NESTED = 16
-"""How deep long values are stepped through; each level costs another look at what is held."""
+"""How many nested long values are stepped into; each level decodes the held text once more."""
 _MOST_HELD = 24
-"""Members of an object too long to be held that are kept all the same."""
+"""How many members are kept of an object that is too long to hold."""
 _SAMPLES = 3
 _CUT_OFF = ("ends in the middle of a value", "The file looks cut off; write or copy it again.")
 _BAD_LINE = "Mend the line or remove it; --skip-bad leaves out verdicts, not lines."
@@ -38,9 +38,9 @@ TOO_LONG = "is over 8 MiB long"
 
 
 def read_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[tuple[int, Any]]:
-    """JSON Lines as (line number, value); blank lines are skipped and counted.
+    """Yield JSON Lines as (line number, value); blank lines are skipped and counted.
 
-    Lines end at LF only, because U+2028 may stand inside a text as it is.
+    Lines end at LF only, because a JSON text may contain U+2028 unescaped.
     """
     number = offset = 0
     while raw := stream.readline(MAX_ITEM + 1):
@@ -64,11 +64,11 @@ def read_lines(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[tup
 
 
 class _TooLongError(Exception):
-    """A value is longer than what is held at once; the window still stands before it."""
+    """The value is longer than ``MAX_ITEM``; the window is still at its start."""
 
 
 class Window(Scroll):
-    """A reader that stands at one place of a JSON text and can step over its parts."""
+    """A position in a JSON text, with methods that decode or step over the next value."""
 
     def __init__(self, stream: BinaryIO, fail: Fail, tally: ImportTally) -> None:
         """Start before the first character of the stream."""
@@ -76,7 +76,7 @@ class Window(Scroll):
         self._tally = tally
 
     def take(self, char: str) -> None:
-        """Step over one character that must be here."""
+        """Step over ``char``; any other character here is an error."""
         found = self.peek()
         if not found:
             raise self._fail("", *_CUT_OFF)
@@ -88,7 +88,7 @@ class Window(Scroll):
         self._at += 1
 
     def members(self) -> Iterator[str]:
-        """The keys of an object; the caller steps over each value before the next key."""
+        """Yield the keys of an object; the caller steps over each value before the next key."""
         self.take("{")
         if self.peek() == "}":
             self._at += 1
@@ -105,7 +105,7 @@ class Window(Scroll):
                 return
 
     def elements(self) -> Iterator[int]:
-        """The indexes of a list; the caller steps over each value before the next index."""
+        """Yield the indexes of a list; the caller steps over each value before the next index."""
         self.take("[")
         if self.peek() == "]":
             self._at += 1
@@ -125,10 +125,10 @@ class Window(Scroll):
             raise self._fail(where, TOO_LONG, "") from error
 
     def skim(self, where: str, depth: int = 0) -> Any:
-        """Step over the value that starts here; of one that is too long to be held a shell is left.
+        """Decode the value that starts here, or return a shell of it if it is too long to hold.
 
-        A shell has an object's first members and a list's first elements, and a text is null.
-        ``depth`` is how many values too long stand around it.
+        A shell has an object's first members or a list's first elements; a text becomes None.
+        ``depth`` is the number of too long values around this one.
         """
         try:
             return self._value(where)
@@ -157,7 +157,7 @@ class Window(Scroll):
         return shell
 
     def skip(self, where: str) -> None:
-        """Step over a value that is of no use; what it holds does not count."""
+        """Step over a value that is not needed; the tally does not change."""
         kept = self._tally.nonfinite, self._tally.surrogates
         self.skim(where)
         self._tally.nonfinite, self._tally.surrogates = kept
@@ -179,7 +179,7 @@ class Window(Scroll):
             except NonStandardJsonError as error:
                 raise self._fail(where, error.problem, error.hint) from error
             if end - self._at > MAX_ITEM:
-                # Its parts are counted as they are stepped over.
+                # The tally counts its parts when they are stepped over.
                 self._tally.nonfinite, self._tally.surrogates = counted
                 raise _TooLongError
             self._at = end
@@ -205,12 +205,12 @@ class Window(Scroll):
         return char == bracket
 
     def _cut_off(self, error: json.JSONDecodeError) -> bool:
-        """Whether the value may only go on behind what is held, which ends between tokens."""
+        """Return True if the error may only mean that the value continues after the held text."""
         open_text = error.msg.startswith("Unterminated")
         return open_text or error.pos >= len(self._text.rstrip(" \t\r\n"))
 
     def _grow(self) -> None:
-        """Take in as much again, or learn that the file has ended."""
+        """Read about as much again as is held; raise _TooLongError above ``MAX_ITEM``."""
         held = len(self._text) - self._at
         if held > MAX_ITEM:
             raise _TooLongError

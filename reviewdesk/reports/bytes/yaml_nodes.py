@@ -1,8 +1,8 @@
-"""YAML as far as suites and labels need it: mappings, lists and JSON's scalars, with their lines.
+"""Read the YAML that suites and labels need: mappings, lists and JSON's scalars, with lines.
 
-The parser's events are read one by one, so that whatever could grow, run or surprise is refused
+The parser's events are read one by one, so that whatever could grow or run code is refused
 before anything is built: anchors and aliases, merge keys, tags, a second document, doubled keys,
-nesting without end. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
+too deep nesting. Scalars follow JSON and not YAML 1.1: ``no`` and dates are texts.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ MAX_BYTES = 1 << 18
 """256 KiB: some two thousand entries, read in about a second."""
 
 MAX_DEPTH = 16
-"""A JSON schema within ``not`` within a check stands ten levels deep before it says much."""
+"""A JSON schema inside ``not`` inside a check is already about ten levels deep."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z", re.ASCII)
-_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _WORDS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_NUMBERED = re.compile(r"ref_[0-9]{1,9}\Z", re.ASCII)
+_ALIAS_NAME = re.compile(r"ref_[0-9]{1,9}\Z", re.ASCII)
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_FAST: type[Any] | None = getattr(yaml, "CSafeLoader", None)
-"""The parser in C, which not every build of the library has."""
+_C_LOADER: type[Any] | None = getattr(yaml, "CSafeLoader", None)
+"""The parser in C, or None in builds of the library that lack it."""
 
-_SLOW = 1 << 20
-"""What the parser in Python reads in some seconds."""
+_MAX_SLOW_TEXT = 1 << 20
+"""The longest text for the parser in Python, which takes some seconds to read it."""
 
 Scalar: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a document is called, how large it may be, and what to do where it is not so."""
+    """What errors call a document, its bounds, and the hints if it breaks them."""
 
     what: str = "a suite"
     max_bytes: int = MAX_BYTES
@@ -68,11 +68,11 @@ class Form:
     empty: str = "Write a list under jury:."
     max_depth: int = MAX_DEPTH
     tally: ImportTally | None = None
-    """Where to count numbers without end and halves of characters, which are errors without it."""
+    """Counts the infinite numbers and lone surrogates replaced; without it they are errors."""
     fast: bool = False
-    """Whether it may be so long that the parser in C is worth a difference in its errors."""
+    """Whether to use the parser in C, for long documents; it words its errors differently."""
     shared: int = 0
-    """How many values the aliases that js-yaml numbers by itself may stand for in all."""
+    """How many values the aliases of js-yaml (``*ref_0``) may repeat in all; 0 refuses aliases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Node:
     keys: dict[str, int] | None = None
 
     def plain(self) -> Any:
-        """The value without its lines."""
+        """Return the value as plain data, without lines."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, tuple):
@@ -94,7 +94,7 @@ class Node:
         return self.value
 
     def at(self, path: Sequence[str | int]) -> Node:
-        """The node at the end of a path, or the last one that is there."""
+        """Return the node at the end of a path, or the last node on it that exists."""
         node = self
         for step in path:
             inner = node.value
@@ -107,10 +107,10 @@ class Node:
 
 
 def read_yaml(source: Source, form: Form | None = None) -> Node:
-    """The one document of a file, a suite unless ``form`` says otherwise.
+    """Read the one document of a file, a suite unless ``form`` says otherwise.
 
     Raises:
-        SuiteError: it is no YAML, or has something that such a document must not have.
+        SuiteError: the file is not YAML, or has something that such a document must not have.
     """
     form = form or Form()
     with source.open() as stream:
@@ -130,12 +130,12 @@ def _text(name: str, data: bytes) -> str:
 
 
 class _Reader:
-    """One walk over the events of a file."""
+    """Builds the nodes of one file from the parser's events."""
 
     def __init__(self, name: str, form: Form) -> None:
         self._name, self._form = name, form
         self._anchored: dict[str, Node] = {}
-        self._left = form.shared
+        self._repeats_left = form.shared
 
     def document(self, text: str) -> Node:
         found: Node | None = None
@@ -164,18 +164,18 @@ class _Reader:
             line = mark.line + 1 if mark else 0
             raise SuiteError(self._name, line, _problem(error), _hint(error)) from error
         except (ValueError, OverflowError) as error:
-            # The parser trips over escapes such as "\UFFFFFFFF" and versions of a thousand digits.
+            # The parser fails on escapes such as "\UFFFFFFFF" and versions of a thousand digits.
             raise SuiteError(
                 self._name, 0, "is not YAML: an escape or a directive in it is none"
             ) from error
 
     def _loader(self, text: str) -> Any:
-        """The parser in C where it is there and asked for; it refuses halves of characters."""
+        """Return the parser in C if wanted and available; it cannot read lone surrogates."""
         if not self._form.fast:
             return yaml.SafeLoader
-        if _FAST is not None and not _ESCAPED_SURROGATE.search(text):
-            return _FAST
-        if len(text) > _SLOW:
+        if _C_LOADER is not None and not _ESCAPED_SURROGATE.search(text):
+            return _C_LOADER
+        if len(text) > _MAX_SLOW_TEXT:
             problem = "is over 1 MiB of YAML that only the slow parser can read"
             raise SuiteError(self._name, 0, problem, self._form.too_large)
         return yaml.SafeLoader
@@ -183,16 +183,16 @@ class _Reader:
     def _node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         self._refuse(event, depth)
         if isinstance(event, AliasEvent):
-            return self._shared(event)
-        node = self._built(event, events, depth)
+            return self._alias_node(event)
+        node = self._build_node(event, events, depth)
         if isinstance(event, NodeEvent) and event.anchor:
             self._anchored[event.anchor] = node
         return node
 
-    def _built(self, event: Event, events: Iterator[Event], depth: int) -> Node:
+    def _build_node(self, event: Event, events: Iterator[Event], depth: int) -> Node:
         line = _line(event)
         if isinstance(event, ScalarEvent):
-            text = self._mended(event)
+            text = self._scalar_text(event)
             return Node(line, self._scalar(event, text), text)
         if isinstance(event, SequenceStartEvent):
             nodes = []
@@ -207,15 +207,15 @@ class _Reader:
             members[key] = self._node(next(events), events, depth + 1)
         return Node(line, members, keys=keys)
 
-    def _shared(self, event: AliasEvent) -> Node:
-        """The value an alias stands for; one that is still being read is not there yet."""
+    def _alias_node(self, event: AliasEvent) -> Node:
+        """Return the node an alias repeats; an unknown or unfinished anchor is an error."""
         node = self._anchored.get(event.anchor or "")
         if node is None:
             raise self._error(event, f"has the alias *{event.anchor} without its anchor", "")
         layer = [node]
         while layer:
-            self._left -= len(layer)
-            if self._left < 0:
+            self._repeats_left -= len(layer)
+            if self._repeats_left < 0:
                 problem = "repeats more by aliases than such a file would"
                 raise self._error(event, problem, self._form.too_large)
             layer = [child for each in layer for child in _children(each)]
@@ -223,7 +223,7 @@ class _Reader:
 
     def _refuse(self, event: Event, depth: int) -> None:
         anchor = event.anchor if isinstance(event, NodeEvent) else None
-        if anchor and not (self._form.shared and depth and _NUMBERED.match(anchor)):
+        if anchor and not (self._form.shared and depth and _ALIAS_NAME.match(anchor)):
             sign = "*" if isinstance(event, AliasEvent) else "&"
             problem = f"has the {'alias' if sign == '*' else 'anchor'} {sign}{anchor}"
             hint = f"Write the value out: {self._form.what} has no anchors and aliases."
@@ -240,7 +240,7 @@ class _Reader:
         self._refuse(event, 0)
         if not isinstance(event, ScalarEvent):
             raise self._error(event, "has a list or a mapping as a key", "Name it with a text.")
-        key = self._mended(event)
+        key = self._scalar_text(event)
         if key == "<<" and not event.style:
             raise self._error(event, "has a merge key", "Write the keys out.")
         if key in seen:
@@ -253,14 +253,14 @@ class _Reader:
             return text
         if text in _WORDS:
             return _WORDS[text]
-        if _ENDLESS.match(text):
+        if _NOT_FINITE.match(text):
             if self._form.tally:
                 self._form.tally.nonfinite += 1
                 return None
             raise self._error(event, f"holds {text}, which is no number", "Write a number.")
         return _number(text)
 
-    def _mended(self, event: ScalarEvent) -> str:
+    def _scalar_text(self, event: ScalarEvent) -> str:
         text: str = event.value
         if not _SURROGATE.search(text):
             return text
@@ -285,9 +285,9 @@ def _children(node: Node) -> Sequence[Node]:
 
 
 def _number(text: str) -> int | float | str:
-    """A number within the bounds of other programs; whatever is none stays a text.
+    """Return a number within the bounds of other programs, or the text unchanged.
 
-    A run's hash such as ``12e45678`` has the shape of a number that is too large.
+    A run's hash such as ``12e45678`` looks like a number that is too large, and stays a text.
     """
     if _INTEGER.match(text):
         return int(text) if len(text) <= 18 else text
@@ -301,10 +301,10 @@ def _line(event: Event) -> int:
 
 
 def _problem(error: yaml.MarkedYAMLError) -> str:
-    said = error.problem or error.context or "it cannot be read"
-    if "'\\t'" in said:
+    message = error.problem or error.context or "it cannot be read"
+    if "'\\t'" in message:
         return "is not YAML: a tab stands where only spaces may"
-    return f"is not YAML: {show_line(said, 160)}"
+    return f"is not YAML: {show_line(message, 160)}"
 
 
 def _hint(error: yaml.MarkedYAMLError) -> str:

@@ -1,4 +1,4 @@
-"""The members of a zip archive as bounded streams: nothing is extracted, no name is a path."""
+"""Read zip members as bounded streams: nothing is extracted, and no name is used as a path."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from reviewdesk.reports.bytes.strict_json import Fail
 
 MAX_MEMBERS = 200_000
 _MAX_READ = 16 << 20
-"""The longest single read: ``zipfile`` takes a whole directory at once."""
+"""The longest single read, because ``zipfile`` reads a whole directory at once."""
 
-_ROOMY = 16 << 20
+_UNCHECKED_SIZE = 16 << 20
 _MAX_RATIO = 500
-"""A member over 16 MiB that packs better than this is made to harm."""
+"""A member over 16 MiB that is packed better than this is taken for a zip bomb."""
 
 _ZSTD = 93
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
@@ -26,18 +26,18 @@ _ENCRYPTED = 0x1 | 0x40
 _LOCAL = struct.Struct("<4s22xHH")
 _BLOCK = 1 << 18
 _MAX_WINDOW = 1 << 27
-"""What a zstd frame may ask to be held: 128 MiB, the usual bound."""
+"""The largest window that a zstd frame may ask for: 128 MiB, the usual bound."""
 
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
     *(NotImplementedError, ValueError, OverflowError, OSError, RuntimeError),
 )
-"""What ``zipfile`` raises over bytes that are no archive, or one it does not know."""
+"""What ``zipfile`` raises for bytes that are not an archive, or not of a kind it knows."""
 _MEND = "Copy it again, or let its producer write it again."
 
 
 class ZipArchive:
-    """The directory of an archive, held against every bound before a member is read."""
+    """The directory of an archive, checked against every bound before a member is read."""
 
     def __init__(
         self, stream: BinaryIO, fail: Fail, max_size: int, max_members: int = MAX_MEMBERS
@@ -50,7 +50,7 @@ class ZipArchive:
         self._stream, self._fail = stream, fail
         try:
             # The stream stays open: a ZipFile closes only what it opened itself.
-            self._zip = zipfile.ZipFile(_Cautious(stream))
+            self._zip = zipfile.ZipFile(_BoundedReads(stream))
             listed = self._zip.infolist()
         except _DAMAGED as error:
             raise fail(
@@ -71,7 +71,7 @@ class ZipArchive:
         return [info.filename for info in sorted(self._infos.values(), key=_place)]
 
     def open(self, name: str) -> BinaryIO:
-        """The bytes of a member.
+        """Open a member's unpacked bytes.
 
         Raises:
             InputFileError: it is encrypted, packed in an unknown way, or a bomb; reading it raises
@@ -84,7 +84,7 @@ class ZipArchive:
             raise fail(shown, "is encrypted", "Unpack it and pack it without a password.")
         if info.compress_type not in _METHODS:
             raise fail(shown, f"is packed by method {info.compress_type}, which is unknown", "")
-        if info.file_size > max(_ROOMY, _MAX_RATIO * info.compress_size):
+        if info.file_size > max(_UNCHECKED_SIZE, _MAX_RATIO * info.compress_size):
             raise fail(shown, f"unpacks to over {_MAX_RATIO} times its size", _MEND)
         try:
             if info.compress_type == _ZSTD:
@@ -97,7 +97,7 @@ class ZipArchive:
             raise fail(shown, "is damaged", _MEND) from error
 
     def _check_places(self, listed: list[zipfile.ZipInfo]) -> None:
-        """Members that lie on one another unpack the same bytes many times over."""
+        """Raise an error if members overlap, because they unpack the same bytes many times."""
         end = 0
         for info in sorted(listed, key=_place):
             if info.header_offset < end or info.compress_size < 0:
@@ -109,8 +109,8 @@ def _place(info: zipfile.ZipInfo) -> int:
     return info.header_offset
 
 
-class _Cautious:
-    """A stream that gives no long stretch at once, however long a directory claims to be."""
+class _BoundedReads:
+    """A stream that refuses long single reads, however long a directory claims to be."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -125,7 +125,7 @@ class _Cautious:
 
 
 class _Member(io.RawIOBase):
-    """One member as it unpacks, held against the size and the checksum its directory states."""
+    """The unpacked bytes of a member, checked against the size and checksum of the directory."""
 
     def __init__(
         self, body: Any, info: zipfile.ZipInfo, damaged: InputFileError, broken: type[Exception]
@@ -152,7 +152,7 @@ class _Member(io.RawIOBase):
         return len(block)
 
 
-class _Stretch(io.RawIOBase):
+class _PackedBytes(io.RawIOBase):
     """The packed bytes of one member."""
 
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
@@ -172,7 +172,7 @@ class _Stretch(io.RawIOBase):
 
 
 def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, type[Exception]]:
-    """A member of many zstd frames, unpacked by the optional package, and what that raises."""
+    """Return a stream that unpacks a zstd member, and the exception type it raises on damage."""
     try:
         import zstandard
     except ImportError:
@@ -184,6 +184,6 @@ def _unzstd(stream: BinaryIO, info: zipfile.ZipInfo, fail: Fail) -> tuple[Any, t
     if signature != b"PK\x03\x04":
         raise zipfile.BadZipFile("no member where the directory says")
     start = info.header_offset + _LOCAL.size + name + extra
-    packed = io.BufferedReader(_Stretch(stream, start, info.compress_size), _BLOCK)
+    packed = io.BufferedReader(_PackedBytes(stream, start, info.compress_size), _BLOCK)
     unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     return unpacker.stream_reader(packed, read_across_frames=True), zstandard.ZstdError

@@ -1,4 +1,4 @@
-"""From what a file says to a canonical body: null optional keys are dropped, nothing else."""
+"""Make canonical bodies from validated JSON: only optional keys that are null are dropped."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import Any
 
 
 def verdict_body(verdict: dict[str, Any]) -> dict[str, Any]:
-    """A validated verdict as it is stored; ``meta`` and ``labels`` stay as they are.
+    """Return a validated verdict as it is stored; ``meta`` and ``labels`` stay unchanged.
 
-    A juror's ``pass: null`` stays: it withholds the vote, where an absent key leaves it to the
-    threshold.
+    A juror's ``pass: null`` stays: it withholds the vote. Without the key, the threshold decides.
     """
-    body = _said(verdict)
+    body = _without_nulls(verdict)
     for key, keep in _OBJECTS.items():
         if key in body:
-            body[key] = _said(body[key], keep)
+            body[key] = _without_nulls(body[key], keep)
     if "checks" in body:
-        body["checks"] = [_said(check, "pass") for check in body["checks"]]
+        body["checks"] = [_without_nulls(check, "pass") for check in body["checks"]]
     body["jurors"] = [_juror(juror) for juror in body["jurors"]]
     if "reruns" in body:
         body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
@@ -24,11 +23,11 @@ def verdict_body(verdict: dict[str, Any]) -> dict[str, Any]:
 
 
 def header_body(header: dict[str, Any]) -> dict[str, Any]:
-    """A validated header as it is stored."""
-    body = _said(header)
+    """Return a validated header as it is stored."""
+    body = _without_nulls(header)
     for key in ("producer", "defaults", "generator"):
         if key in body:
-            body[key] = _said(body[key])
+            body[key] = _without_nulls(body[key])
     return body
 
 
@@ -40,15 +39,15 @@ _OBJECTS = {
     "human": "",
     "provenance": "",
 }
-"""The objects of a verdict, each with the key whose null says something."""
+"""The objects of a verdict, each with its one key whose null has a meaning, if any."""
 
 
 def _juror(juror: dict[str, Any]) -> dict[str, Any]:
-    body = _said(juror, "pass")
+    body = _without_nulls(juror, "pass")
     if "error" in body:
-        body["error"] = _said(body["error"])
+        body["error"] = _without_nulls(body["error"])
     return body
 
 
-def _said(record: dict[str, Any], keep: str = "") -> dict[str, Any]:
+def _without_nulls(record: dict[str, Any], keep: str = "") -> dict[str, Any]:
     return {key: value for key, value in record.items() if value is not None or key == keep}

@@ -1,4 +1,4 @@
-"""The kinds of values that the fields of ``reviewdesk.report/1`` hold."""
+"""The value types of the fields in ``reviewdesk.report/1``."""
 
 from __future__ import annotations
 

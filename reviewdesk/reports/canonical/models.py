@@ -1,6 +1,6 @@
-"""Strict models of ``reviewdesk.report/1``: what a canonical report may say.
+"""Strict models of ``reviewdesk.report/1``, which validate a canonical report.
 
-They only accept or refuse; a verdict's body is what the file says, never what a model dumps.
+They only accept or refuse: a verdict's body is the JSON of the file, never a model's dump.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMAT_NAME = writer.FORMAT_NAME
 
 
 class Strict(BaseModel):
-    """No unknown keys, no conversions, finite numbers only."""
+    """A model that refuses unknown keys, conversions and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -46,14 +46,14 @@ class ProducerModel(Strict):
 
 
 class GeneratorModel(Strict):
-    """The model that wrote what is judged."""
+    """The model that wrote the response under review."""
 
     model: Text = None
     vendor: Text = None
 
 
 class PolicyModel(Strict):
-    """The rule that holds where a verdict states none."""
+    """The rule for verdicts that state none."""
 
     threshold: Unit = None
     quorum: Quorum = None
@@ -83,7 +83,7 @@ class AgreementModel(Strict):
 
 
 class TrimModel(Strict):
-    """Which jurors the report left out at either end."""
+    """The jurors whose scores the report left out at each end."""
 
     method: Literal["quantile", "median", "none"]
     fraction: Fraction = None
@@ -104,7 +104,7 @@ class CheckModel(Strict):
 
 
 class HumanModel(Strict):
-    """A label the file already carries."""
+    """A reviewer's label that the file already has."""
 
     label: Literal["pass", "fail", "unsure"]
     by: Text = None
@@ -113,7 +113,7 @@ class HumanModel(Strict):
 
 
 class ProvenanceModel(Strict):
-    """Where a verdict comes from."""
+    """How a verdict came about."""
 
     pointer: Text = None
     panel_hash: Text = None
@@ -131,10 +131,10 @@ class ErrorModel(Strict):
 
 
 class FailedJurorError(ValueError):
-    """A juror has an error and, under ``key``, an answer all the same."""
+    """A juror has both an error and an answer under ``key``."""
 
     def __init__(self, key: str) -> None:
-        """Keep the key, which the validator's own location does not name."""
+        """Store the key, because the location in the validator's error does not name it."""
         super().__init__(key)
         self.key = key
 

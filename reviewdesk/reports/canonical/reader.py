@@ -17,7 +17,7 @@ from reviewdesk.reports.wording import must_be, spell_path
 
 
 def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """One JSON document; keys behind ``verdicts`` are in the header as well."""
+    """Open a report in one JSON document; keys after ``verdicts`` belong to the header too."""
     outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
     if outline.goes_on:
@@ -43,7 +43,7 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
 
 
 def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """JSON Lines: the header, then one verdict a line; a header alone may take several lines."""
+    """Open JSON Lines: the header, then one verdict a line; a lone header may span lines."""
     skip_bad = options.skip_bad
     fail = failing(source)
     header: dict[str, Any] = {}
@@ -66,7 +66,7 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
 
 
 def _nothing(_stream: BinaryIO, _counted: ImportTally) -> Iterator[ReportVerdict]:
-    """The verdicts of a report that has none yet."""
+    """Return no verdicts, for a report that has only its header."""
     return iter(())
 
 

@@ -1,4 +1,4 @@
-"""What a canonical verdict must fulfil: the models, and the rules no schema can say."""
+"""Check canonical headers and verdicts: by the models, and by rules no schema can express."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIME_WORDS = "a time such as 2025-01-31T12:00:00Z"
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is an RFC 3339 time on a day that exists."""
+    """Return True if a text is an RFC 3339 time on a day that exists."""
     match = _TIME.match(text)
     if not match:
         return False
@@ -40,7 +40,7 @@ def is_time(text: str) -> bool:
 
 
 def header_problem(header: Any) -> FieldProblem | None:
-    """What is wrong with a report's header, if anything."""
+    """Return the first problem of a report's header, or None."""
     problem = _model_problem(HeaderModel, header)
     if problem:
         return problem
@@ -48,7 +48,7 @@ def header_problem(header: Any) -> FieldProblem | None:
 
 
 def verdict_problem(verdict: Any) -> FieldProblem | None:
-    """The first thing wrong with a verdict, if anything."""
+    """Return the first problem of a verdict, or None."""
     problem = _model_problem(VerdictModel, verdict)
     if problem:
         return problem

@@ -14,7 +14,7 @@ _COMMENT = (
 
 
 def report_schema() -> dict[str, Any]:
-    """The schema as draft 2020-12, with the JSON Lines header among its definitions."""
+    """Return the schema (draft 2020-12), with the JSON Lines header among its definitions."""
     schema = ReportModel.model_json_schema(by_alias=True)
     header = HeaderModel.model_json_schema(by_alias=True)
     header.pop("$defs", None)
@@ -28,7 +28,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def _without_defaults(node: Any) -> Any:
-    """Leave out the models' inner defaults: to a reader of the format, absent is absent."""
+    """Return the schema without the models' defaults, which do not belong to the format."""
     if isinstance(node, list):
         return [_without_defaults(child) for child in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Writes a canonical report whose verdicts come in any order, without holding them in memory."""
+"""Write a canonical report from verdicts in any order, without holding them in memory."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-"""What acts on a terminal or hides from a reader; in JSON it stands in texts alone."""
+"""Control characters and invisible characters; in JSON they occur only inside texts."""
 
 
 def line_of(value: Mapping[str, Any]) -> str:
-    """An object on one line, as canonical reports are written."""
+    """Return an object as JSON on one line, as canonical reports are written."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return harmless(text)
 
 
 def harmless(line: str) -> str:
-    """The same JSON with what cannot be seen spelled out, so that it may go to a terminal."""
-    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], _no_halves(line))
+    """Return the same JSON with control and invisible characters escaped, safe for a terminal."""
+    return _INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], _replace_surrogates(line))
 
 
-def _no_halves(line: str) -> str:
-    """Half a surrogate pair, which a juror's JSON may spell out, has no bytes of its own."""
+def _replace_surrogates(line: str) -> str:
+    """Replace lone surrogates, which a juror's JSON may escape but UTF-8 cannot encode."""
     return line if line.isascii() else line.encode("utf-8", "replace").decode("utf-8")
 
 
 def report_pieces(
     header: Mapping[str, Any], lines: Iterable[str], *, as_lines: bool
 ) -> Iterator[str]:
-    """The report as one JSON document, or as JSON Lines; ``lines`` are verdicts, one line each."""
+    """Yield the report as one JSON document or as JSON Lines; each of ``lines`` is a verdict."""
     first = line_of(header)
     if as_lines:
         yield f"{first}\n"
@@ -57,27 +57,27 @@ def report_pieces(
 FORMAT_NAME = "reviewdesk.report/1"
 
 RAW = 20_000
-"""Characters that are left of a juror's words where a verdict is too long to be read again."""
+"""How many characters of each raw reply are kept if a verdict is too long to be read again."""
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 
 
 def is_lines(path: Path) -> bool:
-    """Whether a report of that name is written as JSON Lines."""
+    """Return True if a report of that name is written as JSON Lines."""
     return path.suffix.lower() in _LINES
 
 
 class ReportWriter:
-    """Takes verdicts with their places and puts the report in its place at once, whole.
+    """Collects verdicts in any order, then writes the whole report in one atomic step.
 
-    Until then they lie in a file without a name, so that a stop leaves nothing behind.
+    Until then they are in an unnamed temporary file, so that a stop leaves nothing behind.
     """
 
     def __init__(self, path: Path, count: int) -> None:
-        """Make room for so many verdicts.
+        """Prepare for ``count`` verdicts.
 
         Raises:
-            ReportError: nothing can be written there.
+            ReportError: the folder of ``path`` cannot be written to.
         """
         self._path = path
         self._starts = array("q", [-1]) * count
@@ -87,7 +87,7 @@ class ReportWriter:
             raise self._unwritable(error) from error
 
     def put(self, place: int, body: Mapping[str, Any]) -> None:
-        """Take the verdict of one place."""
+        """Store the verdict at one place of the report."""
         line = fitting(body).encode()
         try:
             self._starts[place] = self._spool.tell()
@@ -96,7 +96,7 @@ class ReportWriter:
             raise self._unwritable(error) from error
 
     def write(self, header: Mapping[str, Any]) -> None:
-        """Put the report there: JSON Lines where its name ends so, else one JSON document."""
+        """Write the report: JSON Lines if its name ends in .jsonl or .ndjson, else one document."""
         part = self._path.with_name(f".{self._path.name}.part")
         try:
             with part.open("wb") as out:
@@ -110,7 +110,7 @@ class ReportWriter:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Let go of what was taken."""
+        """Delete the temporary file of verdicts."""
         self._spool.close()
 
     def _lines(self) -> Iterator[str]:
@@ -126,16 +126,16 @@ class ReportWriter:
 
 
 def fitting(body: Mapping[str, Any]) -> str:
-    """The verdict on one line, cut where it would be too long to be read again."""
+    """Return the verdict on one line, with shorter raw replies if it is too long to read again."""
     line = line_of(body)
-    return line if len(line.encode()) <= MAX_ITEM else line_of(_shortened(body))
+    return line if len(line.encode()) <= MAX_ITEM else line_of(_shorten(body))
 
 
-def _shortened(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The verdict with the start of what its jurors said; all of it is among the replies."""
+def _shorten(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the verdict with shortened raw replies; the journal keeps them whole."""
     jurors = [
         {**juror, "raw": juror["raw"][:RAW]} if isinstance(juror.get("raw"), str) else juror
         for juror in body["jurors"]
     ]
-    again = {"reruns": [_shortened(rerun) for rerun in body["reruns"]]} if "reruns" in body else {}
-    return {**body, "jurors": jurors, **again}
+    reruns = {"reruns": [_shorten(rerun) for rerun in body["reruns"]]} if "reruns" in body else {}
+    return {**body, "jurors": jurors, **reruns}

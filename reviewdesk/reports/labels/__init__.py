@@ -1,1 +1,1 @@
-"""Labels files: read and written."""
+"""Read and write labels files."""

@@ -1,4 +1,4 @@
-"""Labels files: rows of confidence and correctness, and rows of a person's ground truth."""
+"""Read labels files: rows of confidence and correctness, or rows of a reviewer's labels."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ _FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """What a judge claimed and whether it was right."""
+    """One calibration row: the confidence of a judge and whether it was right."""
 
     line: int
     confidence: float
     correct: bool
     weight: float | None
     facts: Row = field(default_factory=dict)
-    """What a full export says besides: the run, the decision and the draw, unchecked."""
+    """Further facts of a full export, unchecked: the run, the decision and the draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """The rows of a file and the one mapping their confidences came from, if it says so."""
+    """The rows of a file and the mapping that their confidences came from, if it is stated."""
 
     rows: tuple[ScoreRow, ...]
     source: str | None
@@ -92,10 +92,10 @@ class LabelRow:
 
 
 def read_scores(source: Source) -> ScoreFile:
-    """The calibration rows of a file; full rows of an unsure label are left out.
+    """Read the calibration rows of a file; full rows with an unsure label are left out.
 
     Raises:
-        LabelsFileError: a line is not such a row, or rows name different confidence sources.
+        LabelsFileError: a line is not a calibration row, or rows name different confidence sources.
     """
     fail = failing(source, LabelsFileError)
     rows: list[ScoreRow] = []
@@ -117,24 +117,24 @@ def read_scores(source: Source) -> ScoreFile:
 
 
 def read_labels(source: Source) -> list[LabelRow]:
-    """The labels of a full export; ``truth`` and one of ``id`` and ``item_hash`` are required.
+    """Read the labels of a full export; ``truth`` and ``id`` or ``item_hash`` are required.
 
     Raises:
-        LabelsFileError: a line is not such a row.
+        LabelsFileError: a line is not a label row.
     """
     fail = failing(source, LabelsFileError)
     return [_label_row(line, row, fail) for line, row in _rows(source, fail)]
 
 
 def _rows(source: Source, fail: Fail) -> Iterator[tuple[int, Row]]:
-    """Objects with their line, from JSON Lines, a JSON array or a YAML list."""
+    """Yield objects with their line, from JSON Lines, a JSON array or a YAML list."""
     try:
         for line, row in _values(source, fail):
             if not isinstance(row, dict):
                 raise fail(f"line {line}", must_be("an object", row), "")
             yield line, row
     except ReportError as error:
-        # The bytes below speak as a report's; here they are a labels file's.
+        # The readers of bytes raise errors about reports; this is a labels file.
         raise LabelsFileError(error.file, error.where, error.problem, error.hint) from error
 
 
@@ -158,7 +158,7 @@ def _values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
 
 
 def _is_yaml(head: bytes) -> bool:
-    """Whether the first bytes are those of a YAML list; JSON has no comments before a list."""
+    """Return True if a file starts as a YAML list; JSON has no comments before a list."""
     found = _COMMENTS.match(head)
     start = found.end() if found else 0
     if _BLOCK.match(head, start) or _FLOW.match(head, start):
@@ -168,7 +168,7 @@ def _is_yaml(head: bytes) -> bool:
 
 
 def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
-    # Inside, since most labels files are JSON Lines and need no YAML parser.
+    # Imported here, because most labels files are JSON Lines and need no YAML parser.
     from reviewdesk.reports.bytes.yaml_nodes import Form, read_yaml
 
     form = Form(
@@ -193,12 +193,12 @@ def _score_row(line: int, row: Row, fail: Fail) -> ScoreRow:
             raise fail(f"line {line}", f'has no "{key}"', "Each row needs confidence and correct.")
     confidence, correct = row["confidence"], row["correct"]
     if not _is_number(confidence) or not 0 <= confidence <= 1:
-        raise _wrong(line, "confidence", "a number from 0 to 1", confidence, fail)
+        raise _value_error(line, "confidence", "a number from 0 to 1", confidence, fail)
     if not isinstance(correct, bool):
-        raise _wrong(line, "correct", "true or false", correct, fail)
+        raise _value_error(line, "correct", "true or false", correct, fail)
     weight = row.get("weight")
     if weight is not None and (not _is_number(weight) or weight < 0):
-        raise _wrong(line, "weight", "a number, 0 or more", weight, fail)
+        raise _value_error(line, "weight", "a number, 0 or more", weight, fail)
     heavy = None if weight is None else float(weight)
     facts = {key: row[key] for key in _FACTS if key in row}
     return ScoreRow(line, float(confidence), correct, heavy, facts)
@@ -212,7 +212,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
             raise fail(f"line {line}", "is a calibration row, which names no verdict", hint)
         raise fail(f"line {line}", 'has no "truth"', "Each row needs truth and id or item_hash.")
     if row["truth"] not in _TRUTHS:
-        raise _wrong(line, "truth", '"pass", "fail" or "unsure"', row["truth"], fail)
+        raise _value_error(line, "truth", '"pass", "fail" or "unsure"', row["truth"], fail)
     texts = {
         key: _text(row, key, line, fail)
         for key in ("id", "run", "item_hash", "note", "reviewer", "time")
@@ -221,7 +221,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
         problem = "names no verdict: neither id nor item_hash"
         raise fail(f"line {line}", problem, "Each row needs truth and id or item_hash.")
     if texts["time"] is not None and not is_time(texts["time"]):
-        raise _wrong(line, "time", "a time such as 2025-01-31T12:00:00Z", texts["time"], fail)
+        raise _value_error(line, "time", "a time such as 2025-01-31T12:00:00Z", texts["time"], fail)
     return LabelRow(
         line=line,
         truth=row["truth"],
@@ -236,14 +236,14 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
 def _text(row: Row, key: str, line: int, fail: Fail) -> str | None:
     value = row.get(key)
     if value is not None and not isinstance(value, str):
-        raise _wrong(line, key, "a text", value, fail)
+        raise _value_error(line, key, "a text", value, fail)
     return value
 
 
 def _flag(row: Row, key: str, line: int, fail: Fail) -> bool | None:
     value = row.get(key)
     if value is not None and not isinstance(value, bool):
-        raise _wrong(line, key, "true or false", value, fail)
+        raise _value_error(line, key, "true or false", value, fail)
     return value
 
 
@@ -252,7 +252,7 @@ def _tags(row: Row, line: int, fail: Fail) -> tuple[str, ...]:
     if tags is None:
         return ()
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise _wrong(line, "tags", "a list of texts", tags, fail)
+        raise _value_error(line, "tags", "a list of texts", tags, fail)
     return tuple(tags)
 
 
@@ -260,5 +260,5 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _wrong(line: int, key: str, expected: str, value: Any, fail: Fail) -> InputFileError:
+def _value_error(line: int, key: str, expected: str, value: Any, fail: Fail) -> InputFileError:
     return fail(f"line {line}", f"{key} {must_be(expected, value)}", "")

@@ -1,4 +1,4 @@
-"""Labels files as text: JSON Lines, YAML, CSV that no spreadsheet runs, a suite's counts."""
+"""Write labels as JSON Lines, YAML, CSV without formulas, a suite, or a suite's counts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from reviewdesk.domain.stats.confusion import CELLS
 from reviewdesk.domain.stats.correction import CorrectionStatus
 
 SUITE_LABELS = "labels.jsonl"
-"""The labels file that stands beside a suite."""
+"""The name of the labels file beside a suite."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One object per line, in plain ASCII."""
+    """Return one JSON object per line, in plain ASCII."""
     return "".join(f"{_ascii(row)}\n" for row in rows)
 
 
 def as_yaml(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
-    """A list of flat rows, one to a line, below a comment for each fact about them."""
+    """Return a YAML list of flat rows, one a line, below a comment for each fact about them."""
     lines = [*_comments(about), *(f"- {_flow(row)}" for row in rows)]
     return "".join(f"{line}\n" for line in (lines if rows else [*lines, "[]"]))
 
 
 def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]) -> str:
-    """The two inputs of a corrected rate, indented to be pasted into a suite's entry."""
+    """Return the two inputs of a corrected rate, indented to be pasted into a suite's entry."""
     counts = {name: getattr(cells, name) for name in CELLS}
     lines = [
         *_comments(about),
@@ -44,9 +44,9 @@ def as_reliability(cells: Reliability, observed: float, about: Mapping[str, Any]
 def as_suite(
     name: str, cells: Reliability, observed: float, decided: int | None, about: Mapping[str, Any]
 ) -> str:
-    """A suite over ``labels.jsonl`` beside it, with the limits that apply where nobody sets any.
+    """Return a suite over the ``labels.jsonl`` beside it, with the default limits written out.
 
-    The corrected rate has no limit while the judge carries no signal, as there.
+    The corrected rate has no limit if the judge carries no signal.
     """
     limits = {"ece": ECE_LIMIT, "brier": BRIER_LIMIT}
     if cells.correct(observed).status is not CorrectionStatus.SKIPPED_NO_SIGNAL:
@@ -70,7 +70,7 @@ def as_suite(
 
 
 def _yaml_text(text: str) -> str:
-    """A text in double quotes and plain ASCII; YAML has no halves of characters, as JSON does."""
+    """Quote a text in plain ASCII, without the surrogate pairs of JSON, which YAML lacks."""
     quoted = show_line(text, 120).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted.encode("ascii", "backslashreplace").decode()}"'
 
@@ -84,12 +84,12 @@ def _flow(row: Mapping[str, Any]) -> str:
 
 
 def _ascii(value: object) -> str:
-    """JSON on one line in plain ASCII, which is YAML too and acts on no terminal."""
+    """Return JSON on one line in plain ASCII, which is also YAML and is safe for a terminal."""
     return json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table with a header; text that a spreadsheet would run as a formula is quoted off."""
+    """Return CSV with a header; a text that a spreadsheet would run as a formula is quoted."""
     if not rows:
         return ""
     out = io.StringIO()

@@ -1,1 +1,1 @@
-"""What the readers of other tools' files share."""
+"""Code that the readers of other tools' files share."""

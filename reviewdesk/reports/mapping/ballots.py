@@ -1,4 +1,4 @@
-"""One juror of a foreign jury as a canonical ballot."""
+"""Map the jurors of a foreign jury to canonical ballots."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _MAPPED = frozenset(
 )
 _ANSWERS = ("score", "raw_score", "label", *_PASSES)
 _ABOUT = _MAPPED - {*_ANSWERS, *_REASONS}
-"""What is known of a juror without its answer."""
+"""The keys of a juror's record that do not hold its answer."""
 
 _ID_LENGTH = 190
-"""Room for a counter behind it: an id has at most 200 characters."""
+"""This leaves room for a counter: an id has at most 200 characters."""
 
 
 def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
-    """The canonical jurors of a panel; equal names get a counter."""
+    """Return the canonical jurors of a panel; equal names get a counter."""
     taken: dict[str, int] = {}
     bodies = []
     for seat, juror in enumerate(panel, 1):
@@ -43,7 +43,7 @@ def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> li
 
 
 def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
-    """Show the scores of a panel to what must know all of a file's."""
+    """Record a panel's scores in ``scales``, which must know all scores of the file."""
     for seat, juror in enumerate(panel, 1):
         scales.off(_name(juror, seat), juror.get("score"))
 
@@ -54,9 +54,9 @@ def _name(juror: dict[str, Any], seat: int) -> str:
 
 
 def unused(name: str, taken: dict[str, int]) -> str:
-    """A name that was not given yet: the second of equal ones ends in ``#2``.
+    """Return the name, with a counter if it is taken: the second of equal names ends in ``#2``.
 
-    ``taken`` keeps how often each name was asked for, so that many equal ones cost no more.
+    ``taken`` counts the requests for each name, so that many equal names stay cheap.
     """
     count = taken.get(name, 0) + 1
     found = name if count == 1 else f"{name}#{count}"
@@ -148,7 +148,7 @@ def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) 
 
 
 def _error(stated: Any) -> dict[str, str] | None:
-    """The error as an object with a message; false and empty say that there is none."""
+    """Return the error as an object with a message, or None if it is false or empty."""
     if not stated:
         return None
     if not isinstance(stated, dict):
@@ -167,11 +167,11 @@ _STATUS_BY_WORD = (
     ("timeout", re.compile(r"timeout|timed out", re.IGNORECASE)),
     ("missing_key", re.compile(r"missing api[_ ]key|api[_ ]key .{0,40}missing", re.IGNORECASE)),
 )
-_LOOKED_AT = 2000
+_HEAD_LENGTH = 2000
 
 
 def failure(message: str, status: str | None = None) -> dict[str, Any]:
-    """The ``error`` and ``status`` of a ballot that failed; the words decide where nothing does."""
-    head = message[:_LOOKED_AT]
+    """Return ``error`` and ``status`` of a failed ballot; the message implies a missing status."""
+    head = message[:_HEAD_LENGTH]
     found = next((name for name, words in _STATUS_BY_WORD if words.search(head)), "error")
     return {"status": status or found, "error": {"message": message or "the juror failed"}}

@@ -1,4 +1,4 @@
-"""What the mappers of other tools' files share: names, models, amounts and times."""
+"""Helpers for the mappers of other tools' files: names, models, amounts and times."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from reviewdesk.reports.mapping.ballots import unused
 from reviewdesk.reports.options import ReadOptions
 
 _ID_LENGTH, _JUROR_LENGTH = 480, 190
-"""Room for a counter behind an id: a verdict's has at most 500 characters, a juror's 200."""
+"""These leave room for a counter: a verdict's id has at most 500 characters, a juror's 200."""
 
 _MOST_NAMED = 5
 LEFT_OUT = "keys left out"
-"""Introduces the keys of a file that is copied by an allow-list alone."""
+"""The start of the note that lists the keys outside a reader's allow-list."""
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 class VerdictNames:
-    """Gives every verdict of a file an id of its own, and equal jurors of a panel a counter."""
+    """Makes ids unique with a counter: those of a file's verdicts and of a panel's jurors."""
 
     def __init__(self) -> None:
         """Start with no id taken."""
         self._ids: dict[str, int] = {}
 
     def verdict(self, name: str) -> str:
-        """The id of a verdict: the name, with ``#2`` where it was given before."""
+        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken."""
         return unused(name[:_ID_LENGTH], self._ids)
 
     @staticmethod
     def jurors(names: list[str]) -> list[str]:
-        """The ids of a panel in the order of its seats."""
+        """Return the ids of a panel's jurors, in the order of their seats."""
         taken: dict[str, int] = {}
         return [unused(name[:_JUROR_LENGTH], taken) for name in names]
 
 
 class Models:
-    """The models that a person names for jurors of which a file names none."""
+    """The models from ``--models``, for jurors whose model the file does not state."""
 
     def __init__(self, options: ReadOptions) -> None:
-        """Take ``--models``."""
+        """Store the models from ``--models``."""
         self._given = options.models
         self._met: set[str] = set()
         self._stated: dict[str, None] = {}
 
     def of(self, juror: str, stated: Any) -> str | None:
-        """The model that the file states, else the one a person gave."""
+        """Return the model that the file states, else the one from ``--models``, else None."""
         model = text(stated)
         if juror in self._given:
             self._met.add(juror)
@@ -59,7 +59,7 @@ class Models:
         return model if model is not None else self._given.get(juror)
 
     def notes(self) -> list[str]:
-        """Which of the names no juror bears, and which of them the file gives another model."""
+        """Return notes on names that no juror has, and on names with another model in the file."""
         unmet = [show_line(name, 40) for name in self._given if name not in self._met]
         lines = [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
         if self._stated:
@@ -68,7 +68,7 @@ class Models:
         return lines
 
     def chosen(self, names: Iterable[str]) -> str | None:
-        """The model that a person gave for the first of a juror's names that has one."""
+        """Return the model from ``--models`` for the first of a juror's names listed there."""
         found = next((name for name in names if name in self._given), None)
         if found is None:
             return None
@@ -77,22 +77,22 @@ class Models:
 
 
 class UnreadWords:
-    """Words that are no vote: how many ballots, and the first few of the words."""
+    """Counts the words that were not understood, and keeps the first few."""
 
     def __init__(self, sentence: str) -> None:
-        """Take the sentence that the words are listed behind."""
+        """Store the sentence that introduces the words in the note."""
         self._sentence = sentence
         self._words: dict[str, None] = {}
         self._count = 0
 
     def add(self, word: str) -> None:
-        """One more of them."""
+        """Count a word."""
         self._count += 1
         if len(self._words) <= _MOST_NAMED:
             self._words.setdefault(show_line(word, 40))
 
     def notes(self) -> list[str]:
-        """The sentence, where there was a word at all."""
+        """Return the sentence with the count and the words; nothing if there were no words."""
         if not self._count:
             return []
         named = list(self._words)[:_MOST_NAMED]
@@ -101,19 +101,19 @@ class UnreadWords:
 
 
 def text(value: Any) -> str | None:
-    """A text that says something."""
+    """Return the value if it is a text that is not blank, else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def label(value: Any) -> str | None:
-    """A name or a number used as a name."""
+    """Return a text that is not blank, or a whole number as a text; else None."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return text(value)
 
 
 def amount(value: Any, factor: float = 1) -> float | int | None:
-    """A finite number, 0 or more, in another unit."""
+    """Return the number times ``factor``, or None unless the value is a number, 0 or more."""
     found = values.number(value)
     if found is None or found < 0:
         return None
@@ -124,26 +124,26 @@ def amount(value: Any, factor: float = 1) -> float | int | None:
 
 
 def count(value: Any) -> int | None:
-    """A whole number, 0 or more."""
+    """Return the value if it is a whole number, 0 or more; else None."""
     found = values.number(value)
     return found if isinstance(found, int) and found >= 0 else None
 
 
 def time(value: Any) -> str | None:
-    """A time as canonical reports write it."""
+    """Return the value if it is a time as canonical reports write it, else None."""
     return value if isinstance(value, str) and is_time(value) else None
 
 
 def beyond(record: dict[str, Any], known: frozenset[str]) -> list[str]:
-    """The keys outside an allow-list whose values say something."""
+    """Return the keys outside an allow-list whose values are not empty."""
     return [key for key, value in record.items() if key not in known and value not in _NOTHING]
 
 
 def dialogue(turns: Any) -> list[str]:
-    """Turns of a conversation, one ``role: text`` each; what is no turn is left out."""
-    said = [
+    """Return the turns of a conversation as ``role: text``; anything else is left out."""
+    turn_texts = [
         (turn.get("role"), values.text(turn.get("content")))
         for turn in values.listed(turns)
         if isinstance(turn, dict)
     ]
-    return [f"{label(role) or 'turn'}: {text}" for role, text in said if text is not None]
+    return [f"{label(role) or 'turn'}: {text}" for role, text in turn_texts if text is not None]

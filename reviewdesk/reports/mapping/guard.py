@@ -1,4 +1,4 @@
-"""What keeps keys out of verdicts made of foreign files, whatever their reader."""
+"""Remove what looks like an API key from verdicts of foreign files, whatever their reader."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _NAMES = ("model", "vendor")
 
 
 def guarded_header(header: dict[str, Any]) -> dict[str, Any]:
-    """A report's header, none of whose texts is content."""
-    return {key: _deep(value) for key, value in header.items()}
+    """Return a report's header with what looks like a key removed from every text."""
+    return {key: _clean_texts(value) for key, value in header.items()}
 
 
 def guarded(body: Any) -> Any:
-    """The body without what looks like a key in errors, names, addresses and raw answers.
+    """Remove what looks like a key from a body's errors, names, addresses and raw answers.
 
-    What is judged, and why, is content: it stays as it is.
+    The judged texts and the reasons are content and stay unchanged. The body is changed in place.
     """
     if not isinstance(body, dict):
         return body
     for key in ("meta", "generator"):
         if key in body:
-            body[key] = _deep(body[key])
+            body[key] = _clean_texts(body[key])
     jurors = body.get("jurors")
     for juror in jurors if isinstance(jurors, list) else ():
         if isinstance(juror, dict):
@@ -37,11 +37,11 @@ def guarded(body: Any) -> Any:
 def _guard(juror: dict[str, Any]) -> None:
     for key in (*_NAMES, "raw", "error"):
         if juror.get(key):
-            juror[key] = _deep(juror[key])
+            juror[key] = _clean_texts(juror[key])
 
 
 def _rename(jurors: list[dict[str, Any]]) -> None:
-    """Addresses that differ by their logins alone are told apart by a counter."""
+    """Remove logins from the ids; ids that differed only in their logins get a counter."""
     taken: dict[str, int] = {}
     for juror in jurors:
         if isinstance(juror, dict) and (name := _id(juror)):
@@ -53,11 +53,11 @@ def _id(juror: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _deep(value: Any) -> Any:
+def _clean_texts(value: Any) -> Any:
     if isinstance(value, str):
         return without_likely(value)
     if isinstance(value, dict):
-        return {key: _deep(item) for key, item in value.items()}
+        return {key: _clean_texts(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_deep(item) for item in value]
+        return [_clean_texts(item) for item in value]
     return value

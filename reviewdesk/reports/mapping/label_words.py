@@ -1,4 +1,4 @@
-"""Words that jurors answer with, as votes: the usual ones and those that a person adds."""
+"""Map the words that jurors answer with to votes: the usual words and those a person adds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _VOTES = {Decision.PASS: True, Decision.FAIL: False}
 
 
 class LabelWords:
-    """What a label means; the words that a person gives come before the usual ones."""
+    """Maps labels to votes; the words that a person gives take precedence over the usual ones."""
 
     def __init__(self, options: ReadOptions) -> None:
-        """Take ``--pass-label`` and ``--fail-label``."""
-        self._told = {folded(word): True for word in options.pass_labels}
-        self._told.update({folded(word): False for word in options.fail_labels})
+        """Store the words of ``--pass-label`` and ``--fail-label``."""
+        self._given_votes = {folded(word): True for word in options.pass_labels}
+        self._given_votes.update({folded(word): False for word in options.fail_labels})
 
     def vote(self, word: Any) -> bool | None:
-        """True for a pass, false for a fail; every other word, or no word, is no vote."""
+        """Return True for a pass, False for a fail, and None for anything else."""
         if not isinstance(word, str):
             return None
-        told = self._told.get(folded(word))
-        if told is not None:
-            return told
+        vote = self._given_votes.get(folded(word))
+        if vote is not None:
+            return vote
         decision = label_decision(word)
         return _VOTES.get(decision) if decision else None

@@ -1,4 +1,4 @@
-"""Scores of foreign files on the canonical scale from 0 to 1, with the number as it was written."""
+"""Put scores of foreign files on the canonical scale from 0 to 1, and keep the raw numbers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from reviewdesk.reports.mapping import values
 Scale: TypeAlias = tuple[float, float] | None
 
 WHY_RAW = "outside 0..1, or of a juror with such scores,"
-"""Which scores are kept as they are where no scale was given."""
+"""The words of notes for scores that are kept raw because no scale was given."""
 
 
 class Scales:
-    """Whose scores leave 0..1 anywhere in a file, so that a 1 of theirs need not be the best.
+    """The jurors with scores outside 0..1 anywhere in a file; a 1 of theirs may not be the best.
 
-    A first pass over the file shows it every score, and the second one asks.
+    The first pass over the file records every score, and the second pass asks.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Scales:
         self._off: set[str] = set()
 
     def off(self, whose: str, stated: Any = None) -> bool:
-        """Whether a score of theirs lay outside 0..1, this one included."""
+        """Record a score; return True if any score of this juror so far lies outside 0..1."""
         number = values.number(stated)
         if number is not None and values.unit(number) is None:
             self._off.add(whose)
@@ -34,10 +34,10 @@ class Scales:
 def fitted(
     stated: Any, scale: Scale, count: Callable[[str], None], what: str, *, off: bool = False
 ) -> dict[str, Any]:
-    """``score`` where the number fits, ``raw_score`` with its ``scale`` where it was written anew.
+    """Return ``score`` if the number fits, with ``raw_score`` and ``scale`` if it was converted.
 
-    A number outside its scale is kept as ``raw_score`` alone, and so is any that is known to be
-    ``off`` the scale 0..1; ``count`` is told of it, and of what is no number at all.
+    A number outside its scale is kept as ``raw_score`` alone, and so is any number of a juror that
+    is ``off`` the scale 0..1. ``count`` receives a remark on both, and on what is not a number.
     """
     if stated is None:
         return {}
@@ -59,7 +59,7 @@ def fitted(
 
 
 def withheld(scores: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
-    """The scores of a juror that failed: a number it gave all the same does not count."""
+    """Return the scores of a failed juror with ``score`` as ``raw_score``, so it does not count."""
     if "score" not in scores:
         return scores
     count("the score of a juror with an error is kept as raw_score and does not count")

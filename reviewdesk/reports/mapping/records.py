@@ -1,4 +1,4 @@
-"""The records of another tool's JSON, one by one, and a report read from them."""
+"""Read the records of another tool's JSON one by one, and open a report from them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from reviewdesk.reports.wording import FieldProblem, Path, spell_path
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A value with its place in the file; ``line`` is 0 where the file is one document."""
+    """A value with its place in the file; ``line`` is 0 if the file is one document."""
 
     value: Any
     path: Path = ()
     line: int = 0
 
     def inner(self, value: Any, *steps: str | int) -> Record:
-        """A value inside this one."""
+        """Return the record of a value inside this one."""
         return Record(value, (*self.path, *steps), self.line)
 
     @property
@@ -36,11 +36,11 @@ class Record:
         return f"line {self.line}#{path}" if self.line else path
 
     def item(self, body: dict[str, Any]) -> ReportVerdict:
-        """The verdict made of this record."""
+        """Return a verdict made of this record, with the record's place."""
         return ReportVerdict(self._where, body, spell_path(self.path))
 
     def refused(self, problem: FieldProblem) -> ReportVerdict:
-        """What stands here in a verdict's place, and why it is none."""
+        """Return an entry without a verdict, with the reason and the record's place."""
         return ReportVerdict(self._where, None, spell_path(self.path), problem)
 
     @property
@@ -49,25 +49,25 @@ class Record:
 
 
 class Mapper(Protocol):
-    """Makes verdicts of the records of one file."""
+    """Maps the records of one file to verdicts."""
 
     def count(self, record: Record) -> int:
-        """How many items the record comes to."""
+        """Return how many verdicts the record gives."""
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
-        """The verdicts of a record, none where it has no jury."""
+        """Yield the verdicts of a record; none if it has no jury."""
 
     def notes(self) -> list[str]:
-        """What is to be said of the import, once all records were mapped."""
+        """Return the import notes, once all records are mapped."""
 
 
 def records(
     stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally, lists: tuple[str, ...] = ()
 ) -> Iterator[Record]:
-    """The lines of JSON Lines, the elements of a list, or one document.
+    """Yield the lines of JSON Lines, the elements of a list, or one document.
 
-    Of a document with one of the ``lists`` their elements are given instead, so that it is never
-    held whole.
+    For a document with a key in ``lists``, the elements of those lists are yielded instead, so that
+    the document is never held whole.
     """
     if outline.kind == "object" and outline.goes_on:
         for line, value in read_lines(stream, fail, tally):
@@ -106,9 +106,9 @@ def mapped(
     nothing: str,
     lenient: bool = False,
 ) -> Report:
-    """A report whose records a mapper turns into verdicts; ``nothing`` is said where there is none.
+    """Open a report through a mapper; ``nothing`` is the error of a file without any verdict.
 
-    The first pass counts the verdicts.
+    A first pass over the file counts the verdicts.
     """
     fail, known = failing(source), named_secrets(look.outline.keys)
 

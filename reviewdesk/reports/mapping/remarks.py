@@ -1,4 +1,4 @@
-"""What a structural reader could not take over, counted for the import notes."""
+"""Count what a reader could not map, for the import notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 30
 
 
 class Remarks:
-    """Unmapped keys once each, and sentences with how often they apply."""
+    """Collects unmapped keys, once each, and sentences with the number of cases."""
 
     def __init__(self) -> None:
         """Start with nothing to say."""
@@ -19,16 +19,16 @@ class Remarks:
         self._counts: Counter[str] = Counter()
 
     def unmapped(self, keys: Iterable[str], prefix: str = "") -> None:
-        """Keys that have no place in a canonical body."""
+        """Record keys that have no place in a canonical body."""
         for key in keys:
             self._keys.setdefault(prefix + key)
 
     def count(self, sentence: str) -> None:
-        """One more case of something worth saying."""
+        """Count one more case of what the sentence says."""
         self._counts[sentence] += 1
 
     def notes(self, unmapped: str = "keys not mapped, kept under meta.raw") -> list[str]:
-        """The import notes, in the order in which their causes were met."""
+        """Return the import notes, in the order in which their causes were met."""
         lines = [f"{sentence} ({count}x)" for sentence, count in self._counts.items()]
         if self._keys:
             names = [show_line(key, 60) for key in self._keys]

@@ -1,4 +1,4 @@
-"""Keys and passwords that a foreign file leaves in clear, so that no copied text repeats them."""
+"""Find API keys and passwords in a foreign file, and remove them from every copied text."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _AFTER_NAME = re.compile(
     re.IGNORECASE,
 )
 _MAY_HOLD = re.compile(r"://|[=:&?]|[Bb]earer|sk|pk|rk|xai|ghp|AIza|AKIA")
-"""What a text has at least where a key is to be found in it; most texts have none of it."""
+"""A fast test: a text without a match holds no key. Most texts have no match."""
 
 _SETTINGS = frozenset({"env", "environment", "headers", "config"})
 _SHORTEST = 8
-"""Shorter ones are placeholders, and would be found inside ordinary words."""
+"""The shortest secret; shorter texts are placeholders and occur inside ordinary words."""
 
 GONE = "[REDACTED]"
 MOST_SECRETS = 1000
-"""More than these in one record would take long to look for in all of its texts."""
+"""The most secrets in one record; to search all of its texts for more would take too long."""
 
 
 def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
-    """The texts under keys that promise a secret; what is under a key of ``skip`` is not looked at.
+    """Return the texts under keys that name a secret, except below the keys in ``skip``.
 
-    They are what the texts of a report are held against, and go nowhere else.
+    They serve only to be removed from the texts of a report.
     """
     return {
         found
-        for text in _under_names(value, skip)
+        for text in _texts_of_secrets(value, skip)
         if len(found := _SCHEME.sub("", text.strip(), count=1)) >= _SHORTEST
         and found != GONE
         and "{{" not in found
@@ -53,7 +53,7 @@ def named_secrets(value: Any, skip: frozenset[str] = frozenset()) -> set[str]:
 
 
 def without_likely(text: str) -> str:
-    """An error message without what looks like a key: services repeat the one they refused."""
+    """Redact what looks like a key in a text: services repeat a refused key in their errors."""
     if not _MAY_HOLD.search(text):
         return text
     text = _LOGIN.sub(f"{GONE}@", text) if "://" in text else text
@@ -61,14 +61,14 @@ def without_likely(text: str) -> str:
 
 
 def is_setting(key: str) -> bool:
-    """Whether a key is that of an environment, of headers, of a configuration or of a secret."""
-    return key.lower() in _SETTINGS or _promises(key)
+    """Return True if a key names an environment, headers, a configuration or a secret."""
+    return key.lower() in _SETTINGS or _names_secret(key)
 
 
 def without_settings(value: Any) -> Any:
-    """A copy without what is configuration: environments, headers, and all that promise a secret.
+    """Return a copy without environments, headers, configurations and keys that name a secret.
 
-    Of its texts, what looks like a key is taken out.
+    What looks like a key is redacted in its texts.
     """
     if isinstance(value, str):
         return without_likely(value)
@@ -80,14 +80,14 @@ def without_settings(value: Any) -> Any:
 
 
 class SecretRemover:
-    """Takes known secrets out of values."""
+    """Redacts known secrets in values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        """Longer secrets first, since a shorter one may be a part of them."""
+        """Store the secrets, longest first, because a shorter one may be a part of a longer one."""
         self._secrets = sorted(secrets, key=lambda secret: (-len(secret), secret))
 
     def clean(self, value: Any) -> Any:
-        """The value with every secret in its texts replaced; names of keys stay."""
+        """Return the value with every secret in its texts redacted; the keys stay unchanged."""
         if not self._secrets:
             return value
         if isinstance(value, str):
@@ -101,15 +101,16 @@ class SecretRemover:
         return value
 
 
-def _under_names(value: Any, skip: frozenset[str]) -> Iterator[str]:
+def _texts_of_secrets(value: Any, skip: frozenset[str]) -> Iterator[str]:
     ahead = [(value, False)]
     while ahead:
         node, named = ahead.pop()
         if isinstance(node, dict):
             ahead.extend(
-                (item, named or _promises(key))
+                (item, named or _names_secret(key))
                 for key, item in node.items()
-                if key not in skip and (isinstance(item, dict | list) or named or _promises(key))
+                if key not in skip
+                and (isinstance(item, dict | list) or named or _names_secret(key))
             )
         elif isinstance(node, list):
             ahead.extend((item, named) for item in node)
@@ -118,6 +119,6 @@ def _under_names(value: Any, skip: frozenset[str]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1024)
-def _promises(key: str) -> bool:
-    """Whether a value under this name is a secret; a name of a variable is none."""
+def _names_secret(key: str) -> bool:
+    """Return True if a value under this key is a secret, and not the name of a variable."""
     return bool(_NAMED.search(key)) and not _ENVIRONMENT.search(key)

@@ -1,7 +1,7 @@
-"""Ballots whose answer stands under keys that their reader does not know.
+"""Mark ballots whose answer is under keys that their reader does not know.
 
 Such a juror has answered and did not fail: its ballot has the status ``unknown`` and names the
-keys, under ``meta``. A report counts them, and one of nothing else is refused.
+keys, under ``meta``. A report counts them, and is refused if it has no other ballots.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping.secrets import is_setting
 
 UNREAD = "unread"
-"""The key of a ballot's ``meta`` that names them."""
+"""The key in a ballot's ``meta`` that lists the unread keys."""
 
 _ANSWERS = ("score", "raw_score", "pass", "label", "error")
 _MOST = 12
 
 
 def unread_keys(
-    said: Mapping[str, Any], answers: Collection[str], known: Container[str]
+    record: Mapping[str, Any], answers: Collection[str], known: Container[str]
 ) -> list[str]:
-    """The keys of a juror's record under which an answer must stand that no reader looks for.
+    """Return the keys of a juror's record that must hold an answer which was not understood.
 
-    ``answers`` are the keys where one is looked for: a null there says that there is none, and any
-    other value was not understood. ``known`` are the keys that say who the juror is and what it
+    ``answers`` are the keys that the reader looks at: a null there means that there is no answer,
+    and any other value was not understood. ``known`` are the keys that describe the juror and its
     cost.
     """
-    stated = [key for key in answers if key in said]
+    stated = [key for key in answers if key in record]
     if stated:
-        return [key for key in stated if _says_something(said[key])]
+        return [key for key in stated if _says_something(record[key])]
     return [
         key
-        for key, value in said.items()
+        for key, value in record.items()
         if key not in known and _says_something(value) and not is_setting(key)
     ]
 
@@ -46,9 +46,9 @@ def _says_something(value: Any) -> bool:
 
 
 def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    """The ballot, marked as unknown where nothing was understood of it and ``keys`` say something.
+    """Return the ballot, with the status ``unknown`` if it has no answer but there are ``keys``.
 
-    A failure and an abstention that the file states are understood.
+    A failure or an abstention that the file states counts as understood.
     """
     if ballot.get("status") not in (None, Status.OK):
         return ballot
@@ -61,7 +61,7 @@ def understood(ballot: dict[str, Any], keys: Iterable[str]) -> dict[str, Any]:
 
 
 class UnreadBallots:
-    """How many of a report's ballots were not understood, and the keys that were seen in them."""
+    """Counts the ballots of a report that were not understood, and collects their keys."""
 
     def __init__(self) -> None:
         """Start with no ballot seen."""
@@ -69,7 +69,7 @@ class UnreadBallots:
         self._keys: dict[str, None] = {}
 
     def add(self, jurors: Iterable[Mapping[str, Any]]) -> None:
-        """Take the jurors of one more verdict."""
+        """Count the jurors of one more verdict."""
         for juror in jurors:
             self.ballots += 1
             if juror.get("status") == Status.UNKNOWN:
@@ -85,6 +85,6 @@ class UnreadBallots:
 
     @property
     def keys(self) -> str:
-        """The keys, as a line may show them."""
+        """The keys on one line, shortened for display."""
         more = ", ..." if len(self._keys) > _MOST else ""
         return ", ".join(show_line(key, 60) for key in [*self._keys][:_MOST]) + more

@@ -1,4 +1,4 @@
-"""Values of foreign files as canonical ones, or nothing where they do not fit."""
+"""Read values of foreign files as canonical values; what does not fit becomes None."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _DECISIONS = {
 
 
 def first(record: Mapping[str, Any], keys: Iterable[str]) -> Any:
-    """The first value that is neither absent nor null."""
+    """Return the first value that is neither absent nor null, or None."""
     return next((record[key] for key in keys if record.get(key) is not None), None)
 
 
 def number(value: Any) -> float | int | None:
-    """A number as written; a boolean is none."""
+    """Return the value if it is a number. Booleans do not count as numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value
 
 
 def unit(value: Any) -> float | int | None:
-    """A number from 0 to 1."""
+    """Return the value if it is a number from 0 to 1, else None."""
     found = number(value)
     return found if found is not None and 0 <= found <= 1 else None
 
 
 def quorum(value: Any) -> float | int | str | None:
-    """A share above 0, or a fraction such as ``2/3``."""
+    """Return a share above 0 and at most 1, or a fraction such as ``2/3``; else None."""
     if isinstance(value, str):
         match = _FRACTION.match(value)
         fits = match is not None and 0 < int(match[1]) <= int(match[2])
@@ -57,7 +57,7 @@ def quorum(value: Any) -> float | int | str | None:
 
 
 def decision(value: Any) -> str | None:
-    """Pass, fail, inconclusive or error from a boolean or a word, with the words of label votes."""
+    """Return the decision that a boolean or a word states, or None; the words of labels count."""
     if isinstance(value, bool):
         return "pass" if value else "fail"
     if not isinstance(value, str):
@@ -68,7 +68,7 @@ def decision(value: Any) -> str | None:
 
 
 def text(value: Any) -> str | None:
-    """A text as it is; the texts of a tool result joined; anything else as readable JSON."""
+    """Return a text unchanged, the texts of a tool result joined, or else indented JSON."""
     if value is None or isinstance(value, str):
         return value
     content = value.get("content") if isinstance(value, dict) else value
@@ -81,10 +81,10 @@ def text(value: Any) -> str | None:
 
 
 def listed(value: Any) -> list[Any]:
-    """A list as it is; anything else as one without elements."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def said(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
-    """Without the nulls, but for the keys whose null says something."""
+    """Return the record without its nulls, except those under the keys in ``keep``."""
     return {key: value for key, value in record.items() if value is not None or key in keep}

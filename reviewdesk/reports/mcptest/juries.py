@@ -1,4 +1,4 @@
-"""Finding juries in a JSON value whose envelope is not documented: by structure, not by schema."""
+"""Find juries in JSON whose envelope is not documented: by structure, not by schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PathStep:
 
 @dataclass(frozen=True)
 class FoundJury:
-    """One jury as found. ``facts`` adds what an object around the panel says about it."""
+    """One jury as found. ``facts`` is ``raw`` with the keys of an object around the panel."""
 
     raw: dict[str, Any]
     facts: dict[str, Any]
@@ -46,18 +46,18 @@ class FoundJury:
     panel_key: str
     pointer: str
     above: tuple[PathStep, ...]
-    """Nearest first."""
+    """The objects above the jury, nearest first."""
     listed: bool
-    """An element of a list or the document itself, so that its own name names the case."""
+    """Whether the jury is a list element or the document itself; then its name is the case's."""
 
 
 def find_juries(document: Any, pointer: str = "") -> Iterator[FoundJury]:
-    """Every jury of a document, in its order; nothing inside a jury is searched."""
+    """Yield every jury of a document in document order; nothing inside a jury is searched."""
     yield from _Search().walk(document, (), pointer, {}, listed=True)
 
 
 def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
-    """The assertions without a jury that stand beside this one, up to the object with the name."""
+    """Return the assertions without a jury beside this one, up to the nearest named object."""
     search = _Search()
     for step in jury.above:
         for key in CHECK_LISTS:
@@ -76,13 +76,13 @@ def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:
 
 
 class _Search:
-    """One search of one document, which looks at every object once, however deep they nest."""
+    """A search of one document that examines every object once, however deep they nest."""
 
     def __init__(self) -> None:
         self._held: dict[int, bool] = {}
 
     def holds(self, value: Any) -> bool:
-        """Whether there is a jury in the value, at any depth."""
+        """Return True if there is a jury in the value, at any depth."""
         if isinstance(value, list):
             return any(self.holds(child) for child in value if isinstance(child, dict | list))
         if not isinstance(value, dict):
@@ -97,7 +97,7 @@ class _Search:
         return known
 
     def panel_key(self, node: dict[str, Any]) -> str | None:
-        """The key of an object under which its jurors stand.
+        """Return the key under which an object has its jurors, or None.
 
         A list of models without any answer is a panel's configuration, and a list of objects that
         hold juries themselves is a list of tests.
@@ -122,7 +122,7 @@ class _Search:
         *,
         listed: bool,
     ) -> Iterator[FoundJury]:
-        """The juries of a value, with what stands above them."""
+        """Yield the juries of a value; ``shell`` has the facts of an object around the panel."""
         if isinstance(node, list):
             for index, child in enumerate(node):
                 if isinstance(child, dict | list):
@@ -141,10 +141,10 @@ class _Search:
                 return
             shell = {key: value for key, value in node.items() if key not in inner}
         for key, child in children:
-            step, place = PathStep(node, key), f"{pointer}/{_escaped(key)}"
+            step, place = PathStep(node, key), f"{pointer}/{_escape_key(key)}"
             yield from self.walk(child, (step, *above), place, shell, listed=False)
 
 
-def _escaped(key: str) -> str:
-    """A key as RFC 6901 writes it in a pointer."""
+def _escape_key(key: str) -> str:
+    """Escape a key for a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")

@@ -40,9 +40,9 @@ MAX_DOCUMENT = 64 << 20
 def documents(
     stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
 ) -> Iterator[tuple[int, Any]]:
-    """Documents with their line, which is 0 for a file that is one document.
+    """Yield documents with their line, which is 0 for a file that is one document.
 
-    One document is held whole and so has a bound; lines stream.
+    One document is held whole and so has a size bound; lines are streamed.
     """
     if outline.goes_on:
         yield from read_lines(stream, fail, tally)
@@ -64,7 +64,7 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """A report of one document, or one of a line each."""
+    """Open a report that is one document, or one document per line."""
     outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
     total, scales = 0, Scales()
@@ -97,7 +97,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
 
 
 def _learn(header: dict[str, Any], producer: dict[str, str], document: dict[str, Any]) -> None:
-    """What a document's outermost object says about the run; the first to say it counts."""
+    """Copy run id, version and title from a document unless an earlier one has stated them."""
     run_id = first(document, ("run_id", "runId"))
     if isinstance(run_id, str):
         producer.setdefault("run_id", run_id)

@@ -1,4 +1,4 @@
-"""A jury found by structure as a canonical verdict."""
+"""Map a jury found by structure to a canonical verdict."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _OUTPUTS = ("output", "response", "actual", "result")
 _GENERATORS = ("generator", "agent", "model")
 _NAMES = ("name", "test", "id")
 _TEXTS = ("rubric", "bias_warning")
-_OF_A_TEST = frozenset({*_NAMES, *CHECK_LISTS})
+_TEST_KEYS = frozenset({*_NAMES, *CHECK_LISTS})
 _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_TEXTS, ESCALATE}
     | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
 )
 _ID_LENGTH = 480
-"""Room for a counter behind it: an id has at most 500 characters."""
+"""This leaves room for a counter: an id has at most 500 characters."""
 
 
 class JuryMapper:
@@ -48,7 +48,7 @@ class JuryMapper:
         self._ids: dict[str, int] = {}
 
     def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
-        """The canonical verdict of a jury; ``line`` is 0 where the file is one document."""
+        """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
         facts = jury.facts
         known = _MAPPED | {jury.panel_key}
         self.remarks.unmapped(key for key in facts if key not in known and not is_setting(key))
@@ -71,7 +71,7 @@ class JuryMapper:
             "output": values.text(_nearest(jury, _OUTPUTS)),
             "generator": _generator(jury),
             **self._policy(jury),
-            **self._outcome(facts),
+            **self._result_fields(facts),
             "checks": [_check(check, at) for at, check in enumerate(sibling_checks(jury), 1)],
             "jurors": ballots(jury.panel, self.remarks, self._scales),
             "provenance": {"pointer": pointer},
@@ -89,7 +89,7 @@ class JuryMapper:
         return unused(name, self._ids)
 
     def _policy(self, jury: FoundJury) -> dict[str, Any]:
-        """Rubric, threshold and quorum: the jury's own, else those of its matcher."""
+        """Return rubric, threshold and quorum: the jury's own, else those of its matcher."""
         found: dict[str, Any] = {}
         for record in (jury.facts, *_matchers(jury)):
             for key, fit in (
@@ -107,7 +107,7 @@ class JuryMapper:
             found["strategy"] = "quorum"
         return found
 
-    def _outcome(self, facts: dict[str, Any]) -> dict[str, Any]:
+    def _result_fields(self, facts: dict[str, Any]) -> dict[str, Any]:
         warning = facts.get("bias_warning")
         family, escalate = facts.get("same_family"), facts.get(ESCALATE)
         score = values.unit(facts.get("score"))
@@ -145,13 +145,13 @@ class JuryMapper:
         return None
 
     def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
-        """What is stated; a panel without a single answer and without a word is an error."""
+        """Return the stated decision, or ``error`` if none is stated and every juror failed."""
         stated = values.first(jury.facts, _DECISIONS)
         if stated is None and jury.above and not jury.listed:
-            # An assertion around the panel speaks for it, and so does what has nothing else in it;
-            # a whole test has other assertions too.
+            # An assertion around the panel states the panel's decision, and so does an object with
+            # nothing else in it; a whole test has other assertions too.
             around = jury.above[0].node
-            if "matcher" in around or "target" in around or not around.keys() & _OF_A_TEST:
+            if "matcher" in around or "target" in around or not around.keys() & _TEST_KEYS:
                 stated = values.first(around, ("passed", "pass"))
         decision = values.decision(stated)
         if stated is not None and decision is None:
@@ -163,7 +163,7 @@ class JuryMapper:
 
 
 def _case_name(jury: FoundJury) -> str | None:
-    """The nearest ``name``, else ``test``, else ``id``."""
+    """Return the nearest ``name``, else the nearest ``test``, else the nearest ``id``."""
     records = [step.node for step in jury.above]
     records = [jury.facts, *records] if jury.listed else [*records, jury.facts]
     for key in _NAMES:
@@ -175,7 +175,7 @@ def _case_name(jury: FoundJury) -> str | None:
 
 
 def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
-    """The nearest value that is not null and does not contain the jury itself."""
+    """Return the nearest value that is not null and does not contain the jury itself."""
     keys = tuple(keys)
     if (own := values.first(jury.facts, keys)) is not None:
         return own
@@ -187,7 +187,7 @@ def _nearest(jury: FoundJury, keys: Iterable[str]) -> Any:
 
 
 def _generator(jury: FoundJury) -> dict[str, Any] | None:
-    """Who wrote the response; the nearest key decides, and its null says that nobody is known."""
+    """Return who wrote the response: the nearest key decides, and its null means unknown."""
     records = [(jury.facts, ""), *((step.node, step.key) for step in jury.above)]
     for record, through in records:
         for key in _GENERATORS:
@@ -206,7 +206,7 @@ def _generator(jury: FoundJury) -> dict[str, Any] | None:
 
 
 def _matchers(jury: FoundJury) -> list[dict[str, Any]]:
-    """The jury's configuration where a report repeats it, nearest first."""
+    """Return the jury's configurations as the report repeats them, nearest first."""
     found = []
     for record in (jury.facts, *(step.node for step in jury.above)):
         matcher = record.get("matcher")

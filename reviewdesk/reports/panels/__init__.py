@@ -1,1 +1,1 @@
-"""Panel, prompt and cases files of live panels."""
+"""Read the panel, prompt and cases files of live panels."""

@@ -1,7 +1,7 @@
-"""The deterministic checks of a case: ``exact``, ``contains``, ``regex`` and ``schema``.
+"""Run the deterministic checks of a case: ``exact``, ``contains``, ``regex`` and ``schema``.
 
-The response is hostile text, and a check must not be a way around the jury: one that cannot be
-worked out has failed, and one that comes to no end says nothing, so that the jury is asked.
+The response is hostile text, and a check must not be a way around the jury. A check that cannot be
+evaluated has failed; a check that runs out of time has no result, so that the jury is asked.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from reviewdesk.reports.wording import found as shown
 from reviewdesk.reports.wording import spell_path
 
 SECONDS = 1.0
-"""How long one expression may look at one response."""
+"""The time limit for one regular expression on one response."""
 
-_SAID = 200
+_MOST_SHOWN = 200
 
 
 class _UndecidedError(Exception):
-    """A check that cannot be worked out, and why."""
+    """A check cannot be evaluated; the message says why."""
 
 
-class _UnendedError(_UndecidedError):
-    """A check that ran out of its time."""
+class _TimedOutError(_UndecidedError):
+    """A check ran out of time."""
 
 
 def run_checks(case: Case) -> tuple[CheckResult, ...]:
-    """Every check of a case in its order, against the response."""
-    return tuple(_checked(check, case.output) for check in case.checks)
+    """Run every check of a case on its response, in order."""
+    return tuple(_check_result(check, case.output) for check in case.checks)
 
 
 def check_problem(check: Check) -> str | None:
-    """Why a check can never be worked out, for the file that asks for it; ``None`` if it can."""
+    """Return why a check can never be evaluated, for an error about its file; else ``None``."""
     try:
         if check.kind == "regex":
-            _compiled(check.value)
+            _compile_regex(check.value)
         elif check.kind == "schema":
             _check_schema(check.value)
     except _UndecidedError as error:
@@ -53,12 +53,12 @@ def check_problem(check: Check) -> str | None:
     return None
 
 
-def _checked(check: Check, output: str) -> CheckResult:
+def _check_result(check: Check, output: str) -> CheckResult:
     name = check.name or check.kind
     try:
         why = _KINDS[check.kind](check.value, output)
     except _UndecidedError as error:
-        passed = None if isinstance(error, _UnendedError) else False
+        passed = None if isinstance(error, _TimedOutError) else False
         return CheckResult(name, passed=passed, reason=str(error))
     if not check.negated:
         return CheckResult(name, passed=why is None, reason=why)
@@ -69,7 +69,7 @@ def _checked(check: Check, output: str) -> CheckResult:
 def _exact(value: Any, output: str) -> str | None:
     if isinstance(value, str):
         return None if output == value else f"is not exactly {shown(value)}"
-    parsed = _parsed(output)
+    parsed = _parse_json(output)
     return None if same(parsed, value) else f"is {shown(parsed)} and not {shown(value)}"
 
 
@@ -80,12 +80,12 @@ def _contains(value: Any, output: str) -> str | None:
 
 
 def _regex(value: Any, output: str) -> str | None:
-    return None if _found(value, output) else f"has nothing that matches {shown(value)}"
+    return None if _matches(value, output) else f"has nothing that matches {shown(value)}"
 
 
 def _schema(value: Any, output: str) -> str | None:
     _check_schema(value)
-    parsed = _parsed(output)
+    parsed = _parse_json(output)
     try:
         wrong = best_match(_Validator(value, registry=Registry()).iter_errors(parsed))
     except Unresolvable as error:
@@ -99,7 +99,7 @@ def _schema(value: Any, output: str) -> str | None:
 
 def _check_schema(schema: Any) -> None:
     try:
-        if _names_patterns(schema):
+        if _has_pattern_properties(schema):
             raise _UndecidedError("the schema has patternProperties, which is not read")
         wrong = best_match(_META.iter_errors(schema))
     except RecursionError as error:
@@ -115,13 +115,13 @@ _KINDS: dict[str, Callable[[Any, str], str | None]] = {
     "regex": _regex,
     "schema": _schema,
 }
-"""By kind: what is wrong with a response, ``None`` where nothing is."""
+"""Per kind, the function that returns what is wrong with a response, or ``None``."""
 
 KINDS = tuple(_KINDS)
 
 
-def _parsed(output: str) -> Any:
-    """The response as JSON."""
+def _parse_json(output: str) -> Any:
+    """Return the response parsed as JSON; raise _UndecidedError if it is not JSON."""
     try:
         return json.loads(output, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -132,42 +132,42 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is not standard JSON")
 
 
-def _compiled(pattern: Any) -> Any:
+def _compile_regex(pattern: Any) -> Any:
     try:
         return regex.compile(pattern)
     except (regex.error, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _UndecidedError(f"is no regular expression: {_short(error)}") from error
 
 
-def _found(pattern: Any, text: str) -> bool:
-    """Whether the expression is found anywhere, within its time."""
-    compiled = _compiled(pattern)
+def _matches(pattern: Any, text: str) -> bool:
+    """Return True if the expression matches anywhere; raise an error after the time limit."""
+    compiled = _compile_regex(pattern)
     try:
         return compiled.search(text, timeout=SECONDS, concurrent=True) is not None
     except TimeoutError:
-        raise _UnendedError(
+        raise _TimedOutError(
             f"the expression {shown(pattern)} came to no end within {SECONDS:g} s"
         ) from None
 
 
 def _short(problem: object) -> str:
     text = str(problem)
-    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _pattern(validator: Any, pattern: Any, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    """``pattern`` with a bound on its time, which the validator's own lacks."""
-    if validator.is_type(value, "string") and not _found(pattern, value):
+    """Validate ``pattern`` with a time limit, which the library's own validator lacks."""
+    if validator.is_type(value, "string") and not _matches(pattern, value):
         yield ValidationError(f"{shown(value)} does not match {shown(pattern)}")
 
 
-def _names_patterns(schema: Any) -> bool:
-    """Whether ``patternProperties`` is anywhere in it: the validator gives it no bound."""
+def _has_pattern_properties(schema: Any) -> bool:
+    """Return True if a schema has ``patternProperties``, which would run without a time limit."""
     if isinstance(schema, list):
-        return any(map(_names_patterns, schema))
+        return any(map(_has_pattern_properties, schema))
     if not isinstance(schema, dict):
         return False
-    return "patternProperties" in schema or any(map(_names_patterns, schema.values()))
+    return "patternProperties" in schema or any(map(_has_pattern_properties, schema.values()))
 
 
 _Validator = extend(Draft202012Validator, {"pattern": _pattern})

@@ -1,4 +1,4 @@
-"""Cases files: JSON Lines of what a panel is to judge, a case at a time."""
+"""Read cases files: JSON Lines with one case a line for a panel to judge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
-    """The bytes of a cases file; ``-`` takes them from ``stdin``, whole.
+    """Open a cases file; for ``-``, all of ``stdin`` is read.
 
     Raises:
         PanelError: there is no such file, or it cannot be read.
@@ -41,10 +41,10 @@ def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
 
 
 def read_cases(source: Source) -> Iterator[Case]:
-    """The cases in the order of their lines; what is wrong with a line is told when it comes.
+    """Yield the cases in the order of their lines; a bad line raises its error when it is reached.
 
     Raises:
-        PanelError: names file, line and place, what is wrong and what to do.
+        PanelError: a line is not a valid case; the error names file, line and place.
     """
     seen: dict[str, int] = {}
     try:
@@ -62,15 +62,15 @@ def read_cases(source: Source) -> Iterator[Case]:
                 seen[case.id] = line
                 yield case
     except ReportError as error:
-        # The bytes below speak as a report's; here they are a cases file's.
+        # The readers of bytes raise errors about reports; this is a cases file.
         raise PanelError(error.file, error.where, error.problem, error.hint) from error
 
 
 def count_cases(source: Source) -> int:
-    """How many cases there are, each of them checked, before anything is spent on the first.
+    """Check every case and return their number, before anything is spent on the first.
 
     Raises:
-        PanelError: a line is no case, or there is none at all.
+        PanelError: a line is not a valid case, or the file has no cases.
     """
     count = sum(1 for _ in read_cases(source))
     if not count:
@@ -79,7 +79,7 @@ def count_cases(source: Source) -> int:
 
 
 def case_from(row: object) -> Case:
-    """One case out of the mapping that describes it.
+    """Return the case that a mapping describes.
 
     Raises:
         FieldError: a member is missing, unknown or of the wrong kind.
@@ -92,9 +92,9 @@ def case_from(row: object) -> Case:
             raise FieldError((), f'has no "{key}"', "Each case needs id and output.")
     name = row["id"]
     if not isinstance(name, str) or not name.strip() or len(name) > 400:
-        raise _wrong(("id",), "a text of 1 to 400 characters", name)
+        raise _value_error(("id",), "a text of 1 to 400 characters", name)
     if not isinstance(row["output"], str):
-        raise _wrong(("output",), "a text", row["output"])
+        raise _value_error(("output",), "a text", row["output"])
     return Case(
         id=name,
         output=row["output"],
@@ -123,7 +123,7 @@ def _known(row: Row, path: Path, what: str, known: tuple[str, ...]) -> None:
 def _text(row: Row, key: str, path: Path = ()) -> str | None:
     value = row.get(key)
     if value is not None and not isinstance(value, str):
-        raise _wrong((*path, key), "a text or null", value)
+        raise _value_error((*path, key), "a text or null", value)
     return value or None
 
 
@@ -131,7 +131,7 @@ def _reference(value: object) -> str | tuple[str, ...] | None:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return tuple(value) or None
     if value is not None and not isinstance(value, str):
-        raise _wrong(("reference",), "a text or a list of texts", value)
+        raise _value_error(("reference",), "a text or a list of texts", value)
     return value
 
 
@@ -139,7 +139,7 @@ def _generator(value: object) -> Generator:
     if value is None:
         return Generator()
     if not isinstance(value, Mapping):
-        raise _wrong(("generator",), 'an object such as {"model": "gpt-5"}', value)
+        raise _value_error(("generator",), 'an object such as {"model": "gpt-5"}', value)
     _known(value, ("generator",), "a generator", _GENERATOR)
     return Generator(*(_text(value, key, ("generator",)) for key in _GENERATOR))
 
@@ -148,7 +148,7 @@ def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
-        raise _wrong(("tags",), "a list of texts", value)
+        raise _value_error(("tags",), "a list of texts", value)
     return tuple(value)
 
 
@@ -156,7 +156,7 @@ def _context(value: object) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise _wrong(("context",), "an object of texts", value)
+        raise _value_error(("context",), "an object of texts", value)
     for key, text in value.items():
         path = ("context", str(key))
         if not isinstance(key, str) or not SLOT_NAME.match(key):
@@ -165,9 +165,9 @@ def _context(value: object) -> dict[str, str]:
         if key in CASE_SLOTS:
             raise FieldError(path, "is a slot that the case itself fills", "Choose another name.")
         if not isinstance(text, str):
-            raise _wrong(path, "a text", text)
+            raise _value_error(path, "a text", text)
     return dict(value)
 
 
-def _wrong(path: Path, expected: str, value: object) -> FieldError:
+def _value_error(path: Path, expected: str, value: object) -> FieldError:
     return FieldError(path, f"must be {expected}, found {found(value)}")

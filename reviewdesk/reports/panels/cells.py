@@ -1,4 +1,4 @@
-"""Values of a panel or prompt file with the place they stand at, and the errors that name it."""
+"""Read the values of a panel or prompt file, with errors that name the place of a value."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from reviewdesk.reports.wording import Path, found, spell_path
 
 _FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
 _HIDDEN = "a value that may hold an API key (not shown)"
-_ALMOST = 0.9
-"""How near a name such as ``max_token`` must be to a known one not to be taken for a secret's."""
+_TYPO_SIMILARITY = 0.9
+"""How similar ``max_token`` must be to a known key to count as a typo, not as a secret's name."""
 
 _MEND = "Mend it, or take it out."
 
@@ -31,17 +31,17 @@ class Cell:
     path: Path = ()
 
     def fail(self, problem: str, hint: str = "") -> PanelError:
-        """An error at this place: ``file:line: $.path: problem. hint``."""
+        """Return an error at this place: ``file:line: $.path: problem. hint``."""
         return _error(self.file, self.node.line, self.path, problem, hint)
 
     def wrong(self, expected: str, hint: str = _MEND) -> PanelError:
-        """The usual sentence; a value that may be a key is not repeated."""
+        """Return the error ``must be ..., found ...``; what may be an API key is not shown."""
         value = self.node.plain()
         shown = _HIDDEN if _holds_key(value) else found(value)
         return self.fail(f"must be {expected}, found {shown}", hint)
 
     def members(self, what: str, known: Iterable[str]) -> dict[str, Cell]:
-        """The members of a mapping that has no other keys than these; those without a value too."""
+        """Return a mapping's members, also those without a value; other keys are an error."""
         if not isinstance(self.node.value, dict):
             raise self.wrong(f"a mapping that describes {what}")
         names, members = tuple(known), self.mapping()
@@ -51,7 +51,7 @@ class Cell:
         return members
 
     def mapping(self) -> dict[str, Cell]:
-        """The members of a mapping, whatever they are called."""
+        """Return the members of a mapping with any keys, except API keys."""
         if not isinstance(self.node.value, dict):
             raise self.wrong("a mapping")
         if any(map(keylike, self.node.value)):
@@ -61,20 +61,20 @@ class Cell:
         }
 
     def items(self) -> list[Cell]:
-        """The items of a list."""
+        """Return the items of a list."""
         if not isinstance(self.node.value, tuple):
             raise self.wrong("a list")
         return [Cell(self.file, one, (*self.path, at)) for at, one in enumerate(self.node.value)]
 
     def text(self, expected: str = "a text that is not empty", hint: str = _MEND) -> str:
-        """A text; what a person wrote as a name is one, though it may look like a number."""
+        """Return a text as it is written, even if it looks like a number."""
         node = self.node
         if isinstance(node.value, dict | tuple) or node.value is None or not node.text.strip():
             raise self.wrong(expected, hint)
         return node.text
 
     def name(self, limit: int = 200) -> str:
-        """A text of one line that is printed, and so must not be a key."""
+        """Return a text on one line; it will be printed, so it must not be an API key."""
         text = self.text().strip()
         if keylike(text):
             raise self.fail("looks like an API key (not shown)", _FROM_ENVIRONMENT)
@@ -83,7 +83,7 @@ class Cell:
         return text
 
     def number(self, expected: str, fits: Bounds) -> float:
-        """A finite number within its bounds."""
+        """Return a finite number within its bounds."""
         value = self.node.value
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise self.wrong(expected)
@@ -96,14 +96,14 @@ class Cell:
         return number
 
     def whole(self, expected: str, fits: Bounds) -> int:
-        """A whole number within its bounds."""
+        """Return a whole number within its bounds."""
         value = self.node.value
         if not isinstance(value, int) or isinstance(value, bool) or not fits.holds(value):
             raise self.wrong(expected)
         return value
 
     def word(self, what: str, known: Iterable[str]) -> str:
-        """One of the words that there are."""
+        """Return one of the known words."""
         names = tuple(str(one) for one in known)
         value = self.node.value
         if isinstance(value, str) and value in names:
@@ -114,7 +114,7 @@ class Cell:
         line = (self.node.keys or {}).get(key, self.node.line)
         path: Path = (*self.path, key)
         problem = f"is no key of {what}"
-        meant = get_close_matches(key.lower(), known, 1, _ALMOST)
+        meant = get_close_matches(key.lower(), known, 1, _TYPO_SIMILARITY)
         if names_a_secret(key) and not meant:
             return _error(self.file, line, path, problem, _FROM_ENVIRONMENT)
         return _error(self.file, line, path, problem, nearest(key, known))
@@ -122,7 +122,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of a number; ``above`` leaves out its own value."""
+    """Bounds of a number; ``above`` and ``under`` exclude their own values."""
 
     least: float | None = None
     most: float | None = None
@@ -130,7 +130,7 @@ class Bounds:
     under: float | None = None
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies within."""
+        """Return True if the value lies within the bounds."""
         return (
             (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
@@ -140,19 +140,19 @@ class Bounds:
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str:
-    """A hint for a word that is not known: the one that was probably meant, and all there are."""
+    """Return a hint for an unknown word: the one that was probably meant, and all known ones."""
     close = get_close_matches(word[:80].lower(), known, 1)
     meant = f'Did you mean "{close[0]}"? ' if close else ""
     return f"{meant}Known: {', '.join(known)}."
 
 
 def present(cells: Mapping[str, Cell]) -> dict[str, Cell]:
-    """The members that have a value; ``key:`` with nothing behind it says nothing."""
+    """Return the members that have a value; ``key:`` with nothing after it is left out."""
     return {key: cell for key, cell in cells.items() if cell.node.value is not None}
 
 
 def _holds_key(value: Any) -> bool:
-    """Whether a value, or anything within it, may be a key."""
+    """Return True if a value, or anything inside it, may be an API key."""
     if isinstance(value, str):
         return keylike(value)
     if isinstance(value, dict):

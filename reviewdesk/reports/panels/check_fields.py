@@ -1,4 +1,4 @@
-"""The checks of a case as its line writes them: ``{"contains": ["a", "b"], "not": true}``."""
+"""Read the checks of a case, such as ``{"contains": ["a", "b"], "not": true}``."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class FieldError(ValueError):
     """A member of a case that cannot be used, with the path that leads to it."""
 
     def __init__(self, path: Path, problem: str, hint: str = "") -> None:
-        """Keep place, sentence and hint apart."""
+        """Store the path, the problem and the hint."""
         super().__init__(problem)
         self.path, self.problem, self.hint = path, problem, hint
 
 
 def read_checks(value: object, path: Path = ()) -> tuple[Check, ...]:
-    """The checks of a case: an object of kinds with their operands, or a list of such objects.
+    """Read the checks of a case: an object of kinds with their operands, or a list of objects.
 
-    ``name`` and ``not`` hold for all kinds beside them. A list under ``contains`` is one check for
-    each of its texts, so that with ``not`` none of them may be there.
+    ``name`` and ``not`` apply to all kinds in the same object. A list under ``contains`` gives one
+    check for each of its texts, so that with ``not`` none of them may occur.
 
     Raises:
-        FieldError: a kind is unknown, or an operand can never be worked out.
+        FieldError: a kind is unknown, or an operand can never be evaluated.
     """
     if value is None:
         return ()
@@ -74,13 +74,13 @@ def _operands(kind: str, value: Any, path: Path) -> list[Any]:
         if not texts or not all(isinstance(text, str) and text for text in texts):
             raise FieldError(path, f"must be a text or a list of texts, found {found(value)}")
         return list(texts)
-    _hold(kind, value, path)
+    _check_operand(kind, value, path)
     return [value]
 
 
-def _hold(kind: str, value: Any, path: Path) -> None:
-    """Refuse an expression or a schema that could never be worked out."""
-    # Inside, since most cases have neither and the libraries are heavy.
+def _check_operand(kind: str, value: Any, path: Path) -> None:
+    """Raise FieldError for an expression or a schema that can never be evaluated."""
+    # Imported here, because most cases have neither and the libraries are heavy.
     from reviewdesk.reports.panels.case_checks import check_problem
 
     if kind == "regex":
@@ -99,7 +99,7 @@ def _hold(kind: str, value: Any, path: Path) -> None:
 
 
 def _references(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Where a schema refers to something that is not in it."""
+    """Yield the paths where a schema refers to something outside itself."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key in _REFERRING and isinstance(inner, str) and not inner.startswith("#"):

@@ -1,4 +1,4 @@
-"""Texts that may be an API key, so that no error and no screen repeats them."""
+"""Recognise texts that may be an API key, so that no error and no screen repeats them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PREFIXED = re.compile(
     re.IGNORECASE,
 )
 _RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^a-z]*[a-z])[A-Za-z0-9]{24,}")
-"""Letters and digits without a break, as some vendors draw their keys."""
+"""A long unbroken run of letters and digits, as in the keys of some vendors."""
 
 _SECRET_NAMES = re.compile(
     r"(?:.*_)?(?:(?:api_?)?key|token|secret|password|authorization|bearer)", re.IGNORECASE
@@ -19,11 +19,11 @@ _SECRET_NAMES = re.compile(
 
 
 def keylike(text: str) -> bool:
-    """Whether a word of a text looks like a key itself."""
+    """Return True if a word of a text looks like an API key."""
     words = _BETWEEN.split(text)
     return any(_PREFIXED.match(word) or _RANDOM.fullmatch(word) for word in words)
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a key of a file is called as a secret would be."""
+    """Return True if a field has a name that secrets usually have."""
     return bool(_SECRET_NAMES.fullmatch(re.sub("[- .]", "_", name.strip())))

@@ -1,4 +1,4 @@
-"""Panel files: YAML or TOML to the jurors that are asked and the rule that decides."""
+"""Read panel and prompt files (YAML or TOML): the jurors, and the rule that decides."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def read_prompt(path: str | Path) -> PromptFile:
     """Read a prompt file.
 
     Raises:
-        PanelError: names file, line and place, what is wrong and what to do.
+        PanelError: the file is not valid; the error names file, line and place.
     """
     return prompt_from(opened(path, "a prompt's YAML file"))
 
 
 def prompt_from(source: Source) -> PromptFile:
-    """The prompt in bytes that are at hand."""
+    """Return the prompt in an opened source."""
     root = read_root(source, _WHAT, "Write version: and user_prompt_template:.")
     cells = present(root.members(_WHAT, _KEYS))
     for key in ("version", "user_prompt_template"):
@@ -65,7 +65,7 @@ def prompt_from(source: Source) -> PromptFile:
 
 
 def template(cell: Cell) -> str:
-    """The template of a user's turn; one without the response would judge nothing."""
+    """Return the template of the user prompt; raise PanelError if it has no ``{output}``."""
     text = cell.text()
     if "output" not in slots_in(text):
         hint = "Write {output} where the response under test is to stand."
@@ -87,10 +87,10 @@ _TRIM = ("fraction", "rounding")
 _PRICE = ("input", "output")
 
 STRATEGIES = tuple(one.value for one in Strategy if one not in {Strategy.SINGLE, Strategy.EXTERNAL})
-"""The rules that a panel can decide by; the other two are words of reports."""
+"""The strategies that a panel can decide by; the other two occur only in reports."""
 
 _STAND_INS = (Strategy.MEDIAN.value,)
-"""What may decide in the place of any strategy when a juror failed."""
+"""The strategies that may replace any other when a juror failed."""
 
 _UNIT = Bounds(least=0, most=1)
 _SECONDS = Bounds(above=0, most=3600)
@@ -105,13 +105,13 @@ def read_panel(path: str | Path) -> PanelSpec:
     """Read a panel file and check all of it.
 
     Raises:
-        PanelError: names file, line and place, what is wrong and what to do.
+        PanelError: the file is not valid; the error names file, line and place.
     """
     return panel_from(opened(path, "the panel's YAML or TOML file"), Path(path).parent)
 
 
 def panel_from(source: Source, folder: Path) -> PanelSpec:
-    """The panel in bytes that are at hand; prompt files are looked for in ``folder``."""
+    """Return the panel in an opened source; prompt files are looked up in ``folder``."""
     root = read_root(source, "a panel file", "Write name: and a list under jurors:.")
     cells = present(root.members("a panel", _PANEL))
     if "jurors" not in cells:
@@ -132,7 +132,7 @@ def _stem(source: Source) -> str:
 
 def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> PanelRule:
     trim = present(cells["trim"].members("a trim", _TRIM)) if "trim" in cells else {}
-    said: dict[str, Any] = {
+    options: dict[str, Any] = {
         "strategy": _word(cells, "strategy", "a strategy that there is", STRATEGIES),
         "regime": _word(cells, "regime", "a regime that there is", Regime),
         "failed_jurors": _word(cells, "failed_jurors", "median, or left out", _STAND_INS),
@@ -143,16 +143,16 @@ def _rule(cells: Mapping[str, Cell], jurors: tuple[Juror, ...]) -> PanelRule:
     }
     if "fraction" in trim:
         expected = "a number from 0 up to, but not including, 0.5"
-        said["trim"] = trim["fraction"].number(expected, Bounds(least=0, under=0.5))
+        options["trim"] = trim["fraction"].number(expected, Bounds(least=0, under=0.5))
     if "threshold" in cells:
-        said["threshold"] = cells["threshold"].number("a number from 0 to 1", _UNIT)
+        options["threshold"] = cells["threshold"].number("a number from 0 to 1", _UNIT)
     if "quorum" in cells:
         expected = 'a number above 0 and at most 1, or a fraction such as "2/3"'
-        said["quorum"] = _share(cells["quorum"], arguments.quorum, expected)
+        options["quorum"] = _share(cells["quorum"], arguments.quorum, expected)
     if "supermajority" in cells:
         expected = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
-        said["supermajority"] = _share(cells["supermajority"], arguments.supermajority, expected)
-    return PanelRule(**said)
+        options["supermajority"] = _share(cells["supermajority"], arguments.supermajority, expected)
+    return PanelRule(**options)
 
 
 def _word(cells: Mapping[str, Cell], key: str, expected: str, known: Iterable[str]) -> str | None:
@@ -167,10 +167,10 @@ def _routes(cells: Mapping[str, Cell]) -> dict[str, str]:
 
 
 def _share(cell: Cell, check: Callable[[str, object], object], expected: str) -> float | str:
-    """A share as it is written, if ``check`` lets it be one."""
+    """Return a share as it is written; raise PanelError if ``check`` refuses it."""
     value = cell.node.value
     try:
-        # A fraction of a hundred digits is no share, and slow to read.
+        # A fraction of a hundred digits is not a share, and it is slow to parse.
         if isinstance(value, float | int | str) and len(str(value)) <= 20:
             check("share", value)
             return value
@@ -246,7 +246,7 @@ def _vendor(seat: Cell, cells: Mapping[str, Cell], model: str) -> str:
 
 
 def _variable(cell: Cell) -> str:
-    """The name of a variable; what may be a key instead is not repeated."""
+    """Return the name of an environment variable; the error does not show the value."""
     value = cell.node.text if isinstance(cell.node.value, str) else ""
     if keylike(value) or len(value) > 64 or not _VARIABLE.match(value):
         expected = "must be the name of a variable of the environment (the value is not shown)"
@@ -269,7 +269,7 @@ def _base_url(seat: Cell, cells: Mapping[str, Cell], vendor: str) -> str | None:
 
 
 def _url_problem(text: str) -> str | None:
-    """What is wrong with an address, without the parts of it that may be secret."""
+    """Return what is wrong with an address, or None; the message never quotes the address."""
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
@@ -303,11 +303,11 @@ def _price(cell: Cell) -> Price:
     return Price(*(cells[key].number(expected, fits) for key in _PRICE))
 
 
-_Told = tuple[str | None, str | None, str | None]
+_PromptParts = tuple[str | None, str | None, str | None]
 
 
-def _prompts(cells: Mapping[str, Cell], folder: Path) -> _Told:
-    """System prompt, template and version of a juror."""
+def _prompts(cells: Mapping[str, Cell], folder: Path) -> _PromptParts:
+    """Return the system prompt, the template and the prompt version of a juror."""
     system = cells["system_prompt"].text() if "system_prompt" in cells else None
     if "prompt_file" not in cells:
         return system, template(cells["prompt"]) if "prompt" in cells else None, None

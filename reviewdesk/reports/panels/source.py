@@ -1,4 +1,4 @@
-"""A YAML or TOML file as nodes: what panel and prompt files are read from."""
+"""Open panel and prompt files, and read their YAML or TOML into nodes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from reviewdesk.reports.panels.cells import Cell
 from reviewdesk.reports.panels.key_like import keylike
 
 MAX_BYTES = 1 << 18
-"""256 KiB: long prompts for every seat of a large panel."""
+"""256 KiB, enough for long prompts on every seat of a large panel."""
 
 _MAX_DEPTH = 16
-_PLACED = re.compile(r"(.*) \(at line (\d+), column \d+\)", re.DOTALL)
+_ERROR_PLACE = re.compile(r"(.*) \(at line (\d+), column \d+\)", re.DOTALL)
 
 
 def opened(path: str | Path, what: str) -> Source:
-    """A regular file of bounded size.
+    """Open a regular file of at most ``MAX_BYTES``.
 
     Raises:
-        PanelError: there is none that can be read.
+        PanelError: the file cannot be read, or is too large.
     """
     try:
         source = Source.from_path(path)
@@ -39,10 +39,10 @@ def opened(path: str | Path, what: str) -> Source:
 
 
 def read_root(source: Source, what: str, empty: str) -> Cell:
-    """The outermost value of a file: TOML where its name ends so, else YAML.
+    """Return the outermost value of a file: TOML if its name ends in .toml, else YAML.
 
     Raises:
-        PanelError: it is neither, or has what such a file must not have.
+        PanelError: the file is neither, or has something that such a file must not have.
     """
     try:
         if source.name.lower().endswith(".toml"):
@@ -51,13 +51,13 @@ def read_root(source: Source, what: str, empty: str) -> Cell:
             form = Form(what, MAX_BYTES, "Is it the right file?", empty)
             node = read_yaml(source, form)
     except (SuiteError, ReportError) as error:
-        # The bytes below speak as a suite's or a report's; here they are a panel's.
+        # The readers of bytes raise errors about suites and reports; this is a panel or prompt.
         raise PanelError(error.file, "", _without_keys(error.problem), error.hint) from None
     return Cell(source.shown_name, node)
 
 
 def _without_keys(problem: str) -> str:
-    """A parser's sentence, which may quote a name or an alias that is a key."""
+    """Return a parser's message, or another one if it quotes what looks like an API key."""
     if keylike(problem):
         return "has what looks like an API key where none can stand (not shown)"
     return problem
@@ -69,7 +69,7 @@ def _toml(source: Source, empty: str) -> Node:
     if len(data) > MAX_BYTES:
         raise SuiteError(source.shown_name, 0, f"is over {MAX_BYTES >> 10} KiB of TOML")
     try:
-        # An error behind the last line break would have no line.
+        # An error after the last line break would have no line.
         table = tomllib.loads(f"{data.decode()}\n".replace("\r\n", "\n"))
         node = _node(table, 1)
     except UnicodeDecodeError as error:
@@ -82,21 +82,21 @@ def _toml(source: Source, empty: str) -> Node:
             source.shown_name, 0, "is nested too deeply", "Is it the right file?"
         ) from None
     except ValueError as error:
-        raise _no_toml(source.shown_name, str(error)) from None
+        raise _toml_error(source.shown_name, str(error)) from None
     if not table:
         raise SuiteError(source.shown_name, 0, "holds nothing", empty)
     return node
 
 
-def _no_toml(name: str, said: str) -> SuiteError:
-    found = _PLACED.fullmatch(said)
-    why, line = (found[1], int(found[2])) if found else (said, 0)
+def _toml_error(name: str, message: str) -> SuiteError:
+    found = _ERROR_PLACE.fullmatch(message)
+    why, line = (found[1], int(found[2])) if found else (message, 0)
     why = show_line(why[:1].lower() + why[1:], 160)
     return SuiteError(name, line, f"is not valid TOML: {why}", "Check quotes, commas and brackets.")
 
 
 def _node(value: Any, depth: int) -> Node:
-    """TOML keeps no lines, so that paths alone name a place."""
+    """Build a node from parsed TOML, which has no lines: errors name the path alone."""
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(value, dict):

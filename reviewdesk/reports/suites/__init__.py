@@ -1,1 +1,1 @@
-"""Suites of gates: their nodes and matchers."""
+"""Read suites of gates, with their nodes and matchers."""

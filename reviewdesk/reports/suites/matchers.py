@@ -1,9 +1,9 @@
-"""What a suite may hold a value to: ``exact``, ``not`` and ``schema``.
+"""The matchers that a suite may hold a value to: ``exact``, ``not`` and ``schema``.
 
 A schema is JSON Schema, draft 2020-12, with the keywords that can judge a single value. References
-are refused, so that nothing is fetched and nothing recurs; regular expressions, because one of them
-can keep a machine busy for ever; and every other keyword, because JSON Schema ignores what does not
-apply and the gate would hold nothing.
+are refused, so that nothing is fetched and nothing recurs. Regular expressions are refused, because
+one of them can run forever. Every other keyword is refused, because JSON Schema ignores what does
+not apply, and the gate would check nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class SchemaProblem(ValueError):
     """A schema that a suite cannot use, with the path to what is wrong."""
 
     def __init__(self, path: Path, problem: str, hint: str = "") -> None:
-        """Keep place, sentence and hint apart."""
+        """Store the path, the problem and the hint."""
         super().__init__(problem)
         self.path, self.problem, self.hint = path, problem, hint
 
 
 def same(one: Value, other: Value) -> bool:
-    """Equality of JSON: 1 is 1.0, true is not 1; numbers forgive 1e-9."""
+    """Return True if two JSON values are equal: 1 is 1.0, true is not 1; numbers within 1e-9."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
@@ -61,7 +61,7 @@ def same(one: Value, other: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """One value and no other."""
+    """A matcher that accepts one value."""
 
     value: Value
 
@@ -72,21 +72,21 @@ class Exact:
 
     @property
     def limits(self) -> Limits:
-        """None."""
+        """No limits, because the matcher has no minimum or maximum."""
         return Limits()
 
     def words(self, *, negated: bool = False) -> str:
-        """Such as ``be false``."""
+        """Return the matcher in words, such as ``be false``."""
         return f"{'not ' * negated}be {shown(self.value)}"
 
     def judge(self, value: Value) -> MatchResult:
-        """Whether the value is the same."""
+        """Return a result that fits if the value equals the matcher's."""
         return MatchResult(same(self.value, value))
 
 
 @dataclass(frozen=True, slots=True)
 class NotMatcher:
-    """Whatever another matcher refuses."""
+    """A matcher that accepts what its inner matcher refuses."""
 
     inner: Matcher
 
@@ -97,40 +97,40 @@ class NotMatcher:
 
     @property
     def limits(self) -> Limits:
-        """None."""
+        """No limits, because a negated matcher states no range."""
         return Limits()
 
     def words(self, *, negated: bool = False) -> str:
-        """What the inner one says, turned round."""
+        """Return the inner matcher in words, negated."""
         return self.inner.words(negated=not negated)
 
     def judge(self, value: Value) -> MatchResult:
-        """Whether the inner one refuses the value."""
+        """Return a result that fits if the inner matcher refuses the value."""
         return MatchResult(not self.inner.judge(value).fits)
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A JSON schema; ``minimum`` and ``maximum`` forgive 1e-9."""
+    """A matcher by JSON schema; ``minimum`` and ``maximum`` have a tolerance of 1e-9."""
 
     schema: dict[str, Any]
     _validator: Any = field(repr=False, compare=False)
 
     @staticmethod
     def of(schema: dict[str, Any]) -> Schema:
-        """Check a schema.
+        """Check a schema and return its matcher.
 
         Raises:
-            SchemaProblem: it is no schema, or has a keyword that a suite does not take.
+            SchemaProblem: it is not a valid schema, or has a keyword that suites refuse.
         """
         if not schema:
             raise SchemaProblem([], "is an empty schema, which holds nothing", "Give a limit.")
         for path, keyword in _keywords(schema, []):
             if keyword not in _KEYWORDS:
-                raise _refused(path, keyword)
+                raise _keyword_problem(path, keyword)
         wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
         if wrong is not None:
-            raise SchemaProblem(list(wrong.absolute_path), f"is no JSON schema: {_said(wrong)}")
+            raise SchemaProblem(list(wrong.absolute_path), f"is no JSON schema: {_message(wrong)}")
         return Schema(schema, _SlackValidator(schema, registry=Registry()))
 
     @property
@@ -140,16 +140,16 @@ class Schema:
 
     @property
     def limits(self) -> Limits:
-        """Its own minimum and maximum, whatever else it asks for."""
+        """The schema's outermost minimum and maximum, whatever else it requires."""
         return Limits(self.schema.get("minimum"), self.schema.get("maximum"))
 
     @property
     def of_numbers(self) -> str:
-        """The first keyword that judges numbers alone; empty without one."""
+        """The first keyword that applies to numbers only, or an empty text."""
         return next((word for _, word in _keywords(self.schema, []) if word in _NUMBERS), "")
 
     def words(self, *, negated: bool = False) -> str:
-        """Such as ``be at least 0.7``, or the whole schema where it says more."""
+        """Return words such as ``be at least 0.7``, or the schema if it is more than a limit."""
         start = "not " * negated
         if not self._simple:
             return f"{start}fit {json.dumps(self.schema, ensure_ascii=False)}"
@@ -158,7 +158,7 @@ class Schema:
         return f"{start}be {' and '.join(limits)}"
 
     def judge(self, value: Value) -> MatchResult:
-        """Whether the value fits, and for a plain limit how much room is left."""
+        """Return whether the value fits and, for a plain limit, the margin that is left."""
         wrong = best_match(self._validator.iter_errors(value))
         margin = None
         if self._simple and isinstance(value, int | float) and not isinstance(value, bool):
@@ -166,18 +166,18 @@ class Schema:
             room = [value - low] if low is not None else []
             room += [high - value] if high is not None else []
             margin = min(room)
-        why = "" if wrong is None or margin is not None else _said(wrong)
+        why = "" if wrong is None or margin is not None else _message(wrong)
         return MatchResult(wrong is None, margin, why)
 
     @property
     def _simple(self) -> bool:
-        """Whether it is a minimum or a maximum and no more."""
+        """Whether the schema is a minimum, a maximum or both, and nothing else."""
         keys = self.schema.keys() - _NOTES
         return bool(keys & _LIMITS) and keys <= _LIMITS | {"type"}
 
 
 def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every keyword of a schema and of those within it, with its path."""
+    """Yield every keyword of a schema and of the schemas inside it, with its path."""
     if not isinstance(schema, dict):
         return
     for keyword, inner in schema.items():
@@ -190,7 +190,7 @@ def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
                 yield from _keywords(one, [*here, at])
 
 
-def _refused(path: Path, keyword: str) -> SchemaProblem:
+def _keyword_problem(path: Path, keyword: str) -> SchemaProblem:
     name = shown(keyword)
     if keyword.startswith("$"):
         hint = "Schemas here are draft 2020-12 and refer to nothing: write them out."
@@ -203,8 +203,8 @@ def _refused(path: Path, keyword: str) -> SchemaProblem:
     return SchemaProblem(path, f"has {name}, which says nothing of a single value", hint)
 
 
-def _said(error: ValidationError) -> str:
-    """What the validator says, without the length that a hostile value may give it."""
+def _message(error: ValidationError) -> str:
+    """Return the validator's message, shortened, because it may quote a long hostile value."""
     text: str = error.message
     return text if len(text) <= 160 else f"{text[:160]}…"
 

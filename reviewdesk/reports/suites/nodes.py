@@ -1,4 +1,4 @@
-"""Parts of a suite out of its nodes: mappings of known keys, lists, texts, numbers, matchers."""
+"""Read the parts of a suite from its nodes: mappings, lists, texts, numbers and matchers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Table = Mapping[str, Node]
 _EXPECTATION = ("target", "matcher", "message")
 _MATCHERS = ("exact", "not", "schema")
 _MOST = 1e15
-"""More than anybody counts; squares of what is larger leave the range of floats in the end."""
+"""The largest number allowed in a suite; squares of far larger ones overflow a float."""
 
 
 class Nodes:
-    """The nodes of one suite, with the name that its errors begin with."""
+    """Reads the nodes of one suite; ``file`` is the name that its errors begin with."""
 
     def __init__(self, file: str) -> None:
-        """Take the name as it is printed."""
+        """Store the file's name as errors print it."""
         self.file = file
 
     def table(self, node: Node, what: str, known: Iterable[str]) -> Table:
-        """A mapping that has no other keys than these."""
+        """Return the members of a mapping; raise SuiteError for a key outside ``known``."""
         if not isinstance(node.value, dict):
             raise self.fail(node.line, f"{what} {must_be('a mapping', node.plain())}")
         for key in node.value:
@@ -48,21 +48,21 @@ class Nodes:
         return node.value
 
     def items(self, table: Table, key: str, above: Node) -> tuple[Node, ...]:
-        """A list that is there and not empty."""
+        """Return the items of a required list that must not be empty."""
         node = self.member(table, key, above)
         if not isinstance(node.value, tuple) or not node.value:
             raise self.fail(node.line, f"{key} {must_be('a list of at least one', node.plain())}")
         return node.value
 
     def text(self, table: Table, key: str, above: Node) -> str:
-        """A text; what a person wrote as a name is one, though it may look like a number."""
+        """Return a required text as it is written, even if it looks like a number."""
         node = self.member(table, key, above)
         if isinstance(node.value, dict | tuple) or node.value is None or not node.text.strip():
             raise self.fail(node.line, f"{key} {must_be('a text', node.plain())}")
         return node.text
 
     def amount(self, node: Node, key: str, least: float = 0) -> float:
-        """A number of things, whole or not: weights stand for parts of them."""
+        """Return a count of ``least`` or more, possibly fractional, because labels have weights."""
         value = node.value
         if not isinstance(value, int | float) or not is_number(value):
             value = -1
@@ -73,14 +73,14 @@ class Nodes:
         return value
 
     def share(self, node: Node, key: str) -> float:
-        """A number from 0 to 1."""
+        """Return a number from 0 to 1."""
         value = node.value
         if not isinstance(value, int | float) or not is_number(value) or not 0 <= value <= 1:
             raise self.fail(node.line, f"{key} {must_be('a number from 0 to 1', node.plain())}")
         return float(value)
 
     def expectation(self, node: Node, spans: Mapping[str, Span]) -> Expectation:
-        """One target of those that there are, held to one matcher."""
+        """Return an expectation: one known target, held to one matcher."""
         table = self.table(node, "an expectation", _EXPECTATION)
         target = self.text(table, "target", node)
         if target not in spans:
@@ -90,7 +90,7 @@ class Nodes:
         return Expectation(target, matcher, message)
 
     def fail(self, line: int, problem: str, hint: str = "") -> SuiteError:
-        """An error that names file and line."""
+        """Return an error that names file and line."""
         return SuiteError(self.file, line, problem, hint)
 
     def _matcher(self, node: Node, target: str, span: Span) -> Matcher:
@@ -101,8 +101,8 @@ class Nodes:
         ((kind, inner),) = table.items()
         if kind == "not":
             return NotMatcher(self._matcher(inner, target, span))
-        made = self._exact if kind == "exact" else self._schema
-        return made(inner, target, span)
+        build = self._exact if kind == "exact" else self._schema
+        return build(inner, target, span)
 
     def _exact(self, node: Node, target: str, span: Span) -> Matcher:
         value = node.plain()
@@ -116,17 +116,17 @@ class Nodes:
         if not isinstance(schema, dict):
             raise self.fail(node.line, f"schema: {must_be('a mapping', schema)}")
         try:
-            made = Schema.of(schema)
+            check = Schema.of(schema)
         except SchemaProblem as wrong:
             line = _line_of(node, wrong.path)
             raise self.fail(line, f"schema: {wrong.problem}", wrong.hint) from wrong
-        if made.of_numbers and not span.numeric:
-            problem = f"schema: {target} is {span.words}, of which {made.of_numbers} says nothing"
+        if check.of_numbers and not span.numeric:
+            problem = f"schema: {target} is {span.words}, of which {check.of_numbers} says nothing"
             raise self.fail(node.line, problem, "Use exact, or enum in the schema.")
-        return made
+        return check
 
     def member(self, table: Table, key: str, above: Node) -> Node:
-        """The value of a key that must be there."""
+        """Return the value of a required key."""
         if key not in table:
             raise self.fail(above.line, f'has no "{key}"', f"Add {key}: to it.")
         return table[key]
@@ -140,7 +140,7 @@ class Nodes:
 
 
 def _line_of(node: Node, path: list[str | int]) -> int:
-    """The line of what a path leads to: a key's own, where it is one."""
+    """Return the line that a path leads to: that of the key itself if the path ends in a key."""
     if not path:
         return node.line
     above, last = node.at(path[:-1]), path[-1]

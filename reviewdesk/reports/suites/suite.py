@@ -1,4 +1,4 @@
-"""Suites of gates: what a YAML file holds juries and judges to, checked whole before any is run."""
+"""Read suites of gates from YAML; a suite is checked completely before any gate is run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from reviewdesk.reports.suites.nodes import Nodes, Table
 _SUITE = ("jury", "calibration")
 _JURY = ("name", "report", "run", "case", "expect")
 _OBSERVED = ("observed_positive_rate", "observed_n")
-_JUDGE = ("name", "labels", "run", "reliability", *_OBSERVED, "expect")
+_CALIBRATION = ("name", "labels", "run", "reliability", *_OBSERVED, "expect")
 _RELIABILITY = ("tp", "fn", "tn", "fp")
 
 
 @dataclass(frozen=True, slots=True)
 class JuryGate:
-    """One ``jury:`` entry; the lines are those that errors about its source and case name."""
+    """One ``jury:`` entry, with the line numbers for errors about its source and its case."""
 
     line: int
     name: str
@@ -44,10 +44,10 @@ class JuryGate:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationGate:
-    """One ``calibration:`` entry; ``by_default`` where it expects what the document gives.
+    """One ``calibration:`` entry; ``by_default`` is True if the entry has no ``expect``.
 
-    It names a file of labels or a run of the desk; of a run the observed rate is known only later,
-    and with it what is expected by default.
+    It names a labels file or a run of the desk. The observed rate of a run is known only later, and
+    so are its default expectations.
     """
 
     line: int
@@ -59,7 +59,7 @@ class CalibrationGate:
     reliability_line: int
     observed: float | None
     observed_n: float | None
-    """How many verdicts the observed rate is of."""
+    """The number of verdicts behind the observed rate."""
     expect: tuple[Expectation, ...]
     by_default: bool
 
@@ -70,7 +70,7 @@ class CalibrationGate:
 
     @property
     def rate(self) -> Corrected | None:
-        """The corrected rate, where both of its inputs are given."""
+        """The corrected rate if both of its inputs are given, else None."""
         if self.reliability is None or self.observed is None:
             return None
         return self.reliability.correct(self.observed)
@@ -81,7 +81,7 @@ Gate: TypeAlias = JuryGate | CalibrationGate
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite in the order of its file; ``file`` is the name that is printed."""
+    """The gates of a suite in the order of its file; ``file`` is the name that errors print."""
 
     file: str
     entries: tuple[Gate, ...]
@@ -91,13 +91,13 @@ def read_suite(path: str) -> Suite:
     """Read a suite and check all of it.
 
     Raises:
-        SuiteError: names file and line, what is wrong and what to do.
+        SuiteError: the file is not a valid suite; the error names file and line.
     """
     try:
         source = Source.from_path(path)
         root = read_yaml(source)
     except ReportError as error:
-        # The bytes below speak as a report's; here they are a suite's.
+        # The readers of bytes raise errors about reports; this is a suite.
         raise SuiteError(error.file, 0, error.problem, "Name the suite's YAML file.") from error
     nodes = Nodes(source.shown_name)
     table = nodes.table(root, "a suite", _SUITE)
@@ -105,13 +105,15 @@ def read_suite(path: str) -> Suite:
         raise nodes.fail(root.line, "holds no gates", "Write a list under jury: or calibration:.")
     entries: list[Gate] = []
     if "jury" in table:
-        entries += [_jury(nodes, one) for one in nodes.items(table, "jury", root)]
+        entries += [_jury_gate(nodes, one) for one in nodes.items(table, "jury", root)]
     if "calibration" in table:
-        entries += [_judge(nodes, one) for one in nodes.items(table, "calibration", root)]
+        entries += [
+            _calibration_gate(nodes, one) for one in nodes.items(table, "calibration", root)
+        ]
     return Suite(nodes.file, tuple(sorted(entries, key=lambda one: one.line)))
 
 
-def _jury(nodes: Nodes, node: Node) -> JuryGate:
+def _jury_gate(nodes: Nodes, node: Node) -> JuryGate:
     table = nodes.table(node, "a jury entry", _JURY)
     name = nodes.text(table, "name", node)
     sources = _sources(nodes, table, node, "report")
@@ -131,7 +133,7 @@ def _jury(nodes: Nodes, node: Node) -> JuryGate:
 
 
 def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
-    """The one key that names what an entry looks at."""
+    """Return the one key that names an entry's source, in a list."""
     found = [key for key in (file, "run") if key in table]
     if len(found) != 1:
         problem = f"has both {file} and run" if found else f"has neither {file} nor run"
@@ -139,10 +141,10 @@ def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
     return found
 
 
-def _judge(nodes: Nodes, node: Node) -> CalibrationGate:
-    table = nodes.table(node, "a calibration entry", _JUDGE)
+def _calibration_gate(nodes: Nodes, node: Node) -> CalibrationGate:
+    table = nodes.table(node, "a calibration entry", _CALIBRATION)
     reliability = _reliability(nodes, table["reliability"]) if "reliability" in table else None
-    observed, observed_n = _observed(nodes, table)
+    observed, observed_n = _observed_rate(nodes, table)
     both = reliability is not None and observed is not None
     name = nodes.text(table, "name", node)
     (key,) = _sources(nodes, table, node, "labels")
@@ -158,7 +160,7 @@ def _judge(nodes: Nodes, node: Node) -> CalibrationGate:
         observed=observed,
         observed_n=observed_n,
         expect=(
-            _expected(nodes, table, node, both=both)
+            _expectations(nodes, table, node, both=both)
             if "expect" in table
             else default_expectations(observed if both else None)
         ),
@@ -173,8 +175,8 @@ def _reliability(nodes: Nodes, node: Node) -> Reliability:
     )
 
 
-def _observed(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
-    """The judge's pass rate, and of how many verdicts it is, where the entry says so."""
+def _observed_rate(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
+    """Return the judge's pass rate and its number of verdicts, each None if not given."""
     rate, count = (table.get(key) for key in _OBSERVED)
     if count is not None and rate is None:
         problem = "has observed_n without observed_positive_rate"
@@ -185,7 +187,7 @@ def _observed(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
     )
 
 
-def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
+def _expectations(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
     found = []
     for one in nodes.items(table, "expect", node):
         found.append(nodes.expectation(one, calibration_targets.SPANS))
@@ -203,7 +205,7 @@ def _expected(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Ex
 
 
 def default_expectations(observed: float | None) -> tuple[Expectation, ...]:
-    """What the judge calibration document expects where nobody says."""
+    """Return the expectations of a calibration entry that has no ``expect``."""
     limits = {
         calibration_targets.CalibrationTarget.ECE: ECE_LIMIT,
         calibration_targets.CalibrationTarget.BRIER: BRIER_LIMIT,
