@@ -189,7 +189,7 @@ def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int
 
 
 def trim_named(body: Body) -> set[int] | None:
-    """Return the seats that the report itself names as trimmed; ``None`` if it names none."""
+    """Return the seats that the report itself says were trimmed; ``None`` if it states no trim."""
     stated = stated_trim(body)
     if stated.low is None:
         return None

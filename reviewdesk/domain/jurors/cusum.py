@@ -111,7 +111,7 @@ def peaks(z: Floats) -> Floats:
 
 
 def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> float | None:
-    """Return the limit that 5% of shuffles exceed, each of the verdicts of both windows together.
+    """Shuffle the verdicts of both windows and return the limit that under 5% of orders exceed.
 
     Without drift, every order of the verdicts is as likely as the observed one. Whole verdicts are
     shuffled, so that the limit holds for offsets of any distribution, correlated between jurors,

@@ -144,7 +144,7 @@ class EarlierOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The runs before this one: each juror's offsets, and the last verdicts' ``[n, jurors]``."""
+    """The earlier runs: each juror's moments, and the offsets ``[n, jurors]`` by verdict."""
 
     jurors: Mapping[str, EarlierOffsets]
     names: tuple[str, ...]

@@ -40,7 +40,7 @@ def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> Calibra
 
 @dataclass(slots=True)
 class Prefix:
-    """One stratum's labels, and the sums of those in its completed prefix.
+    """One stratum's labels, and the sums of those in its labelled prefix.
 
     A label at the end of the prefix extends it over all labels that follow without a gap; removing
     a label inside the prefix cuts it there. Each costs one step per rank that enters or leaves, and
@@ -116,7 +116,7 @@ class LiveFigures:
     """The labelled verdicts of one run, and their figures at any moment.
 
     ``calibration`` equals ``summary.summarise`` of the same verdicts: words and counts exactly,
-    floats to 1e-9. Neither a change nor the figures read the other labels; see ``Prefix``.
+    floats to 1e-9. A change and the figures cost no pass over the other labels; see ``Prefix``.
     """
 
     def __init__(self, figures: RunFigures, source: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 The units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing. A unit is *pairable*
 if it has two ballots or more; other units count in neither observed nor expected disagreement.
+Every function raises ValueError if the units are no matrix or a ballot is infinite.
 Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 2007.
 """
 

@@ -24,7 +24,7 @@ DRAWS = 9_999
 SEED = 20
 RISK = 0.05
 LEAF = 512
-"""The most rows of a distribution built row by row; above, halves are multiplied by FFT."""
+"""Up to this many rows a distribution is built row by row; above, an FFT combines its halves."""
 NEGLIGIBLE = 1e-17
 """Outcomes at the ends of a distribution are left out if they are less likely than this."""
 ATOMS = 2_000_000

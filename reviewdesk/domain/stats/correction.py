@@ -155,8 +155,8 @@ def ppi_mean(
 
     ``mean(unlabelled) + mean(truth - judged)``, with half width ``z·√(var(unlabelled)/N + var(truth
     - judged)/n)`` of population variances; ``truth`` and ``judged`` pair up row by row. The labels
-    must be a simple random sample. ``None`` if either part is empty. Source: Angelopoulos et al.
-    2023.
+    must be a simple random sample. ``None`` if either part is empty. Raise ValueError if ``truth``
+    and ``judged`` differ in length. Source: Angelopoulos et al. 2023.
     """
     off = [person - judge for person, judge in zip(truth, judged, strict=True)]
     if not off or not unlabelled:

@@ -184,7 +184,7 @@ class PanelIntervals:
 
     If a stratum has no label, a rate is ``None`` between bounds. Brier, gap and kappa are ``None``
     unless the design is weighted or a census. ``counted`` is the number of labels behind the rates;
-    at 0 their bounds tell nothing.
+    at 0 their bounds hold no information.
     """
 
     target: Target

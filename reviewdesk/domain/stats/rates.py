@@ -54,7 +54,7 @@ def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float |
     """Compute Cohen's kappa ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
 
     Rows with a ``None`` are left out. ``None`` without rows, and if p_e = 1: chance alone would
-    agree on every row. Source: Cohen 1960.
+    agree on every row. Raise ValueError if the lengths differ. Source: Cohen 1960.
     """
     rows = Counter(
         (one, two)

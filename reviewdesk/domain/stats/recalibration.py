@@ -102,8 +102,9 @@ def platt(rows: Rows) -> FittedMap:
     """Fit ``σ(a + b·logit(c))`` by the least weighted log-loss: Newton's method, halving steps.
 
     If the classes do not overlap, no finite fit is best: the outcomes are softened to
-    ``(W₁+1)/(W₁+2)`` and ``1/(W₀+2)``, W being each class's weight, and the fit is marked bounded.
-    With a single confidence, b stays 1. Without rows it is the identity. Source: Platt 1999.
+    ``(W₁+1)/(W₁+2)`` and ``1/(W₀+2)``, W₁ and W₀ being the weight of right and of wrong rows, and
+    the fit is marked bounded. With a single confidence, b stays 1. Without rows it is the identity.
+    Source: Platt 1999.
     """
     rows = counted(rows)
     x, target = logit(rows.confidence), rows.correct.astype(np.float64)

@@ -19,7 +19,7 @@ def t_two_sided(t: float, df: float) -> float:
 
 
 def t_cdf(t: float, df: float) -> float:
-    """Return ``P(T <= t)`` with ``df > 0`` degrees of freedom."""
+    """Return ``P(T <= t)``; raise ValueError unless t is finite and ``df`` is above 0."""
     half = t_two_sided(t, df) / 2
     return half if t < 0 else 1 - half
 
