@@ -1,1 +1,1 @@
-"""Each juror against people, against the other jurors, and over time."""
+"""Compares each juror with people, with the other jurors, and with itself over time."""

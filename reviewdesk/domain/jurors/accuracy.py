@@ -24,21 +24,21 @@ from reviewdesk.domain.verdict import (
 
 @dataclass(frozen=True, slots=True)
 class LabelledPanel:
-    """One labelled verdict: what its jurors said, the rule they sat under, and the truth."""
+    """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
 
     body: Body
     policy: Policy
     decision: Decision | None
     deserved: bool
-    """Whether people say that the response should pass."""
+    """Whether the label says that the response should pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class JurorCounts:
-    """One juror against the labels; a positive is a response that should pass.
+    """One juror's votes against the labels; a positive is a response that should pass.
 
-    ``seat`` is the first place it ever sat at. Dissents are votes against a pass or a fail; lone
-    ones were the only such vote, or that of a juror whom the trim left out.
+    ``seat`` is the lowest seat the juror ever had. A dissent is a vote against a pass or a fail of
+    the panel; it is lone if no other juror dissented, or if the trim left the juror out.
     """
 
     name: str
@@ -57,17 +57,17 @@ class JurorCounts:
 
     @property
     def votes(self) -> int:
-        """Votes cast on labelled verdicts."""
+        """The number of votes cast on labelled verdicts."""
         return self.right + self.wrong
 
     @property
     def right(self) -> int:
-        """Votes that match the label."""
+        """The number of votes that match the label."""
         return self.tp + self.tn
 
     @property
     def wrong(self) -> int:
-        """Votes that do not."""
+        """The number of votes that contradict the label."""
         return self.fn + self.fp
 
 
@@ -85,20 +85,20 @@ class _Tally:
 
 
 class Counter:
-    """Counts jurors one labelled verdict at a time, so that no more than one need be at hand."""
+    """Counts jurors one labelled verdict at a time, so that only one need be in memory."""
 
     def __init__(self) -> None:
-        """Start with no juror."""
+        """Start without any juror."""
         self._tallies: dict[_Key, _Tally] = {}
 
     def add(self, panel: LabelledPanel) -> None:
-        """Count one verdict."""
+        """Count the votes of one verdict."""
         _add(panel, self._tallies)
 
     def counts(self) -> tuple[JurorCounts, ...]:
-        """Each juror's counts, in the order of the seats and then of the names.
+        """Return each juror's counts, sorted by seat and then by name.
 
-        A juror is known by its id; where one panel seats an id twice, the second is ``id#2``.
+        A juror is named by its id; if one panel seats an id twice, the second is ``id#2``.
         """
         found = sorted(self._tallies.items(), key=lambda pair: (pair[1].seat, pair[0]))
         return tuple(
@@ -108,7 +108,7 @@ class Counter:
 
 
 def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
-    """Each juror's counts over some labelled verdicts, as ``Counter.counts`` gives them."""
+    """Return each juror's counts over some labelled verdicts, sorted by seat and then by name."""
     counter = Counter()
     for panel in panels:
         counter.add(panel)
@@ -116,8 +116,8 @@ def count(panels: Iterable[LabelledPanel]) -> tuple[JurorCounts, ...]:
 
 
 def votes(panel: LabelledPanel) -> list[bool | None]:
-    """The votes of one labelled verdict, in the order of its seats."""
-    return [said.vote for said in _answers(panel, _policy(panel))]
+    """Return the votes of one labelled verdict in seat order, ``None`` for a seat without one."""
+    return [one.vote for one in _answers(panel, _policy(panel))]
 
 
 def _policy(panel: LabelledPanel) -> Policy:
@@ -132,22 +132,22 @@ def _add(panel: LabelledPanel, tallies: dict[_Key, _Tally]) -> None:
     policy = _policy(panel)
     answers = _answers(panel, policy)
     ids = [juror["id"] for juror in panel.body.get("jurors") or ()]
-    gone = _trimmed(panel.body, policy, answers)
+    gone = _trimmed_seats(panel.body, policy, answers)
     losing = {Decision.PASS: False, Decision.FAIL: True}.get(panel.decision or Decision.ERROR)
-    lone = sum(said.vote is losing for said in answers if said.vote is not None) == 1
-    for seat, (key, said) in enumerate(zip(_keys(ids), answers, strict=True)):
+    lone = sum(one.vote is losing for one in answers if one.vote is not None) == 1
+    for seat, (key, one) in enumerate(zip(_keys(ids), answers, strict=True)):
         tally = tallies.setdefault(key, _Tally(seat))
         tally.seat = min(tally.seat, seat)
         cells = tally.cells
-        if said.vote is None:
-            if said.status.failed:
+        if one.vote is None:
+            if one.status.failed:
                 cells["failed"] += 1
-            elif said.status in {Status.OK, Status.ABSTAINED}:
+            elif one.status in {Status.OK, Status.ABSTAINED}:
                 cells["abstained"] += 1
         else:
-            cells[_cell(said.vote, deserved=panel.deserved)] += 1
-            if said.vote is losing:
-                right = said.vote is panel.deserved
+            cells[_cell(one.vote, deserved=panel.deserved)] += 1
+            if one.vote is losing:
+                right = one.vote is panel.deserved
                 cells["dissents"] += 1
                 cells["dissents_right"] += right
                 if lone or seat in gone:
@@ -163,15 +163,15 @@ def _cell(vote: bool, *, deserved: bool) -> str:
 
 
 def _keys(ids: list[str]) -> Iterator[_Key]:
-    """Each id of one panel, and the how many-th seat of that id it is."""
+    """Yield each id of one panel, with the number of its seats so far: 1 for the first."""
     seen: dict[str, int] = {}
     for name in ids:
         seen[name] = seen.get(name, 0) + 1
         yield name, seen[name]
 
 
-def _trimmed(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
-    """The seats that were left out at either end: the report's own trim, else ours."""
+def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
+    """Return the trimmed seats: those that the report names, else those of our own trim."""
     named = trim_named(body)
     if named is not None:
         return {
@@ -183,13 +183,13 @@ def _trimmed(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
     ballots = [read_ballot(0, juror, policy) for juror in body.get("jurors") or ()]
     if rule_for(policy, ballots, body.get("regime")).used not in {None, Strategy.TRIMMED_MEAN}:
         return set()
-    scores = [said.score for said in answers]
+    scores = [one.score for one in answers]
     cut = trim(scores, stated.fraction_under(policy), stated.rounding or Rounding.DOWN)
     return {*cut.low, *cut.high}
 
 
 def trim_named(body: Body) -> set[int] | None:
-    """The seats that a report itself says were trimmed; ``None`` where it does not say."""
+    """Return the seats that the report itself says were trimmed; ``None`` if it states no trim."""
     stated = stated_trim(body)
     if stated.low is None:
         return None

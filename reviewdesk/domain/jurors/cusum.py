@@ -1,4 +1,4 @@
-"""Where a juror's offsets leave their usual level, with false alarms held over a whole run."""
+"""Finds where a juror's offsets leave their usual level, with false alarms limited per run."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from reviewdesk.domain.verdict import SLACK
 Floats = npt.NDArray[np.float64]
 
 STEP = 0.5
-"""What each value is let off: half of the shift, in deviations, that is found soonest."""
+"""The allowance k per value, in deviations: half of the shift that is found soonest."""
 SETTLED = 10
-"""Offsets from which a window may serve CUSUM as what is usual."""
+"""The fewest offsets of a window from which CUSUM learns the usual level."""
 RISK = 0.05
-"""The share of driftless runs in which any juror of the run may sound an alarm."""
+"""The share of driftless runs in which any juror may raise an alarm."""
 _STILL = 1e-6
-"""Offsets with a deviation of no more than this do not vary."""
+"""Offsets do not vary if their standard deviation is no larger than this."""
 SIMULATED = 5_000
-"""Verdicts up to which the limit is simulated."""
+"""The most verdicts for which the limit is simulated."""
 SHUFFLES = 499
 """With 499, the 25th largest of 500 is the 5% point exactly."""
 _SPARE = 2
-"""How many places beyond it the limit is taken: 4.6%, so that 2,000 runs show under 6%."""
+"""The limit lies this many ranks beyond the 5% point: at 4.6%, so 2,000 runs show under 6%."""
 _HELD = 1 << 22
-"""Numbers held at once while shuffling: 32 MB."""
+"""Numbers held in memory at once while shuffling: 32 MB."""
 _OVERSHOOT = 1.166
-"""How far beyond its limit a sum of normal steps ends, taken on both sides of the sum."""
+"""How far a sum of normal steps overshoots its limits, added for both ends."""
 
 
 def cusum(z: Iterable[float], k: float = STEP, h: float = 5.0) -> int | None:
-    """The first place where standardised values have left their usual level, or ``None``.
+    """Return the first index where standardised values have left their usual level, or ``None``.
 
-    ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0, and either above ``h``
-    is the alarm; a NaN is passed over. Source: Page 1954; Montgomery, Introduction to Statistical
-    Quality Control, on the tabular CUSUM.
+    ``S⁺ = max(0, S⁺ + z - k)`` and ``S⁻ = max(0, S⁻ - z - k)`` start at 0; the alarm is where
+    either exceeds ``h``. NaN values are skipped. Source: Page 1954; Montgomery, Introduction to
+    Statistical Quality Control, on the tabular CUSUM.
     """
     up = down = 0.0
     for place, value in enumerate(z):
@@ -52,11 +52,11 @@ def cusum(z: Iterable[float], k: float = STEP, h: float = 5.0) -> int | None:
 
 
 def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]]:
-    """The limit h for a run, and for each of J jurors the first row of ``later`` beyond it.
+    """Return the limit h of a run, and for each of J jurors the first row of ``later`` beyond it.
 
     ``usual`` ``[n, J]`` and ``later`` ``[m, J]`` are offsets by verdict, NaN where there is none.
-    In at most 5% of driftless runs any juror of them has an alarm. The limit is ``None`` without a
-    juror that has ten usual offsets which vary, and such a juror has no alarm.
+    At most 5% of driftless runs have an alarm of any juror. A juror without ten usual offsets, or
+    whose usual offsets do not vary, has no alarm; if all are such, the limit is ``None``.
     """
     if not usual.shape[1] or not len(later):
         return None, [None] * usual.shape[1]
@@ -64,7 +64,7 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
         usual = usual[-SIMULATED:]
         z, h = standardised(usual, later), simulated_limit(usual, later)
     else:
-        z = np.column_stack([_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
+        z = np.column_stack([_normal_scores(*pair) for pair in zip(usual.T, later.T, strict=True)])
         there = ~np.isnan(z).all(axis=0)
         settled = (~np.isnan(usual)).sum(axis=0)[there]
         h = (
@@ -78,9 +78,9 @@ def alarms(usual: Floats, later: Floats) -> tuple[float | None, list[int | None]
 
 
 def standardised(usual: Floats, later: Floats) -> Floats:
-    """``later`` ``[m, J]`` less the mean over the deviation of ``usual`` ``[n, J]``.
+    """Return ``later`` ``[m, J]`` in standard deviations of ``usual`` ``[n, J]`` from its mean.
 
-    A juror without ten usual offsets, or whose usual offsets do not vary, is NaN throughout.
+    The column of a juror is NaN without ten usual offsets, or if these do not vary.
     """
     there = ~np.isnan(usual)
     n = there.sum(axis=0)
@@ -93,7 +93,7 @@ def standardised(usual: Floats, later: Floats) -> Floats:
 
 
 def peaks(z: Floats) -> Floats:
-    """The largest CUSUM of any of J jurors over m steps: ``[...]`` for ``[m, ..., J]``."""
+    """Return the largest CUSUM of any of J jurors over m steps: ``[...]`` for ``[m, ..., J]``."""
     up = np.zeros(z.shape[1:])
     down, top = up.copy(), up.copy()
     missing = np.isnan(z)
@@ -111,18 +111,18 @@ def peaks(z: Floats) -> Floats:
 
 
 def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> float | None:
-    """The limit that 5% of shuffles of a run pass: of the verdicts of both windows, put anew.
+    """Shuffle the verdicts of both windows and return the limit that under 5% of orders exceed.
 
-    Without a drift every order of the verdicts is as likely as the one at hand, and whole verdicts
-    are shuffled, so the limit is right for offsets of any shape that hang together between jurors,
-    and for a usual level that is itself estimated. ``None`` where nothing can be standardised.
+    Without drift, every order of the verdicts is as likely as the observed one. Whole verdicts are
+    shuffled, so that the limit holds for offsets of any distribution, correlated between jurors,
+    and for a usual level that is itself estimated. ``None`` if nothing can be standardised.
     Source: Pitman 1937, on permutation tests.
     """
     rows, n = np.concatenate([usual, later]), len(usual)
-    # Each run has shuffles of its own: one set for all would be wrong for all to the same side.
+    # Seeded by the data: one set of shuffles for all runs would bias all limits the same way.
     rng = np.random.default_rng(zlib.crc32(rows.tobytes()))
     there = ~np.isnan(rows)
-    # Near 0, the squares below lose nothing to the mean.
+    # Centred, so that the squares below lose no digits to a large mean.
     rows -= np.where(there, rows, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     known = np.where(there, rows, 0.0)
     step = max(1, min(shuffles, _HELD // max(rows.size, 1)))
@@ -143,12 +143,12 @@ def simulated_limit(usual: Floats, later: Floats, shuffles: int = SHUFFLES) -> f
 
 
 def siegmund_limit(steps: int, jurors: int, usual: int) -> float:
-    """The limit that 5% of runs of so many steps and jurors pass, for normal offsets.
+    """Compute the limit that 5% of runs of so many steps and jurors exceed, for normal offsets.
 
-    One side of one juror has an alarm each ``(e^(2kb) - 2kb - 1)/(2k²)`` steps, ``b = h + 1.166``;
-    alarms over both sides and all jurors are Poisson, as if jurors were independent, and a level
-    learnt from ``usual`` offsets makes them ``e^(2b²/usual)`` times as frequent. Source: Siegmund
-    1985, Sequential Analysis.
+    One side of one juror has an alarm every ``(e^(2kb) - 2kb - 1)/(2k²)`` steps, ``b = h + 1.166``.
+    Alarms over both sides and all jurors are taken as Poisson, as if jurors were independent; a
+    level estimated from ``usual`` offsets makes them ``e^(2b²/usual)`` times as frequent. Source:
+    Siegmund 1985, Sequential Analysis.
     """
     low, high = 0.0, 100.0
     for _ in range(60):
@@ -164,11 +164,11 @@ _GRID = np.linspace(-5, 5, 4_001)
 _NORMAL = np.asarray([NormalDist().cdf(float(z)) for z in _GRID])
 
 
-def _scores(usual: Floats, later: Floats) -> Floats:
-    """Normal scores of ``later``: where each lies among the usual, as a deviation.
+def _normal_scores(usual: Floats, later: Floats) -> Floats:
+    """Return the normal scores of ``later`` ``[m]``: its ranks among ``usual``, in deviations.
 
-    Their tails are those of a normal distribution whatever the offsets look like, which the
-    approximation rests on. NaN where the usual ones are under ten or do not vary.
+    Their tails are normal whatever the distribution of the offsets, as ``siegmund_limit`` requires.
+    All are NaN if there are under ten usual offsets, or if these do not vary.
     """
     known = np.sort(usual[~np.isnan(usual)])
     if len(known) < SETTLED or known[-1] - known[0] <= SLACK:

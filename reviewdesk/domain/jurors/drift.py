@@ -1,4 +1,4 @@
-"""Whether a juror scores otherwise than it did: offsets from the other jurors, in two windows."""
+"""Detects whether a juror's scores have drifted: its offsets from other jurors in two windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """How many values there are, their mean, and their squared distances from it."""
+    """The number of values, their mean, and the sum of their squared distances from it."""
 
     n: int = 0
     mean: float = 0.0
@@ -36,7 +36,7 @@ class Moments:
 
     @staticmethod
     def of(values: Sequence[float] | Floats) -> Moments:
-        """Of finite values."""
+        """Compute the moments of finite values."""
         given = np.asarray(values, dtype=np.float64)
         if not len(given):
             return Moments()
@@ -44,7 +44,7 @@ class Moments:
         return Moments(len(given), mean, float(((given - mean) ** 2).sum()))
 
     def merge(self, other: Moments) -> Moments:
-        """Of both sets of values together."""
+        """Return the moments of both sets of values together."""
         if not self.n or not other.n:
             return self if self.n else other
         n, step = self.n + other.n, other.mean - self.mean
@@ -56,13 +56,13 @@ class Moments:
 
     @property
     def sd(self) -> float | None:
-        """Sample standard deviation; ``None`` under two values."""
+        """The sample standard deviation; ``None`` under two values."""
         return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Welch:
-    """Welch's t, its degrees of freedom and the two-sided p."""
+    """Welch's t, its degrees of freedom and its two-sided p."""
 
     t: float
     df: float
@@ -78,9 +78,9 @@ class Offsets:
 
 
 def welch(one: Moments, two: Moments) -> Welch | None:
-    """Welch's test of equal means: ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
+    """Test equal means by Welch's ``t = (m2 - m1) / √(s1²/n1 + s2²/n2)``.
 
-    ``None`` under two values in either, and where neither varies. Source: Welch 1947.
+    ``None`` under two values on either side, and if neither side varies. Source: Welch 1947.
     """
     sd1, sd2 = one.sd, two.sd
     if sd1 is None or sd2 is None or max(sd1, sd2) <= SLACK:
@@ -92,9 +92,9 @@ def welch(one: Moments, two: Moments) -> Welch | None:
 
 
 def offsets(found: Columns) -> dict[str, Offsets]:
-    """Each juror's score less the mean of the others' on the same verdict, by its name.
+    """Return, by name, each juror's offsets: its score less the others' mean on a verdict.
 
-    Verdicts that fewer than two jurors scored give none.
+    A verdict that fewer than two jurors scored gives no offset.
     """
     there = ~np.isnan(found.scores) & (found.juror >= 0)
     given = there.sum(axis=1)
@@ -114,7 +114,7 @@ def offsets(found: Columns) -> dict[str, Offsets]:
 
 
 def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seats]:
-    """Each juror's seats in a run, by its name; ``unparsed`` are keys and places of bad replies."""
+    """Count each juror's seats in a run, by name; ``unparsed`` is (key, seat) of each bad reply."""
     count = len(found.names)
     sat = found.juror >= 0
     who, place = found.juror[sat], np.nonzero(sat)[1]
@@ -136,7 +136,7 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
 
 @dataclass(frozen=True, slots=True)
 class EarlierOffsets:
-    """A juror's offsets in the runs before this one, and in how many of them it scored."""
+    """The moments of a juror's offsets in earlier runs, and the number of runs it has some in."""
 
     runs: int
     moments: Moments
@@ -144,7 +144,7 @@ class EarlierOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The runs before this one: each juror's offsets, and the last verdicts as ``[n, jurors]``."""
+    """The earlier runs: each juror's moments, and the offsets ``[n, jurors]`` by verdict."""
 
     jurors: Mapping[str, EarlierOffsets]
     names: tuple[str, ...]
@@ -152,9 +152,10 @@ class Past:
 
 
 def earlier(found: Iterable[Columns], jurors: Sequence[str]) -> Past:
-    """The earlier runs of the same jurors together, read one after the other, the oldest first.
+    """Combine the earlier runs of exactly these jurors, read one at a time, the oldest first.
 
-    An offset is from the other jurors, so beside another panel it moves without any drift.
+    Runs of other panels are skipped: an offset is taken from the other jurors, so it changes with
+    them without any drift.
     """
     made: dict[str, EarlierOffsets] = {}
     names, rows = tuple(jurors), np.empty((0, len(jurors)))
@@ -175,7 +176,7 @@ NO_PAST = Past({}, (), np.empty((0, 0)))
 
 
 def by_verdict(found: Mapping[str, Offsets], names: Sequence[str]) -> tuple[Ints, Floats]:
-    """The keys ``[n]`` of the verdicts with an offset, and ``[n, names]`` of them, NaN for none."""
+    """Return the keys ``[n]`` of verdicts with an offset, and all offsets ``[n, names]`` or NaN."""
     keys = np.unique(np.concatenate([one.keys for one in found.values()] or [_NO_KEYS]))
     rows = np.full((len(keys), len(names)), np.nan)
     for place, name in enumerate(names):
@@ -188,11 +189,11 @@ _NO_KEYS = np.empty(0, np.int64)
 
 
 def drifts(now: Mapping[str, Offsets], past: Past = NO_PAST) -> dict[str, Offset]:
-    """Each juror's mean offset, and its drift with p adjusted over all jurors that have one.
+    """Return each juror's mean offset and its drift, with p adjusted over all jurors that have one.
 
-    This run is held against all earlier ones in which the juror scored two verdicts or more, else
-    the juror's second half of this run against its first. CUSUM holds the whole run against the
-    earlier ones where there are any, else its second half against its first.
+    A juror's offsets in this run are compared with those in earlier runs if it has two or more
+    there; else the second half of its offsets in this run with the first half. CUSUM compares the
+    whole run with earlier runs if there are any, else its second half with its first.
     """
     made = {name: _drift(one, past.jurors.get(name)) for name, one in now.items()}
     adjusted = benjamini_hochberg([one.p if one else None for one in made.values()])
@@ -231,7 +232,7 @@ def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
 
 
 def _alarms(now: Mapping[str, Offsets], past: Past) -> tuple[float | None, dict[str, int]]:
-    """The limit, and the key of the verdict at which each juror beyond it leaves it."""
+    """Return the limit, and the key of the verdict where each juror exceeds it, by name."""
     names = past.names or tuple(now)
     keys, rows = by_verdict(now, names)
     usual = past.rows

@@ -1,4 +1,4 @@
-"""What is known of each juror over time. Records and plain arithmetic: drawing them is cheap."""
+"""The records of each juror over time, with plain arithmetic that is cheap to draw."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from reviewdesk.domain.verdict import Decision
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """``k`` of ``n``, with Wilson's 95% interval; without data the share is ``None``."""
+    """A rate of ``k`` in ``n`` with Wilson's 95% interval; the share is ``None`` without data."""
 
     k: int
     n: int
 
     @property
     def share(self) -> float | None:
-        """``k / n``."""
+        """The share ``k / n``; ``None`` without data."""
         return self.k / self.n if self.n else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's; (0, 1) without data."""
+        """Wilson's 95% interval; (0, 1) without data."""
         return wilson(self.k, self.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """A juror's seats in a whole run, labelled or not, the votes it cast and the passes of them."""
+    """Counts of a juror's seats in a whole run, labelled or not, and of its votes and passes."""
 
     first: int
     seats: int
@@ -56,7 +56,7 @@ class Seats:
 
 
 class Windows(StrEnum):
-    """What a juror's offsets in this run are held against."""
+    """What a juror's offsets in this run are compared with."""
 
     EARLIER = "earlier runs"
     HALVES = "first half"
@@ -66,10 +66,10 @@ class Windows(StrEnum):
 class Drift:
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
-    ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, ``q``
-    is p adjusted over the jurors, ``alarm`` the key of the verdict where CUSUM left its ``limit``,
-    which in 5% of driftless runs any juror leaves.
-    What either window is too short or too even for is ``None``.
+    ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, and
+    ``q`` is p adjusted over the jurors. ``alarm`` is the key of the verdict where CUSUM exceeded
+    its ``limit``, which any juror does in 5% of driftless runs. A figure is ``None`` if a window is
+    too short for it, or varies too little.
     """
 
     windows: Windows
@@ -87,9 +87,9 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A juror's score less the mean of the other jurors on a verdict: the mean over ``n`` of them.
+    """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
 
-    Positive is the more lenient juror.
+    A positive mean is that of a more lenient juror.
     """
 
     mean: float
@@ -99,10 +99,10 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A rate as it may be quoted, with its ends for all the verdicts on which the juror voted.
+    """A rate that may be quoted, with its ends for all the verdicts on which the juror voted.
 
-    Where the labels do not carry a rate of the run, ``share`` is of the labels alone, each once,
-    and the ends are ``bounds`` of what the run may come to.
+    If the labels do not represent the run, ``share`` describes the labels alone, unweighted, and
+    the ends are ``bounds`` on the rate of the run.
     """
 
     share: float | None
@@ -115,9 +115,9 @@ class Quoted:
 class JurorFacts:
     """One juror: against the labels, through the draw, and over all its verdicts of the run.
 
-    ``labelled_*`` are of the labels alone, each once, which a blind session is shown; the others
-    are through the draw. ``weight`` is a suggestion, from the votes of the window. ``offset`` is
-    ``None`` where the juror never scored beside another.
+    ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
+    other rates are through the draw. ``weight`` is a suggestion from the votes of the window.
+    ``offset`` is ``None`` if the juror never scored a verdict together with another juror.
     """
 
     counts: JurorCounts
@@ -128,75 +128,75 @@ class JurorFacts:
 
     @property
     def name(self) -> str:
-        """The juror's id, ``id#2`` for the second seat of one id."""
+        """The juror's id, or ``id#2`` for the second seat with the same id."""
         return self.counts.name
 
     @property
     def cells(self) -> Cells:
-        """Labelled votes by what was voted and deserved, each once."""
+        """The unweighted confusion of the labelled votes."""
         return Cells(self.counts.tp, self.counts.fn, self.counts.tn, self.counts.fp)
 
     @property
     def labelled_accuracy(self) -> Rate:
-        """Labelled votes that match the label."""
+        """The share of labelled votes that match the label."""
         return Rate(self.counts.right, self.counts.votes)
 
     @property
     def labelled_sensitivity(self) -> Rate:
-        """Passes among the labelled votes on responses that should pass."""
+        """The share of passes among the labelled votes on responses that should pass."""
         return Rate(self.counts.tp, self.counts.tp + self.counts.fn)
 
     @property
     def labelled_specificity(self) -> Rate:
-        """Fails among the labelled votes on responses that should fail."""
+        """The share of fails among the labelled votes on responses that should fail."""
         return Rate(self.counts.tn, self.counts.tn + self.counts.fp)
 
     @property
     def labelled_dissent(self) -> Rate:
-        """Labelled votes that dissented alone, or were trimmed and dissented, and were right."""
+        """The share of right votes among the labelled dissents that were alone or trimmed."""
         return Rate(self.counts.lone_right, self.counts.lone_dissents)
 
     @property
     def labelled_kappa(self) -> float | None:
-        """Cohen's kappa over the labels, each once."""
+        """Cohen's kappa over the labels, unweighted; ``None`` under ``ENOUGH`` votes."""
         return kappa(self.cells) if self.counts.votes >= ENOUGH else None
 
     @property
     def accuracy(self) -> Quoted:
-        """Votes that are right."""
+        """The share of the juror's votes that are right."""
         return self.rate("accuracy")
 
     @property
     def sensitivity(self) -> Quoted:
-        """Passes among the votes on responses that should pass."""
+        """The share of passes among the votes on responses that should pass."""
         return self.rate("sensitivity")
 
     @property
     def specificity(self) -> Quoted:
-        """Fails among the votes on responses that should fail."""
+        """The share of fails among the votes on responses that should fail."""
         return self.rate("specificity")
 
     @property
     def dissent(self) -> Quoted:
-        """How often the juror was right when it dissented alone or was trimmed and dissented."""
-        return _quoted(self.labelled_dissent, self.drawn.dissent, self.drawn.dissent_design)
+        """The share of right votes among the dissents that were alone or trimmed."""
+        return _quotable_rate(self.labelled_dissent, self.drawn.dissent, self.drawn.dissent_design)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa with the labels; ``None`` under ``ENOUGH`` votes and where undefined."""
+        """Cohen's kappa with the labels; ``None`` under ``ENOUGH`` votes and if undefined."""
         return self.drawn.kappa if self.drawn.design in CARRIED else self.labelled_kappa
 
     @property
     def observed(self) -> Rate:
-        """Passes among the votes that the juror cast in the whole run."""
+        """The share of passes among the votes that the juror cast in the whole run."""
         return Rate(self.seats.passes, self.seats.votes)
 
     @property
     def corrected(self) -> tuple[float | None, CorrectionStatus | None]:
-        """The observed rate with the juror's own mistakes taken out, and how that came out.
+        """The observed rate corrected for the juror's errors, and the correction's status.
 
-        It is the rate of what deserves a pass among the verdicts on which the juror voted. ``None``
-        where it never voted, or has no labelled vote to learn its mistakes from.
+        It estimates the share of responses that should pass among the verdicts on which the juror
+        voted. Both are ``None`` if the juror never voted, or has no labelled vote.
         """
         observed = self.observed.share
         if observed is None or not self.counts.votes:
@@ -206,16 +206,16 @@ class JurorFacts:
 
     @property
     def parse_failures(self) -> Rate:
-        """Seats of the run whose reply could not be read."""
+        """The share of the juror's seats in the run whose reply could not be parsed."""
         return Rate(self.seats.parse_failed, self.seats.seats)
 
     def rate(self, name: str, target: Target = Target.RUN) -> Quoted:
-        """One of accuracy, sensitivity and specificity, with ends of either target."""
+        """Return the accuracy, sensitivity or specificity by ``name``, with ends for ``target``."""
         drawn = getattr(self.drawn.run if target is Target.RUN else self.drawn.such, name)
-        return _quoted(getattr(self, f"labelled_{name}"), drawn, self.drawn.design)
+        return _quotable_rate(getattr(self, f"labelled_{name}"), drawn, self.drawn.design)
 
 
-def _quoted(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
+def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
     if design in CARRIED:
         return Quoted(drawn.estimate, drawn.low, drawn.high, bounds=False)
     return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
@@ -223,9 +223,9 @@ def _quoted(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What the suggested weights rest on: ``labels`` labelled verdicts of the last ``days`` days.
+    """The data behind the suggested weights: ``labels`` labelled verdicts from ``days`` days.
 
-    ``days`` is ``None`` for all of them; ``mean`` is the mean clipped kappa they are drawn to.
+    ``days`` counts back from now, ``None`` for all; ``mean`` is the mean kappa of the shrinkage.
     """
 
     labels: int
@@ -235,7 +235,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class VolatileCase:
-    """A case whose panel score moved between runs: ``scores`` by run, the oldest first.
+    """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
 
     ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
     ``turned`` says whether one run passed it and another failed it.
@@ -260,7 +260,7 @@ class JurorsPage:
     contest: Contest = field(default_factory=Contest)
     volatile: tuple[VolatileCase, ...] = ()
     repeated: int = 0
-    """How many cases of the run have a score in another run too."""
+    """The number of cases of the run that have a score in another run too."""
     ids: Mapping[int, str] = field(default_factory=dict)
     """The ids of the verdicts that an alarm names by key."""
     models: Mapping[str, str | None] = field(default_factory=dict)
@@ -268,17 +268,18 @@ class JurorsPage:
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """The designs of the jurors' labels, each once; usually all have one."""
+        """The distinct designs of the jurors' labels; usually all jurors share one."""
         return tuple(dict.fromkeys(one.drawn.design for one in self.jurors))
 
 
 def suggested_weights(
     kappas: Sequence[tuple[float | None, float]],
 ) -> tuple[list[float | None], float | None]:
-    """A weight for each juror, summing to 1 over those that have one, and the mean kappa behind it.
+    """Return each juror's weight, and the mean kappa behind the weights.
 
-    Takes each juror's kappa and the n labelled votes behind it. The kappas are clipped at 0 and
-    shrunk to their mean: ``n/(n+20)·kappa + 20/(n+20)·mean``. Without a kappa there is no weight.
+    ``kappas`` pairs each juror's kappa with its n labelled votes. Kappas are clipped at 0, shrunk
+    to their mean, ``n/(n+20)·kappa + 20/(n+20)·mean``, and scaled to sum 1. A juror without a kappa
+    gets ``None``; if no juror has one, the mean is ``None`` too.
     """
     clipped = [(None if value is None else max(value, 0.0), n) for value, n in kappas]
     known = [value for value, _ in clipped if value is not None]
@@ -295,7 +296,7 @@ def suggested_weights(
 def volatile(
     key: int, name: str, seen: Sequence[tuple[str, float, Decision | None]]
 ) -> VolatileCase | None:
-    """One case's scores by run, the oldest first; ``None`` under two runs."""
+    """Build the record of one case from its scores by run, oldest first; ``None`` under two."""
     if len(seen) < 2:
         return None
     scores = [score for _, score, _ in seen]

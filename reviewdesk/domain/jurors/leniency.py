@@ -1,4 +1,4 @@
-"""Whether jurors of the generator's own family let more pass that should fail."""
+"""Tests whether jurors of the generator's own family pass more of what should fail."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from reviewdesk.domain.stats.rates import RateDifference, wilson
 from reviewdesk.domain.verdict import Generator
 
 PER_CELL = 10
-"""Votes on responses that should fail from which leniency is told, on either side."""
+"""The fewest votes on responses that should fail, on either side, for a difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Passes among the labelled votes of one side on what should fail, each label once.
+    """One side's ``k`` passes among its ``n`` labelled votes on responses that should fail.
 
-    ``share`` is the rate through the draw, ``None`` where the labels do not carry it.
+    The counts are unweighted. ``share`` is the rate through the draw, and ``None`` if the labels do
+    not represent the run.
     """
 
     k: int
@@ -31,23 +32,23 @@ class Side:
 class Leniency:
     """P(pass | should fail) of jurors of the generator's own family, and of the others.
 
-    ``difference`` is own less others through the draw, paired with verdicts as units, and ``None``
-    with its ``reason`` under ten votes on either side or where a stratum has no label that counts.
+    ``difference`` is own less others through the draw, paired by verdict. It is empty, with a
+    ``reason``, under ten votes on either side or if a stratum has no label that counts.
     """
 
     own: Side
     others: Side
     unknown: int
-    """Votes of jurors whose family is unknown: they are on neither side."""
+    """The number of votes of jurors of unknown family, who are on neither side."""
     difference: RateDifference
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A labelled verdict: its stratum, and passes and votes of own and of other families.
+    """A labelled verdict: its stratum, and (passes, votes) of the own and of other families.
 
-    Where it should pass, or its generator is of unknown family, there are no votes to count.
+    Both are (0, 0) if the response should pass, or if its generator's family is unknown.
     """
 
     stratum: int
@@ -60,10 +61,10 @@ _NOTHING = RateDifference(None, None, None)
 
 
 class LeniencyCounter:
-    """Counts passes of responses that should fail, by whether juror and generator are kin."""
+    """Counts passes of what should fail, by whether juror and generator share a family."""
 
     def __init__(self) -> None:
-        """Start with no vote."""
+        """Start without any vote."""
         self._items: list[_Item] = []
         self._unknown = 0
 
@@ -76,7 +77,7 @@ class LeniencyCounter:
         *,
         counts: bool,
     ) -> None:
-        """Count one labelled verdict, ``votes`` in the order of its seats.
+        """Count one labelled verdict, with its ``votes`` in seat order.
 
         ``counts`` says whether its label counts for the draw.
         """
@@ -96,7 +97,7 @@ class LeniencyCounter:
         self._items.append(_Item(stratum, counts, (kin[0], kin[1]), (far[0], far[1])))
 
     def leniency(self, sizes: Mapping[int, int]) -> Leniency:
-        """The rates on both sides and their difference; ``sizes`` are those of the strata."""
+        """Return both sides' rates and their difference; ``sizes`` is the size of each stratum."""
         (k1, n1), (k2, n2) = (
             (sum(side[0] for side in found), sum(side[1] for side in found))
             for found in ([one.own for one in self._items], [one.others for one in self._items])
@@ -118,7 +119,7 @@ class LeniencyCounter:
         return Leniency(Side(k1, n1, own), Side(k2, n2, others), self._unknown, difference, reason)
 
     def _strata(self, sizes: Mapping[int, int]) -> list[tuple[int, list[_Item]]]:
-        """Each stratum's size and counted labels; one labelled to its end counts whole."""
+        """Return each stratum's size and counted labels; a fully labelled one counts them all."""
         made = []
         for h, size in sorted(sizes.items()):
             mine = [one for one in self._items if one.stratum == h]
@@ -130,15 +131,15 @@ class LeniencyCounter:
 def paired_rates(
     strata: Sequence[tuple[int, Sequence[tuple[int, int, int, int]]]],
 ) -> tuple[float | None, float | None, RateDifference]:
-    """Two rates of votes over the same verdicts, and the first less the second with its interval.
+    """Return two rates of votes over the same verdicts, and their difference with its interval.
 
-    A stratum is its size N and for each of its m labelled verdicts ``(k, n, k', n')``: votes that
-    hit and votes, of both sides. A rate is ``Σ w k / Σ w n`` with w = N/m; its variance, and the
-    covariance of both, are linearised with verdicts as units: of ``u = (k - Rn)/Σ w n`` per stratum
-    ``N²(1 - m/N)s²/m``. A rate's ends are Wilson's at the number of votes that has this variance,
-    where it is 0 or 1 at Kish's number of the verdicts that hold votes; both are combined by MOVER
-    with their correlation. ``None`` without votes on a side. Source: Korn and Graubard 1998; Zou
-    and Donner 2008; Cochran 1977, section 6.
+    A stratum is its size N and, for each of its m labelled verdicts, ``(k, n, k', n')``: the hits
+    and votes of both sides. A rate R is ``Σ w k / Σ w n`` with w = N/m. Its variance is linearised
+    with verdicts as units: ``N²(1 - m/N)s²/m`` per stratum, s² that of ``u = (k - Rn)/Σ w n``; the
+    covariance likewise. A rate's ends are Wilson's at the number of votes with this variance, or,
+    if R is 0 or 1, at Kish's number of the verdicts with votes. MOVER combines both rates with
+    their correlation. ``None`` without votes on a side. Source: Korn and Graubard 1998; Zou and
+    Donner 2008; Cochran 1977, section 6.
     """
     rows = [(size / len(found), row) for size, found in strata for row in found]
     totals = [sum(w * row[i] for w, row in rows) for i in range(4)]
@@ -157,17 +158,17 @@ def paired_rates(
     low2, high2 = _ends(two, vary[1], [w for w, row in rows if row[3]], known=known)
     spread = math.sqrt(vary[0] * vary[1])
     r = min(max(vary[2] / spread, -1.0), 1.0) if spread > 0 else 0.0
-    low = one - two - _apart(one - low1, high2 - two, r)
-    high = one - two + _apart(high1 - one, two - low2, r)
+    low = one - two - _mover_distance(one - low1, high2 - two, r)
+    high = one - two + _mover_distance(high1 - one, two - low2, r)
     return one, two, RateDifference(one - two, max(low, -1.0), min(high, 1.0))
 
 
-def _apart(one: float, two: float, r: float) -> float:
+def _mover_distance(one: float, two: float, r: float) -> float:
     return math.sqrt(max(one * one + two * two - 2 * r * one * two, 0.0))
 
 
 def _covariance(one: Sequence[float], two: Sequence[float]) -> float:
-    """With m - 1; of a single value, its product, for nothing is known of its spread."""
+    """Compute the sample covariance; of a single pair, its product, as its spread is unknown."""
     m = len(one)
     if m < 2:
         return one[0] * two[0] if m else 0.0
@@ -178,7 +179,7 @@ def _covariance(one: Sequence[float], two: Sequence[float]) -> float:
 def _ends(
     rate: float, variance: float, weights: Sequence[float], *, known: bool
 ) -> tuple[float, float]:
-    """Wilson's ends of a rate; a point where every verdict is ``known``."""
+    """Return Wilson's ends of a rate; a point if every verdict is ``known``."""
     if known:
         return rate, rate
     if variance > 0 and 0 < rate < 1:

@@ -1,4 +1,4 @@
-"""Which jurors of a run vote alike more often than jurors who do not know of each other would."""
+"""Finds jurors of a run that vote alike more often than independent jurors would."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from reviewdesk.domain.run.columns import Columns, Ints
 
 MOST_PAIRS = 500
-"""The pairs that are kept, those with the most verdicts in common."""
+"""The most pairs that are kept: those with the most verdicts in common."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The n verdicts on which both jurors of a pair voted, and how often they voted alike."""
+    """Counts over the n verdicts on which both jurors of a pair voted."""
 
     n: int
     alike: int
@@ -26,14 +26,14 @@ class Alike:
 
     @property
     def share(self) -> float | None:
-        """``alike / n``; ``None`` without a verdict in common."""
+        """The share of equal votes, ``alike / n``; ``None`` without a verdict in common."""
         return self.alike / self.n if self.n else None
 
     @property
     def expected(self) -> float | None:
-        """What independent jurors of these pass rates would show: ``p q + (1 - p)(1 - q)``.
+        """The share of equal votes of independent jurors: ``p q + (1 - p)(1 - q)``.
 
-        ``p`` and ``q`` are the rates over the verdicts in common; ``None`` without one.
+        ``p`` and ``q`` are the pass rates over the verdicts in common; ``None`` without one.
         """
         if not self.n:
             return None
@@ -42,10 +42,10 @@ class Alike:
 
     @property
     def z(self) -> float | None:
-        """The distance from ``expected`` in standard deviations, both numbers of passes given.
+        """The distance of ``alike`` from its expectation, in standard deviations.
 
-        With a and b passes the number of common passes is hypergeometric, and ``alike`` moves by
-        two with each, so that ``sd = 2 sqrt(a b (n - a) (n - b) / (n^2 (n - 1)))``. ``None`` where
+        Given a and b passes, the number of common passes is hypergeometric, and ``alike`` changes
+        by two with each, so that ``sd = 2 sqrt(a b (n - a) (n - b) / (n^2 (n - 1)))``. ``None`` if
         a juror always votes the same, or under two verdicts. Source: Fisher 1935, fixed margins.
         """
         n, a, b = self.n, self.first_passes, self.second_passes
@@ -57,10 +57,11 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class JurorPair:
-    """Two jurors of a run. Jurors that judge the same truth agree beyond ``expected`` as well.
+    """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
 
-    ``halves`` are the earlier and the later half of the run's verdicts, in file order: a pair that
-    begins to agree shows there. ``equal_scores`` of ``scored`` verdicts have the same score twice.
+    ``halves`` are the first and the second half of the run's verdicts, in file order, and show a
+    pair that begins to agree. Both jurors scored ``scored`` verdicts, ``equal_scores`` of them
+    equally.
     """
 
     first: str
@@ -72,9 +73,12 @@ class JurorPair:
 
 
 def pairs(columns: Columns) -> tuple[JurorPair, ...]:
-    """Every two jurors that sat together, those that sit together most first."""
+    """Return the pairs of jurors that sat on the same verdicts, most votes in common first.
+
+    At most ``MOST_PAIRS`` are returned.
+    """
     counts: dict[tuple[int, int], Ints] = {}
-    for codes, facts in _sittings(columns):
+    for codes, facts in _seat_pairs(columns):
         different, places = np.unique(codes, return_inverse=True)
         sums = np.stack([np.bincount(places, fact, len(different)) for fact in facts], axis=1)
         for code, row in zip(different.tolist(), sums.astype(np.int64), strict=True):
@@ -84,8 +88,8 @@ def pairs(columns: Columns) -> tuple[JurorPair, ...]:
     return tuple(_pair(columns.names, key, counts[key].tolist()) for key in most)
 
 
-def _sittings(columns: Columns) -> Iterator[tuple[Ints, list[Ints]]]:
-    """For every two seats: the pair of each verdict as a number, and what is counted of it."""
+def _seat_pairs(columns: Columns) -> Iterator[tuple[Ints, list[Ints]]]:
+    """Yield for every two seats each verdict's pair of jurors as a code, and its counts (0, 1)."""
     early = np.arange(len(columns)) < (len(columns) + 1) // 2
     for i, j in combinations(range(columns.juror.shape[1]), 2):
         both = (columns.juror[:, i] >= 0) & (columns.juror[:, j] >= 0)
@@ -118,7 +122,7 @@ def _shape(found: Alike) -> dict[str, float | int | None]:
 
 
 def pairs_shape(found: Iterable[JurorPair]) -> list[dict[str, object]]:
-    """``pairs`` of ``calibrate --jurors --json``."""
+    """Return the JSON value of ``pairs`` in ``calibrate --jurors --json``."""
     return [
         {
             "jurors": [one.first, one.second],

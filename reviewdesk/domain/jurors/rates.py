@@ -1,4 +1,4 @@
-"""A juror's rates through the draw: records and plain arithmetic over counts per stratum."""
+"""A juror's rates through the draw, computed from its counts per stratum."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from reviewdesk.domain.stats.stratified import (
 )
 
 ENOUGH = 20
-"""Labelled votes from which a juror's kappa, and a weight from it, is given."""
+"""The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
 CARRIED = (Design.WEIGHTED, Design.CENSUS)
-"""The designs whose labels speak for the run."""
+"""The designs whose labels represent the run."""
 ALIKE = 0.1
-"""Sampling rates of two strata that differ by no more than this share of the larger are one."""
+"""Sampling rates count as equal if they differ by at most this share of the largest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Votes with a label by what was voted and deserved; a positive deserves a pass."""
+    """The confusion of a juror's votes against the labels; a positive should pass."""
 
     tp: float = 0
     fn: float = 0
@@ -41,16 +41,16 @@ class Cells:
 
     @property
     def n(self) -> float:
-        """All of them."""
+        """The number of all votes in the cells."""
         return self.tp + self.fn + self.tn + self.fp
 
     @property
     def right(self) -> float:
-        """Votes that match the label."""
+        """The number of votes that match the label."""
         return self.tp + self.tn
 
     def plus(self, other: Cells, weight: float = 1) -> Cells:
-        """Add others, each ``weight`` times."""
+        """Return the sum with other cells, each multiplied by ``weight``."""
         return Cells(
             self.tp + weight * other.tp,
             self.fn + weight * other.fn,
@@ -61,9 +61,9 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """A juror in one stratum: the verdicts on which it voted, and its votes with a label.
+    """A juror's votes in one stratum: its passes and fails, and its votes with a label.
 
-    ``counted`` are the labels that count for the draw, ``labelled`` all of them.
+    ``counted`` holds the votes whose label counts for the draw, ``labelled`` all with a label.
     """
 
     stratum: int
@@ -74,13 +74,13 @@ class Voted:
 
     @property
     def size(self) -> int:
-        """Verdicts of the stratum on which the juror voted."""
+        """The number of verdicts of the stratum on which the juror voted."""
         return self.passes + self.fails
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Accuracy, sensitivity and specificity, with 95% intervals of one target."""
+    """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
 
     accuracy: Estimate
     sensitivity: Estimate
@@ -89,10 +89,10 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much more often one rater is right than the one it is held ``to``, on the same items.
+    """How much more often one rater is right than the rater named ``to``, on the same items.
 
-    ``items`` both decided, ``apart`` of them differently; ``labelled`` of these have a label that
-    counts. The estimate is ``None`` where none has, and the ends are what they may come to.
+    Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
+    counts. If they differ and none has, the estimate is ``None`` and the ends are bounds.
     """
 
     to: str
@@ -106,11 +106,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class JurorRates:
-    """One juror through the draw, ``None`` where the labels do not carry it.
+    """One juror's figures through the draw.
 
-    ``run`` and ``such`` are the same rates of this run and of such items. ``kappa`` rests on
-    ``ENOUGH`` counted votes. ``dissent`` is how often it was right when it dissented alone or was
-    trimmed and dissented; ``difference`` holds it against the panel.
+    ``run`` and ``such`` are the same rates for this run and for such items. ``kappa`` is ``None``
+    under ``ENOUGH`` counted votes, and if the labels do not represent the run. ``dissent`` is how
+    often the juror was right when it dissented alone or was trimmed and dissented; ``difference``
+    compares it with the panel.
     """
 
     design: Design
@@ -124,12 +125,13 @@ class JurorRates:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """The panel against its jurors, by paired differences.
+    """The panel compared with its jurors, by paired differences of accuracy.
 
-    ``best`` is the juror with the highest accuracy, and ``panel`` the panel less it. The panel
-    ``beats_every`` juror where each lower end is above 0 (intersection-union, Berger 1982);
-    ``best_stands`` where the best juror is above all others, and ``best_beats_panel`` where it is
-    above the panel, each at 95% shared among the others (Bonferroni): the labels chose it.
+    ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
+    panel ``beats_every`` juror if each lower end is above 0 (intersection-union, Berger 1982).
+    ``best_stands`` says that the best juror beats all others, ``best_beats_panel`` that it beats
+    the panel; because the labels chose it, their risk is divided by the number of other jurors
+    (Bonferroni).
     """
 
     best: str | None = None
@@ -140,7 +142,7 @@ class Contest:
 
 
 def design(found: Sequence[Voted]) -> Design:
-    """The word for how a juror's labels were drawn, over the verdicts on which it voted."""
+    """Return how a juror's labels were drawn, over the verdicts on which it voted."""
     held = [one for one in found if one.size]
     empty = [one for one in held if not one.counted.n]
     labelled = sum(one.labelled.n for one in held)
@@ -156,7 +158,7 @@ def design(found: Sequence[Voted]) -> Design:
 
 
 def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
-    """The rates over all verdicts on which the juror voted, each stratum by its counted labels."""
+    """Estimate the rates over all verdicts on which the juror voted, from the counted labels."""
     held = [one for one in found if one.size]
     return Rates(
         accuracy=accuracy(held, target),
@@ -180,7 +182,7 @@ def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
 
 
 def accuracy(found: Sequence[Voted], target: Target = Target.RUN) -> Estimate:
-    """The share of votes that are right: ``Σ N_h/N · k_h/n_h`` over the strata it voted in."""
+    """Estimate the share of votes that are right: ``Σ N_h/N · k_h/n_h`` over the strata."""
     return stratified_rate(
         [Part(one.size, one.counted.n, one.counted.right) for one in found if one.size],
         target,
@@ -189,7 +191,7 @@ def accuracy(found: Sequence[Voted], target: Target = Target.RUN) -> Estimate:
 
 
 def weighted(found: Sequence[Voted]) -> Cells:
-    """The confusion of the juror over the run: each counted label stands for ``N_h/m_h`` votes."""
+    """Return the juror's confusion over the run: a counted label weighs ``N_h/m_h`` votes."""
     total = Cells()
     for one in found:
         if one.counted.n:
@@ -198,7 +200,7 @@ def weighted(found: Sequence[Voted]) -> Cells:
 
 
 def labelled(found: Sequence[Voted]) -> Cells:
-    """The confusion of the juror over its labelled votes, each once."""
+    """Return the juror's unweighted confusion over its labelled votes."""
     total = Cells()
     for one in found:
         total = total.plus(one.labelled)
@@ -206,19 +208,19 @@ def labelled(found: Sequence[Voted]) -> Cells:
 
 
 def kappa(cells: Cells) -> float | None:
-    """Cohen's ``(p_o - p_e)/(1 - p_e)``; ``None`` where chance would agree on all."""
+    """Compute Cohen's ``(p_o - p_e)/(1 - p_e)``; ``None`` if chance would agree on all votes."""
     n = cells.n
     chance = (cells.tp + cells.fn) * (cells.tp + cells.fp)
     chance += (cells.tn + cells.fp) * (cells.tn + cells.fn)
     room = n * n - chance
-    # Weights are no whole numbers, so a room of 0 may come out as a rounding.
+    # Weights are not integers, so rounding may leave a little where the room is 0.
     return (n * cells.right - chance) / room if room > 1e-12 * n * n else None
 
 
 def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
-    """The kappa that may be quoted and how many votes it rests on: ``None`` under ``ENOUGH``.
+    """Return the kappa that may be quoted, ``None`` under ``ENOUGH`` votes, and its votes.
 
-    Through the draw where every stratum has a label that counts, else over the labels, each once.
+    It is taken through the draw if the labels represent the run, else over the unweighted labels.
     """
     drawn = design(found) in CARRIED
     votes = sum((one.counted if drawn else one.labelled).n for one in found)
@@ -228,9 +230,10 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """The items of one stratum on which two raters differ, and who was right where a label counts.
+    """The ``size`` items of one stratum on which two raters differ.
 
-    ``rate`` is the share of the whole stratum that has a label that counts.
+    ``labelled`` of them have a label that counts, and on ``right`` of these the first rater is
+    right. ``rate`` is the share of the whole stratum that has a label that counts.
     """
 
     stratum: int
@@ -241,15 +244,16 @@ class Apart:
 
 
 def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Difference:
-    """``D = (1/N)·Σ N_c(2p_c - 1)`` over the cells on which two raters differ, with its interval.
+    """Estimate ``D = (1/N)·Σ N_c(2p_c - 1)`` over the cells where two raters differ.
 
-    Where they agree the difference is 0, known without a label; p_c is the share of a cell on which
-    the first rater is right. Cells are strata, those of flagged and of rest merged where they are
-    sampled at one rate. Each has Wilson's interval with its finite population, combined by MOVER;
-    a cell without a label adds N_c/N to either side. Source: Zou and Donner 2008.
+    p_c is the share of a cell on which the first rater is right; where the raters agree, the
+    difference is 0 without any label. Cells are strata; those of flagged verdicts, and those of the
+    rest, are merged if they are sampled at one rate. MOVER combines their Wilson intervals for
+    finite populations; a cell without a label adds N_c/N to either side. ``D`` is 0 if the raters
+    never differ, ``None`` if they do and no cell has a label. Source: Zou and Donner 2008.
     """
     middle = below = above = open_ = 0.0
-    for cell in _merged([one for one in apart if one.size]):
+    for cell in _merge_cells([one for one in apart if one.size]):
         share = cell.size / items
         if not cell.labelled:
             open_ += share
@@ -271,8 +275,8 @@ def paired(to: str, items: int, apart: Sequence[Apart], z: float = Z) -> Differe
     )
 
 
-def _merged(cells: Sequence[Apart]) -> list[Apart]:
-    """Cells of flagged, and of rest, as one where their strata are sampled at one rate."""
+def _merge_cells(cells: Sequence[Apart]) -> list[Apart]:
+    """Merge the cells of flagged strata, and those of the rest, if sampled at one rate."""
     made = []
     for side in (False, True):
         mine = [one for one in cells if (one.stratum >= FIRST_REST) is side]

@@ -1,4 +1,4 @@
-"""Counts of each juror's votes per stratum of the draw, taken from the columns of a whole run."""
+"""Counts each juror's votes per stratum of the draw, from the columns of a whole run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DECIDED = tuple(DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What people said of n verdicts, ``[n]`` in file order.
+    """People's labels of n verdicts, ``[n]`` in file order.
 
     ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail
     labels inside the completed prefix of their stratum.
@@ -61,7 +61,7 @@ class Labels:
     def of(
         keys: Sequence[int], strata: Sequence[int], placed: Mapping[int, LabelledVerdict]
     ) -> Labels:
-        """Lay out the labels ``placed`` by verdict key; ``keys`` and ``strata`` are of all."""
+        """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``."""
         ranks: dict[int, set[int]] = {}
         for place in placed.values():
             ranks.setdefault(place.stratum, set()).add(place.rank)
@@ -76,7 +76,7 @@ class Labels:
         return Labels(np.asarray(strata, np.int64), truth, counted)
 
     def among(self, kept: Bools) -> Labels:
-        """The labels of some verdicts alone; of the others nothing is known."""
+        """Return the labels of the ``kept`` verdicts; all others become unlabelled."""
         return Labels(
             self.stratum,
             np.where(kept, self.truth, np.int8(NOTHING)),
@@ -85,7 +85,7 @@ class Labels:
 
 
 def votes_of(found: Columns) -> dict[str, Small]:
-    """Each juror's votes over the run, ``[n]``: 1, 0, or -1 where it cast none, by its name."""
+    """Return each juror's votes over the run by name, ``[n]``: 1 pass, 0 fail, -1 none."""
     votes = np.full((len(found.names), len(found)), NOTHING, np.int8)
     rows, seats = np.nonzero(found.juror >= 0)
     votes[found.juror[rows, seats], rows] = found.votes[rows, seats]
@@ -93,7 +93,7 @@ def votes_of(found: Columns) -> dict[str, Small]:
 
 
 def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
-    """The key of the first verdict on which each juror sits, and its seat there, by its name."""
+    """Return, by name, the key of the first verdict on which each juror sits, and its seat."""
     rows, seats = np.nonzero(found.juror >= 0)
     who, first = np.unique(found.juror[rows, seats], return_index=True)
     return {
@@ -103,7 +103,7 @@ def first_seats(found: Columns) -> dict[str, tuple[int, int]]:
 
 
 def panel_votes(found: Columns) -> Small:
-    """What the panel decided, as votes: 1 for a pass, 0 for a fail, else -1."""
+    """Return the panel's decisions as votes, ``[n]``: 1 for a pass, 0 for a fail, else -1."""
     fail, passed = _DECIDED
     return np.where(
         found.decision == passed, 1, np.where(found.decision == fail, 0, NOTHING)
@@ -111,7 +111,7 @@ def panel_votes(found: Columns) -> Small:
 
 
 def voted(votes: Small, labels: Labels) -> list[Voted]:
-    """A rater's votes in each stratum; one labelled to its end counts whole, prefix or not."""
+    """Count a rater's votes in each stratum; a fully labelled one counts beyond its prefix too."""
     cast = votes >= 0
     sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
     every = _cells(votes, labels, cast & (labels.truth >= 0))
@@ -127,12 +127,12 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
 def _cells(votes: Small, labels: Labels, kept: Bools) -> list[Cells]:
     code = 4 * labels.stratum[kept] + 2 * votes[kept] + labels.truth[kept]
     counts = np.bincount(code, minlength=4 * len(STRATA)).reshape(-1, 4).tolist()
-    # Vote and truth as two bits: 0 both fail, 1 the vote alone fails, 2 the truth alone, 3 neither.
+    # Two bits, vote then truth: 0 is tn, 1 fn, 2 fp, 3 tp.
     return [Cells(tp=both, fn=fn, tn=tn, fp=fp) for tn, fn, fp, both in counts]
 
 
 def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Difference:
-    """The accuracy of one rater less that of another, paired on the verdicts that both decided."""
+    """Compare the accuracy of two raters, paired on the verdicts that both decided."""
     both = (one >= 0) & (two >= 0)
     apart = both & (one != two)
     size = np.bincount(labels.stratum, minlength=len(STRATA))
@@ -151,10 +151,10 @@ def compare(to: str, one: Small, two: Small, labels: Labels, z: float = Z) -> Di
 
 
 def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dict[str, Bools]:
-    """Where each juror dissents alone, or is trimmed and dissents, ``[n]``, by its name.
+    """Mark, by name, where each juror dissents alone, or is trimmed and dissents: ``[n]``.
 
-    ``stated`` gives the seats that a report itself says were trimmed, by the verdict's row; ours
-    are left out where a trimmed mean decided or no rule is known.
+    ``stated`` gives, by row, the trimmed seats that the report itself names. On other rows the
+    seats of our own trim are used if a trimmed mean decided or no rule is known.
     """
     against = dissents(found)
     trims = np.isin(found.strategy, _TRIMS)
@@ -170,7 +170,7 @@ def lone_dissents(found: Columns, stated: Mapping[int, AbstractSet[int]]) -> dic
 
 
 def dissents(found: Columns) -> Bools:
-    """The votes ``[n, s]`` against a pass or a fail of the panel."""
+    """Mark the votes against a pass or a fail of the panel: ``[n, s]``."""
     made = panel_votes(found)[:, None]
     against: Bools = (made >= 0) & (found.votes >= 0) & (found.votes != made)
     return against
@@ -179,7 +179,7 @@ def dissents(found: Columns) -> Bools:
 def drawn(
     found: Columns, labels: Labels, lone: Mapping[str, Bools]
 ) -> tuple[dict[str, JurorRates], Contest]:
-    """Every juror of a run through the draw, and the panel held against them."""
+    """Return the figures of every juror through the draw, and the panel's contest with them."""
     votes, panel = votes_of(found), panel_votes(found)
     made = {}
     for name, cast in votes.items():
@@ -201,7 +201,7 @@ def drawn(
 def kappas(
     found: Columns, labels: Labels, rows: Sequence[int]
 ) -> dict[str, tuple[float | None, float]]:
-    """Each juror's kappa by the labels of some rows alone, and how many votes it rests on."""
+    """Return, by name, each juror's kappa from the labels of some rows, and its votes."""
     kept = np.zeros(len(found), np.bool_)
     kept[list(rows)] = True
     within = labels.among(kept)
@@ -209,7 +209,7 @@ def kappas(
 
 
 def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contest:
-    """The panel against every juror, and its best juror against the others."""
+    """Compare the panel with every juror, and its best juror with the others."""
     shares = {name: _share(voted(cast, labels)) for name, cast in votes.items()}
     known = {name: share for name, share in shares.items() if share is not None}
     if len(known) < 2:
@@ -231,7 +231,7 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
 
 
 def _share(found: Iterable[Voted]) -> float | None:
-    """The accuracy that may be quoted: through the draw, else over the labels, each once."""
+    """Return the accuracy that may be quoted: through the draw, else over the unweighted labels."""
     held = list(found)
     if design(held) in CARRIED:
         return accuracy(held).estimate

@@ -1,1 +1,1 @@
-"""Which items are asked for, and what the labels say of a run."""
+"""Chooses which items to label, and computes what the labels say about a run."""

@@ -1,6 +1,6 @@
-"""What may be said of a whole run from the labels of a part of it, and how many more would do.
+"""Estimates rates of a whole run from a part's labels, and how many more labels a gate needs.
 
-Records and counting alone: nothing here loads numpy.
+Nothing here loads numpy.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class RateMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunRate:
-    """A rate over all verdicts that a judge decided, with a 95% interval that covers.
+    """A rate over all verdicts that a judge decided, with its 95% interval.
 
-    Where ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: the
-    labelled strata at the ends of their intervals, the others anything.
+    If ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: labelled
+    strata lie at the ends of their intervals, and the others may have any rate.
     """
 
     method: RateMethod
@@ -49,7 +49,8 @@ class RunRate:
 class LabelsNeeded:
     """How many more labels bring the whole interval of a figure within its limit, if rates stay.
 
-    ``labels`` is 0 where it is there already, and ``None`` where ``reason`` says why.
+    ``labels`` is 0 if the interval is within the limit already. If it is ``None``, ``reason`` says
+    why.
     """
 
     target: str
@@ -62,10 +63,10 @@ class LabelsNeeded:
 def parts(
     labelled: Sequence[tuple[LabelledVerdict, bool]], sizes: Mapping[int, int]
 ) -> tuple[Part, ...]:
-    """The strata that the judge decided, with the pass and fail labels of their prefixes.
+    """Return the strata that the judge decided, with the pass and fail labels of their prefixes.
 
-    ``labelled`` pairs every labelled verdict of the run with whether it is a hit. Verdicts that
-    the judge decided neither way are no part of it, as they are none of its observed pass rate.
+    ``labelled`` pairs every labelled verdict of the run with whether it is a hit. Strata of
+    verdicts that are neither pass nor fail are left out, as they are from the observed pass rate.
     """
     made = []
     for h in sorted(sizes):
@@ -79,9 +80,9 @@ def parts(
 
 
 def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
-    """The stratified estimate; ``described`` says what the labels describe if a stratum has none.
+    """Return the stratified estimate; without any label, neither an estimate nor bounds.
 
-    Without any label there is neither an estimate nor a bound.
+    ``described`` says what the labels describe if a stratum has none; it then becomes the reason.
     """
     if not any(part.labelled for part in found):
         return RunRate(RateMethod.NONE, None, None, None, described or NO_LABEL)
@@ -91,9 +92,10 @@ def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:
 
 
 def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -> RunRate:
-    """The corrected rate of k passes among n with the interval of Lang and Reiczigel.
+    """Return the corrected rate of k passes among n with the interval of Lang and Reiczigel.
 
-    For a trusted set from elsewhere; ``None`` where a class is empty or the judge has no signal.
+    The trusted set must not be drawn from the run. The estimate is ``None`` if n is 0, a class is
+    empty or the judge carries no signal.
     """
     found = lang_reiczigel(k, n, tp, fn, tn, fp)
     if found is None:
@@ -103,10 +105,10 @@ def of_trusted(k: float, n: float, tp: float, fn: float, tn: float, fp: float) -
 
 
 def more(passes: Sequence[Part], line: Metrics) -> tuple[LabelsNeeded, ...]:
-    """For each gate by default, how many more audits settle it at the present rates.
+    """Return for each default gate how many more audits would settle it at the present rates.
 
-    The pass rate is the stratified one, held to at most the observed rate; ECE and Brier are not
-    rates, and no number is promised for them.
+    The stratified pass rate must be at most the observed rate. ECE and Brier are not rates, so no
+    number is given for them.
     """
     return (
         LabelsNeeded("ece", Op.AT_MOST, ECE_LIMIT, None, NO_RATE),
@@ -116,7 +118,7 @@ def more(passes: Sequence[Part], line: Metrics) -> tuple[LabelsNeeded, ...]:
 
 
 def more_for(target: str, found: Sequence[Part], op: Op, limit: float | None) -> LabelsNeeded:
-    """How many more audits bring a stratified rate within a limit."""
+    """Return how many more audits bring the interval of a stratified rate within a limit."""
     if limit is None:
         return LabelsNeeded(
             target, op, None, None, "the judge decided nothing, so there is no limit"

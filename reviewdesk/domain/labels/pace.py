@@ -1,4 +1,4 @@
-"""How fast a reviewer decides, from the times of the events alone."""
+"""Measures how fast a reviewer decides, from the times of the events alone."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from reviewdesk.domain.records import Pace
 
 AWAY = timedelta(minutes=5)
-"""A longer gap between two events is no work on the item."""
+"""A longer gap between two events does not count as work on the item."""
 
 _ENDS = frozenset({"label", "defer"})
 
 
 @dataclass(frozen=True, slots=True)
 class PaceEvent:
-    """One event of a reviewer; ``stands`` is false where it was undone."""
+    """One event of a reviewer; ``stands`` is False if it was undone."""
 
     at: datetime
     kind: str
@@ -25,13 +25,13 @@ class PaceEvent:
 
 
 def pace(steps: Iterable[PaceEvent]) -> Pace:
-    """The pace of the labels among some steps, which come oldest first.
+    """Compute the pace of the labels among some steps, given oldest first.
 
-    The dwell of a label is the sum of the gaps between events since the standing label or defer
-    before it, in seconds; without one before, or with a gap over ``AWAY`` or backwards in time, it
-    has none. ``median_dwell`` is the median of the dwells, ``per_hour`` their number / their sum *
-    3600. What was undone ends no dwell, so its time goes to the next label. Both are ``None``
-    without dwells, ``per_hour`` also where they sum to 0.
+    The dwell of a label is the sum of the gaps between events since the previous standing label or
+    defer, in seconds. A label has no dwell if there is none before it, or if a gap is over ``AWAY``
+    or negative. ``median_dwell`` is the median of the dwells, ``per_hour`` their number / their sum
+    * 3600. An undone event ends no dwell, so its time goes to the next label. Both figures are
+    ``None`` without dwells, and ``per_hour`` also if the dwells sum to 0.
     """
     pacing = Pacing()
     for step in steps:
@@ -40,8 +40,8 @@ def pace(steps: Iterable[PaceEvent]) -> Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passed:
-    """A step, and how things stood before it."""
+class _StepRecord:
+    """A step with the state before it, and the dwell that it ended, if any."""
 
     step: PaceEvent
     action: int
@@ -51,21 +51,21 @@ class _Passed:
 
 
 class Pacing:
-    """The pace after each step, by increments: a new step costs the same however many came before.
+    """The pace after each step, updated at a cost that does not grow with the steps before.
 
-    Undoing or redoing an action costs the steps since then.
+    Undoing or redoing an action replays the steps since that action.
     """
 
     def __init__(self) -> None:
-        """Nothing was done."""
-        self._passed: list[_Passed] = []
+        """Start without any step."""
+        self._records: list[_StepRecord] = []
         self._dwells: list[float] = []
         self._worked = 0.0
         self._spent: timedelta | None = None
 
     def add(self, step: PaceEvent, action: int = 0) -> None:
-        """Take in the newest step; actions are numbered in the order in which they were done."""
-        before = self._passed[-1].step.at if self._passed else None
+        """Add the newest step; actions are numbered in the order in which they were done."""
+        before = self._records[-1].step.at if self._records else None
         spent, dwell = self._spent, None
         if before is not None and spent is not None:
             gap = step.at - before
@@ -74,33 +74,33 @@ class Pacing:
             if step.kind == "label" and spent is not None:
                 dwell = spent.total_seconds()
             spent = timedelta()
-        self._passed.append(_Passed(step, action, self._spent, self._worked, dwell))
+        self._records.append(_StepRecord(step, action, self._spent, self._worked, dwell))
         self._spent = spent
         if dwell is not None:
             insort(self._dwells, dwell)
             self._worked += dwell
 
     def turn(self, action: int, *, stands: bool) -> None:
-        """Say that the steps of an action were undone, or stand again."""
-        first = bisect_left(self._passed, action, key=lambda passed: passed.action)
-        if first == len(self._passed) or self._passed[first].action != action:
+        """Mark the steps of an action as undone, or as standing again."""
+        first = bisect_left(self._records, action, key=lambda passed: passed.action)
+        if first == len(self._records) or self._records[first].action != action:
             return
         later = []
-        while len(self._passed) > first:
-            later.append(self._back())
+        while len(self._records) > first:
+            later.append(self._pop())
         for passed in reversed(later):
             kept = replace(passed.step, stands=stands) if passed.action == action else passed.step
             self.add(kept, passed.action)
 
-    def _back(self) -> _Passed:
-        passed = self._passed.pop()
+    def _pop(self) -> _StepRecord:
+        passed = self._records.pop()
         self._spent, self._worked = passed.spent, passed.worked
         if passed.dwell is not None:
             del self._dwells[bisect_left(self._dwells, passed.dwell)]
         return passed
 
     def pace(self) -> Pace:
-        """The pace so far."""
+        """Return the pace so far."""
         dwells, middle = self._dwells, len(self._dwells) // 2
         return Pace(
             per_hour=len(dwells) / self._worked * 3600 if self._worked else None,

@@ -1,7 +1,7 @@
-"""Which verdicts a person is asked to label, and what each label stands for.
+"""Chooses which verdicts a person labels, and how many verdicts each label stands for.
 
 Flagged verdicts alone would make a judge look worse than it is, so an audit of the rest is mixed in
-unmarked. A seeded permutation fixes the order inside every stratum once and for all.
+unmarked. A seeded permutation fixes the order inside every stratum permanently.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ class Draw:
     """The draw of a run, one entry per verdict in file order."""
 
     rank: list[int]
-    """Place within the verdict's stratum."""
+    """Each verdict's position within its stratum."""
     audit: list[bool]
     order: list[int]
-    """Place in the queue: flagged and audit interleaved, then the rest."""
+    """Each verdict's position in the queue: flagged and audit interleaved, then the rest."""
     mixed: list[int]
-    """Place in the blind queue, which tells nothing of the strata."""
+    """Each verdict's position in the blind queue, which reveals nothing of the strata."""
     sizes: dict[int, int]
     audited: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledVerdict:
-    """What weighing needs to know of one verdict that has a label.
+    """One labelled verdict, with what its weight depends on.
 
-    ``decided`` is False where the panel decides neither way. A verdict that was drawn as a pass or
-    a fail and is read as neither keeps its stratum, and its label is a non-response there.
+    ``decided`` is False if the panel decides neither pass nor fail. A verdict that was drawn as a
+    pass or a fail but now is neither keeps its stratum, and its label is a non-response there.
     """
 
     stratum: int
@@ -59,23 +59,23 @@ class LabelledVerdict:
 
     @property
     def counts(self) -> bool:
-        """Whether the label is a pass or a fail that its stratum counts, not a non-response."""
+        """Whether the label is a pass or a fail that counts in its stratum, not a non-response."""
         apart = self.stratum % FIRST_REST == 2
         return self.truth in {Truth.PASS, Truth.FAIL} and (self.decided or apart)
 
     @property
     def usable(self) -> bool:
-        """Whether the label says pass or fail of a verdict that was drawn as decided."""
+        """Whether the label counts and its verdict was drawn as a pass or a fail."""
         return self.counts and self.stratum % FIRST_REST != 2
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """Weight per labelled verdict (0 outside its stratum's completed prefix) and the design."""
+    """The weight of each labelled verdict (0 if it does not count) and the design of the labels."""
 
     weights: list[float]
     drawn: list[bool]
-    """Whether the verdict lies in its stratum's completed prefix; the others are ad hoc."""
+    """Whether each verdict lies in its stratum's labelled prefix; the others are ad hoc."""
     inclusion: dict[int, float]
     empty: tuple[int, ...]
     """The decided strata without a label that counts."""
@@ -83,25 +83,25 @@ class Weighing:
 
 
 def stratum(decision: Decision | None, *, flagged: bool) -> int:
-    """Index into ``STRATA``; what is decided neither pass nor fail is ``none``."""
+    """Return the index into ``STRATA``; a decision other than pass or fail belongs to ``none``."""
     return (0 if flagged else FIRST_REST) + (_SIDES.get(decision, 2) if decision else 2)
 
 
 def draw_key(seed: str, verdict_id: str) -> bytes:
-    """The key a verdict is sorted by: sha256 of the seed followed by its id."""
+    """Return the key that sorts verdicts into the draw: sha256 of the seed followed by the id."""
     return hashlib.sha256((seed + verdict_id).encode()).digest()
 
 
 def audit_size(rest: int, share: float = AUDIT_SHARE) -> int:
-    """How many of the rest are audited: ``share`` rounded up, at least thirty, at most all."""
+    """Return how many of the rest to audit: ``share`` rounded up, at least thirty, at most all."""
     return min(rest, max(MIN_AUDIT, math.ceil(rest * share - SLACK)))
 
 
 def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[int, int]:
-    """The audit split over the rest's strata in proportion, at least one each.
+    """Split the audit over the strata of the rest in proportion, with at least one each.
 
-    Largest remainders get what is left over, and where the minimum of one asks for too many the
-    largest share gives back; no stratum gets more than it holds.
+    The largest remainders get what is left over. If the minimum of one gives too many, the largest
+    shares are reduced. No stratum gets more than it holds.
     """
     rest = {h: n for h, n in sizes.items() if h >= FIRST_REST and n}
     total = sum(rest.values())
@@ -118,10 +118,10 @@ def audit_shares(sizes: Mapping[int, int], share: float = AUDIT_SHARE) -> dict[i
 
 
 def draw(ids: Sequence[str], strata: Sequence[int], seed: str, share: float = AUDIT_SHARE) -> Draw:
-    """Permute every stratum by the seed and lay out the queue; ``share`` of the rest is audited.
+    """Permute every stratum by the seed and order the queue; ``share`` of the rest is audited.
 
-    The permutation of all verdicts is one; a stratum's is its restriction, so that a blind queue in
-    the common order completes every stratum's prefix as it goes.
+    One permutation covers all verdicts, and each stratum takes its order from it, so that a blind
+    queue in that order extends every stratum's labelled prefix as it goes.
     """
     mixed = sorted(range(len(ids)), key=lambda i: draw_key(seed, ids[i]))
     sizes: dict[int, int] = {}
@@ -139,7 +139,7 @@ def draw(ids: Sequence[str], strata: Sequence[int], seed: str, share: float = AU
 
 
 def _interleave(first: list[int], second: list[int]) -> list[int]:
-    """Both lists spread evenly over their common length, each in its own order."""
+    """Merge both lists, each spread evenly over the result and kept in order."""
     spread = [((k + 0.5) / len(first), 0, i) for k, i in enumerate(first)]
     spread += [((k + 0.5) / len(second), 1, i) for k, i in enumerate(second)]
     return [i for _, _, i in sorted(spread)]
@@ -153,11 +153,11 @@ def _places(order: Sequence[int]) -> list[int]:
 
 
 def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weighing:
-    """Weight ``N_h / m_h`` for the pass/fail labels in each stratum's completed prefix, else 0.
+    """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``, others 0.
 
-    ``m_h`` counts the pass/fail labels among the first verdicts of the permutation that all have a
-    label; ``unsure`` and disputed ones, and those of verdicts decided neither way, complete the
-    prefix without counting. ``sizes`` is N_h.
+    The prefix is the verdicts from the start of the stratum's draw that all have a label; ``m_h``
+    counts the pass and fail labels in it. Unsure and disputed labels, and those of undecided
+    verdicts in decided strata, extend the prefix without counting. ``sizes`` is N_h.
     """
     ranks: dict[int, set[int]] = {}
     for row in labelled:
@@ -179,12 +179,15 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
 
 
 def decided_strata(sizes: Mapping[int, int]) -> list[int]:
-    """The strata of verdicts that the judge decided either way."""
+    """Return the non-empty strata of verdicts that the judge decided as pass or fail."""
     return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
 
 
 def prefix_end(ranks: AbstractSet[int]) -> int:
-    """How many of a stratum's first verdicts all have a label: the size of its prefix."""
+    """Return the length of a stratum's labelled prefix: its first verdicts that all have a label.
+
+    ``ranks`` are the positions, within the stratum's draw, of the verdicts that have a label.
+    """
     end = 0
     while end in ranks:
         end += 1
@@ -192,10 +195,10 @@ def prefix_end(ranks: AbstractSet[int]) -> int:
 
 
 def design_word(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
-    """The word for how the labels were drawn, over the strata that the judge decided.
+    """Return how the labels were drawn, over the strata that the judge decided.
 
-    ``usable`` counts the labels that are, ``empty`` are the decided strata without one
-    that counts.
+    ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``empty`` are the
+    decided strata without a label that counts.
     """
     decided = decided_strata(sizes)
     if not usable:

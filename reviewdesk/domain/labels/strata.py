@@ -1,4 +1,4 @@
-"""How far the labels of each stratum have come, and what the population line still lacks."""
+"""Describes each stratum's progress in labels, and what the population line still lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reviewdesk.domain.labels.sampling import (
 )
 
 FEW_ERRORS = 5
-"""Audit errors under which their rate is unstable, and a bound says more."""
+"""With fewer audit errors than this, their rate is unstable and a bound is shown instead."""
 RISK = 0.05
 
 
@@ -22,8 +22,9 @@ RISK = 0.05
 class Stratum:
     """One stratum of a run's draw and its labels.
 
-    ``prefix`` is how many of its first verdicts all have a label; ``counted`` are the pass and fail
-    labels among them, and ``weight`` is what each of these stands for.
+    ``prefix`` is how many verdicts from the start of its draw all have a label, ``counted`` the
+    number of pass and fail labels among them, and ``weight`` the number of verdicts that each of
+    these stands for.
     """
 
     name: str
@@ -37,17 +38,17 @@ class Stratum:
 
     @property
     def decided(self) -> bool:
-        """Whether its verdicts are a pass or a fail, so that their labels make rows."""
+        """Whether its verdicts were drawn as a pass or a fail, so that their labels give rows."""
         return not self.name.endswith("/none")
 
     @property
     def unanswered(self) -> int:
-        """Labels of the prefix that are a non-response: it goes on, they do not count."""
+        """The number of labels in the prefix that extend it but do not count: non-responses."""
         return self.prefix - self.counted
 
     @property
     def missing(self) -> str:
-        """What it lacks for the population line; empty where it lacks nothing."""
+        """A sentence on what it lacks for the population line; empty if it lacks nothing."""
         if self.counted or not self.size or not self.decided:
             return ""
         if self.prefix == self.size:
@@ -59,8 +60,9 @@ class Stratum:
 class AuditSample:
     """The unmarked sample of the verdicts that nothing flagged.
 
-    ``counted`` are its pass and fail labels inside the completed prefixes, ``errors`` those against
-    the panel's decision; ``bound`` is the one-sided 95% bound on their rate, under five of them.
+    ``counted`` is the number of its pass and fail labels in the labelled prefixes, ``errors`` how
+    many of these contradict the panel. ``bound`` is the one-sided 95% upper bound on the error
+    rate, given only for fewer than five errors.
     """
 
     planned: int
@@ -73,7 +75,7 @@ class AuditSample:
 def strata(
     labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], audits: Mapping[int, int]
 ) -> tuple[Stratum, ...]:
-    """Every stratum that holds a verdict; ``sizes`` is N_h, ``audits`` how many are audited."""
+    """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
     return tuple(
         _stratum(h, [row for row in labelled if row.stratum == h], sizes[h], audits.get(h, 0))
         for h in sorted(sizes)
@@ -98,9 +100,10 @@ def _stratum(h: int, rows: Sequence[LabelledVerdict], size: int, audit: int) -> 
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
-    """The audit over all strata; ``drawn`` says of each audit label that counts if it was right.
+    """Sum up the audit over all strata.
 
-    Where every decided verdict of the rest counts, the rate is known and nothing bounds it.
+    ``drawn`` says, for each audit label that counts, whether the panel was right. If every verdict
+    of the audited, decided strata counts, the error rate is known and has no bound.
     """
     rest = [stratum for stratum in found if stratum.audit and stratum.decided]
     known = all(stratum.counted == stratum.size for stratum in rest)
@@ -116,10 +119,10 @@ def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:
 
 
 def upper_bound(errors: int, k: int) -> float:
-    """The one-sided 95% bound on an error rate after ``errors`` in ``k`` draws.
+    """Return the one-sided 95% upper bound on an error rate after ``errors`` in ``k`` draws.
 
-    Without an error ``1 - 0.05^(1/k)``; else the rate at which so few errors have a chance of 0.05
-    (Clopper and Pearson 1934), of which that is the case of none.
+    It is the rate at which so few errors have a chance of 0.05, which is ``1 - 0.05^(1/k)`` without
+    an error; 1.0 if every draw is an error, or without draws. Source: Clopper and Pearson 1934.
     """
     if errors >= k:
         return 1.0

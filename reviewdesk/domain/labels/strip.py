@@ -1,4 +1,4 @@
-"""The strip's figures after each label, by increments: what ``summary.summarise`` gives."""
+"""Updates the strip's figures after each label, to those that ``summary.summarise`` gives."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from reviewdesk.domain.stats.incremental import CalibrationRow, RunningSums, ble
 from reviewdesk.domain.verdict import Decision
 
 Changes = Mapping[int, LabelledRow | None]
-"""Labelled verdicts by key; ``None`` where a verdict has no label any more."""
+"""Labelled verdicts by key; ``None`` if a verdict has lost its label."""
 
 _DECIDED = (Decision.PASS, Decision.FAIL)
 
 
 def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> CalibrationRow | None:
-    """The row that a labelled verdict makes; ``None`` where it makes none."""
+    """Return the calibration row of a labelled verdict.
+
+    ``None`` if panel or label is neither pass nor fail, or the source gives no confidence.
+    """
     if not verdict.decided:
         return None
     sure = confidence(verdict, source, scores_stated=scores_stated)
@@ -37,23 +40,23 @@ def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> Calibra
 
 @dataclass(slots=True)
 class Prefix:
-    """One stratum's labels, and the sums of those in its completed prefix.
+    """One stratum's labels, and the sums of those in its labelled prefix.
 
-    A label at the end of the prefix moves the end on, one taken back inside cuts the prefix there;
-    both pass each rank between once. So a label costs the ranks that it joins, the undo of the
-    newest label those that it had joined, and many labels given (or taken) at once cost together no
-    more than one pass. A label that changes its truth stays where it is.
+    A label at the end of the prefix extends it over all labels that follow without a gap; removing
+    a label inside the prefix cuts it there. Each costs one step per rank that enters or leaves, and
+    many labels added (or removed) at once cost no more than one pass together. A label that changes
+    its truth keeps its rank.
     """
 
     held: dict[int, tuple[bool, CalibrationRow | None]] = field(default_factory=dict)
-    """By rank, whether the label counts, and its row."""
+    """Whether the label counts, and its row, by rank."""
     end: int = 0
     counted: int = 0
-    """The pass and fail labels in the prefix."""
+    """The number of pass and fail labels in the prefix."""
     sums: RunningSums = field(default_factory=RunningSums)
 
     def give(self, rank: int, counts: bool, row: CalibrationRow | None) -> None:
-        """Take in the label of a rank, or another one in its place."""
+        """Set the label of a rank, replacing one that it already has."""
         if rank < self.end:
             self._enter(rank, -1)
         self.held[rank] = (counts, row)
@@ -64,7 +67,7 @@ class Prefix:
             self.end += 1
 
     def take(self, rank: int) -> None:
-        """Take out the label of a rank."""
+        """Remove the label of a rank."""
         while self.end > rank:
             self.end -= 1
             self._enter(self.end, -1)
@@ -78,13 +81,13 @@ class Prefix:
 
 
 class BlindSums:
-    """What labelled verdicts tell by themselves, under each mapping that they may choose."""
+    """Sums over labelled verdicts alone, kept for each confidence mapping that may be used."""
 
     def __init__(self) -> None:
-        """No labels."""
+        """Start without any label."""
         self._stated = 0
         self._scoreless = {True: 0, False: 0}
-        """Decided verdicts that lack a score, by whether stated ones are meant."""
+        """The number of decided verdicts without a score, by whether the stated score is meant."""
         self._sums = {
             ("support", True): RunningSums(),
             ("support", False): RunningSums(),
@@ -92,7 +95,7 @@ class BlindSums:
         }
 
     def move(self, verdict: LabelledRow, sign: int) -> None:
-        """Take a labelled verdict in, or out with ``sign`` -1."""
+        """Add a labelled verdict, or remove it with ``sign`` -1."""
         self._stated += sign * (verdict.stated_score is not None)
         if verdict.decision in _DECIDED:
             self._scoreless[True] += sign * (verdict.stated_score is None)
@@ -103,7 +106,7 @@ class BlindSums:
                 (sums.add if sign > 0 else sums.remove)(row)
 
     def metrics(self) -> Metrics:
-        """The figures of ``summary.alone``."""
+        """Return the figures that ``summary.alone`` gives."""
         stated = self._stated > 0
         support = ("support", stated)
         return self._sums[("vote_share", False) if self._scoreless[stated] else support].metrics()
@@ -113,11 +116,11 @@ class LiveFigures:
     """The labelled verdicts of one run, and their figures at any moment.
 
     ``calibration`` equals ``summary.summarise`` of the same verdicts: words and counts exactly,
-    floats to 1e-9. Neither a change nor the figures read the other labels; see ``Prefix``.
+    floats to 1e-9. A change and the figures cost no pass over the other labels; see ``Prefix``.
     """
 
     def __init__(self, figures: RunFigures, source: str | None = None) -> None:
-        """No labels; ``source`` replaces the run's own confidence mapping."""
+        """Start without any label; ``source`` replaces the run's own confidence mapping."""
         self.figures = figures
         self._source = chosen_source(figures, source)
         self._held: dict[int, LabelledRow] = {}
@@ -128,11 +131,11 @@ class LiveFigures:
         self._undecided = self._left_out = self._usable = 0
 
     def __len__(self) -> int:
-        """How many verdicts have a label."""
+        """Return how many verdicts have a label."""
         return len(self._held)
 
     def apply(self, changes: Changes) -> None:
-        """Bring verdicts to the labels they have; those that are taken back go first."""
+        """Update the labels of some verdicts; old labels are removed before new ones are added."""
         for key, new in changes.items():
             old = self._held.pop(key, None)
             if old is not None:
@@ -147,7 +150,7 @@ class LiveFigures:
                 prefix.give(new.place.rank, new.place.counts, row)
 
     def _move(self, verdict: LabelledRow, sign: int) -> CalibrationRow | None:
-        """Count a verdict in or out of all that does not depend on the draw; its row."""
+        """Add or remove a verdict in all sums that do not depend on the draw; return its row."""
         row = row_of(verdict, self._source, scores_stated=self.figures.scores_stated)
         if row is not None:
             (self._every.add if sign > 0 else self._every.remove)(row)
@@ -159,7 +162,7 @@ class LiveFigures:
         return row
 
     def calibration(self) -> Calibration:
-        """Both lines of the strip."""
+        """Return both lines of the strip: the labels alone, and the population if it stands."""
         figures = self.figures
         decided = figures.passed + figures.failed
         observed = figures.passed / decided if decided else None
@@ -182,7 +185,7 @@ class LiveFigures:
         )
 
     def alone(self) -> Metrics:
-        """The figures that nothing but the labelled verdicts moves, for a blind session."""
+        """Return the figures for a blind session, which depend on the labelled verdicts alone."""
         return self._alone.metrics()
 
     def _counted(self, stratum: int) -> int:
@@ -190,7 +193,7 @@ class LiveFigures:
         return found.counted if found else 0
 
     def _weighted(self) -> RunningSums:
-        """Every label that counts at ``N_h / m_h``, the strata added up."""
+        """Return the sums over all labels that count, each weighted by ``N_h / m_h``."""
         return blend(
             (prefix.sums, self.figures.sizes[stratum] / prefix.counted)
             for stratum, prefix in self._strata.items()

@@ -1,4 +1,4 @@
-"""From labelled verdicts to the two lines of the strip, each with the word for its design."""
+"""Computes the two lines of the strip from labelled verdicts, with the design of the labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ESCALATED_ONLY = "describes escalated verdicts only"
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """One labelled verdict with what confidence can be read from."""
+    """One labelled verdict, with the values that confidence can be taken from."""
 
     key: int
     id: str
@@ -45,7 +45,7 @@ class LabelledRow:
 
     @property
     def decided(self) -> bool:
-        """Whether both the panel and the people came to pass or fail, so that it makes a row."""
+        """Whether panel and label both say pass or fail, so that the verdict gives a row."""
         return self.decision in {Decision.PASS, Decision.FAIL} and self.place.truth in {
             Truth.PASS,
             Truth.FAIL,
@@ -53,13 +53,13 @@ class LabelledRow:
 
     @property
     def correct(self) -> bool:
-        """Whether the panel decided as the label says."""
+        """Whether the panel's decision matches the label."""
         return self.decision is not None and self.decision.value == self.place.truth.value
 
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """What calibration needs to know of the run as a whole."""
+    """The facts of a whole run that calibration needs."""
 
     passed: int
     failed: int
@@ -67,28 +67,31 @@ class RunFigures:
     scores_stated: bool
     sizes: Mapping[int, int]
     audits: Mapping[int, int] = field(default_factory=dict)
-    """How many verdicts of each stratum the audit asks for."""
+    """The number of verdicts in the audit, by stratum."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """The labelled verdicts that make a row, with their confidences and draw weights."""
+    """The labelled verdicts that give a row, with their confidences and draw weights.
+
+    ``left_out`` counts those that would give a row but have no confidence from the source.
+    """
 
     verdicts: list[LabelledRow]
     rows: Rows
     weights: list[float]
     drawn: dict[int, bool]
-    """Whether the label lies in its stratum's completed prefix, by verdict key."""
+    """Whether the label lies in its stratum's labelled prefix, by verdict key."""
     weighing: Weighing
     source: str
     left_out: int
 
 
 def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
-    """How sure the panel is of its own decision, by one declared mapping.
+    """Return how sure the panel is of its decision, by one declared mapping; ``None`` if unknown.
 
-    ``support`` is the score of a pass and one less the score of a fail; ``vote_share`` the share of
-    votes for the decision; ``score`` the score as it is; ``reported`` the jurors' own mean.
+    ``support`` is the score of a pass, and 1 less the score of a fail; ``vote_share`` the share of
+    votes for the decision; ``score`` the score itself; ``reported`` the mean that jurors report.
     """
     passed = verdict.decision is Decision.PASS
     score = verdict.stated_score if scores_stated else verdict.score
@@ -104,7 +107,7 @@ def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> flo
 
 
 def chosen_source(figures: RunFigures, source: str | None) -> str:
-    """The mapping that is asked for, else the run's own.
+    """Return the confidence mapping that ``source`` names, else the run's own.
 
     Raises:
         UsageError: there is no such mapping.
@@ -118,7 +121,7 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
 def make_rows(
     labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
 ) -> LabelledRows:
-    """The rows behind every figure; ``source`` replaces the run's own confidence mapping."""
+    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
     source = chosen_source(figures, source)
     weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
     kept: list[tuple[LabelledRow, float, float]] = []
@@ -150,14 +153,17 @@ def make_rows(
 def summarise(
     labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
 ) -> Calibration:
-    """Both lines: ``labelled`` weighs every row 1, ``population`` by the draw where it may."""
+    """Compute both lines: ``labelled`` weighs every row 1, ``population`` weighs by the draw.
+
+    ``population`` is ``None`` unless the design is weighted or a census.
+    """
     return both_lines(make_rows(labelled, figures, source), labelled, figures)
 
 
 def both_lines(
     made: LabelledRows, labelled: Sequence[LabelledRow], figures: RunFigures
 ) -> Calibration:
-    """The same from rows that are made already."""
+    """Compute both lines, as ``summarise`` does, from rows that are already built."""
     decided = figures.passed + figures.failed
     observed = figures.passed / decided if decided else None
     design = made.weighing.design
@@ -183,7 +189,10 @@ def both_lines(
 
 
 def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
-    """The rows labelled blind beside all others; ``given`` is ``None`` where labels do not say."""
+    """Compute the figures of rows labelled blind, and of all others.
+
+    ``given`` says by item whether it was labelled blind; ``None`` if its labels do not record it.
+    """
     ways = [given.get(verdict.item) for verdict in made.verdicts]
     return BlindSplit(
         blind=measure(made.rows.weighted([float(way is True) for way in ways]), None),
@@ -193,17 +202,17 @@ def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
 
 
 def bin_counts(made: LabelledRows) -> dict[int, int]:
-    """How many rows lie in each of the ten bins of confidence, those of weight 0 included."""
+    """Count the rows in each of the ten bins of confidence, including rows of weight 0."""
     return dict(Counter(bin_index(made.rows.confidence).tolist()))
 
 
 def headline_fit(made: LabelledRows, found: Calibration) -> Fit:
-    """The fit of the rows behind the headline: weighted where the population line stands."""
+    """Fit the rows behind the headline, weighted if there is a population line."""
     return fit(headline_rows(made, found))
 
 
 def headline_rows(made: LabelledRows, found: Calibration) -> Rows:
-    """The rows behind the headline, weighted where the population line stands."""
+    """Return the rows behind the headline, weighted if there is a population line."""
     return made.rows if found.population is None else made.rows.weighted(made.weights)
 
 
@@ -214,8 +223,11 @@ def alone(
     *,
     fits: bool = False,
 ) -> BlindFigures:
-    """What the labelled verdicts tell by themselves: confidence is chosen by them alone too."""
-    # In file order, for the order of the draw depends on the strata of all.
+    """Compute the figures of a blind session, from the labelled verdicts alone.
+
+    The confidence mapping, too, is chosen from these verdicts. ``fits`` asks for the fit as well.
+    """
+    # In file order, because the order of the draw depends on the strata of all verdicts.
     rows = sorted(labelled, key=lambda verdict: verdict.key)
     decided = [row for row in rows if row.decision in {Decision.PASS, Decision.FAIL}]
     stated = any(row.stated_score is not None for row in rows)
@@ -234,32 +246,38 @@ def alone(
         split=split(made, given),
         gates=default_checks(line, fitted.null if fitted else None),
         confidence_source=made.source,
-        warnings=tuple(_left_out(made.left_out) + _one_sided(line)),
+        warnings=tuple(_left_out_warnings(made.left_out) + _one_class_warnings(line)),
         fit=fitted,
     )
 
 
 def pass_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
-    """Per stratum, how many of the labels that count say that the response should pass."""
+    """Return, per decided stratum, how many of the labels that count say pass."""
     return parts([(one.place, one.place.truth is Truth.PASS) for one in labelled], figures.sizes)
 
 
 def right_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
-    """Per stratum, how many of the labels that count agree with the panel."""
+    """Return, per decided stratum, how many of the labels that count agree with the panel."""
     return parts([(one.place, one.correct) for one in labelled], figures.sizes)
 
 
 def described(made: LabelledRows, figures: RunFigures) -> str | None:
-    """What the labels describe while a stratum has none that counts; ``None`` where none lacks."""
+    """Return what the labels describe while some stratum has none that counts.
+
+    ``None`` if every decided stratum has one, or if no label counts at all.
+    """
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
-    return _described(made.weighing.empty, figures.sizes)
+    return _coverage_text(made.weighing.empty, figures.sizes)
 
 
 def audited(
     made: LabelledRows, labelled: Sequence[LabelledRow], audits: Mapping[int, int]
 ) -> list[bool]:
-    """Of each audit label that counts, whether the panel was right; confidence plays no part."""
+    """Return, for each audit label that counts, whether the panel was right.
+
+    Verdicts without a confidence are included.
+    """
     return [
         verdict.correct
         for verdict in labelled
@@ -272,31 +290,31 @@ def audited(
 def warnings_of(
     line: Metrics, design: Design, empty: Sequence[int], sizes: Mapping[int, int], left_out: int
 ) -> tuple[str, ...]:
-    """What a reader must know of the headline's figures; ``empty`` strata lack a label."""
+    """Return the warnings about the headline's figures; ``empty`` strata lack a label."""
     found = []
     if line.n == 0:
         found.append("no labels yet: ECE is 0 by definition, not by merit")
     if design is Design.ESCALATED_ONLY:
-        found.append(_described(empty, sizes))
+        found.append(_coverage_text(empty, sizes))
     if design is Design.AD_HOC:
         found.append("labels outside the draw: they describe themselves only")
-    found += _left_out(left_out) + _one_sided(line)
+    found += _left_out_warnings(left_out) + _one_class_warnings(line)
     if line.n and line.corrected_status == CorrectionStatus.WEAK_JUDGE:
-        # Sums in another order differ in their last bits, which no word may show.
+        # Rounded, because sums in another order differ in their last bits.
         found.append(f"weak judge: Youden's J is {round(line.youden_j or 0.0, 9):.2f}")
     if line.n and line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
         found.append("the judge carries no signal: the observed rate is left as it is")
     return tuple(found)
 
 
-def _left_out(count: int) -> list[str]:
+def _left_out_warnings(count: int) -> list[str]:
     if not count:
         return []
     return [f"{count} labelled verdicts have no confidence of this kind and are left out"]
 
 
-def _one_sided(line: Metrics) -> list[str]:
-    """What is 0 by convention because the labels hold one truth alone."""
+def _one_class_warnings(line: Metrics) -> list[str]:
+    """Return warnings about rates that are 0 by convention, as no label is of their class."""
     if not line.n or line.tp is None:
         return []
     found = []
@@ -307,8 +325,8 @@ def _one_sided(line: Metrics) -> list[str]:
     return found
 
 
-def _described(empty: Sequence[int], sizes: Mapping[int, int]) -> str:
-    """What the figures describe while a stratum of the rest has no label that counts."""
+def _coverage_text(empty: Sequence[int], sizes: Mapping[int, int]) -> str:
+    """Return what the figures describe while the ``empty`` strata have no label that counts."""
     rest = [h for h, n in sizes.items() if n and h >= FIRST_REST and h % FIRST_REST != 2]
     flagged = [h for h, n in sizes.items() if n and h < FIRST_REST and h % FIRST_REST != 2]
     if set(rest) <= set(empty) and not set(flagged) <= set(empty):

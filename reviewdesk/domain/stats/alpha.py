@@ -1,7 +1,8 @@
-"""Krippendorff's alpha of a run: how far its jurors agree beyond what chance would give.
+"""Krippendorff's alpha of a run: how far its jurors agree beyond chance.
 
-Units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing. A unit is *pairable* with
-two ballots or more; the others are left out of the observed and of the expected disagreement.
+The units are a matrix ``[verdicts, jurors]``, NaN where a ballot is missing. A unit is *pairable*
+if it has two ballots or more; other units count in neither observed nor expected disagreement.
+Every function raises ValueError if the units are no matrix or a ballot is infinite.
 Source: Krippendorff, Content Analysis, 4th ed., ch. 12; Hayes and Krippendorff 2007.
 """
 
@@ -22,17 +23,18 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
 
 ENOUGH = 10
-"""Units from which an interval is given."""
+"""The fewest pairable units for which an interval is given."""
 _BLOCK = 8192
-"""Units worked on at once, so that what lies between the steps stays in the processor's cache."""
+"""Units processed at a time, so that intermediate arrays stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlphaState:
-    """What the interval alpha of a run rests on; states of disjoint parts merge to the whole's.
+    """The sums that give a run's interval alpha; states of disjoint parts can be merged.
 
-    ``units`` pairable ones, their ``N`` ballots, the ``mean`` of these, ``M2`` their squared
-    distances from it, and ``W = Σ m·s²`` within units (m ballots, s² their sample variance).
+    ``units`` counts the pairable units and ``N`` their ballots, ``mean`` is the mean of these
+    ballots, ``M2`` the sum of their squared distances from it, and ``W = Σ m·s²`` over the units
+    (m ballots with sample variance s²).
     """
 
     units: int = 0
@@ -43,14 +45,14 @@ class AlphaState:
 
     @staticmethod
     def of(units: Units) -> AlphaState:
-        """The state of one part; ``ValueError`` where a value is infinite."""
+        """Compute the state of one part; raise ValueError if a value is infinite."""
         given, state = _matrix(units), AlphaState()
         for start in range(0, len(given), _BLOCK):
             state = state.merge(_Pairable.of(given[start : start + _BLOCK]).state())
         return state
 
     def merge(self, other: AlphaState) -> AlphaState:
-        """The state of both parts together: associative and commutative to rounding."""
+        """Return the state of both parts together; associative and commutative up to rounding."""
         if not self.N or not other.N:
             return self if self.N else other
         total, step = self.N + other.N, other.mean - self.mean
@@ -64,12 +66,12 @@ class AlphaState:
 
     @property
     def varies(self) -> bool:
-        """Whether the values differ at all; a spread under 1e-9 of their size is rounding."""
+        """Whether the values differ at all. A spread under 1e-9 of their size is rounding."""
         return not self._is_rounding(self.M2)
 
     @property
     def splits(self) -> bool:
-        """Whether any unit's ballots differ, by the same measure."""
+        """Whether the ballots of any unit differ. A spread under 1e-9 of their size is rounding."""
         return not self._is_rounding(self.W)
 
     def _is_rounding(self, squares: float) -> bool:
@@ -77,7 +79,7 @@ class AlphaState:
 
     @property
     def alpha(self) -> float | None:
-        """``1 - (W / N) / S²`` with ``S² = M2 / (N - 1)``; ``None`` without pairs or variation."""
+        """Alpha ``1 - (W/N)/S²``, ``S² = M2/(N - 1)``; ``None`` without pairs or variation."""
         if not self.varies:
             return None
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
@@ -85,7 +87,7 @@ class AlphaState:
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What each unit adds to the run's alpha: ``contribution`` and ``weight`` are ``[units]``.
+    """Each unit's part in the run's interval alpha: ``contribution`` and ``weight``, ``[units]``.
 
     ``contribution = 1 - s² / S²`` and ``weight = m / N``; their products sum to ``alpha``. A unit
     that is not pairable has a NaN contribution and weight 0.
@@ -97,7 +99,7 @@ class Contributions:
 
 
 def alpha_interval(units: Units) -> float | None:
-    """Interval alpha ``1 - Σ (m/N)·(s²/S²)``; ``None`` without pairs or without variation.
+    """Compute interval alpha ``1 - Σ (m/N)·(s²/S²)``; ``None`` without pairs or variation.
 
     s² is a unit's sample variance over its m ballots, S² that of all N pairable ballots.
     """
@@ -105,7 +107,10 @@ def alpha_interval(units: Units) -> float | None:
 
 
 def alpha_ordinal(units: Units) -> float | None:
-    """Ordinal alpha: interval alpha on the mid-ranks of all pairable ballots; ``None`` likewise."""
+    """Compute ordinal alpha: interval alpha on the mid-ranks of all pairable ballots.
+
+    ``None`` without pairs or variation.
+    """
     found = _Pairable.of(units)
     _, place, count = np.unique(
         found.values[found.present], return_inverse=True, return_counts=True
@@ -117,10 +122,10 @@ def alpha_ordinal(units: Units) -> float | None:
 
 
 def alpha_nominal(units: Units) -> float | None:
-    """Nominal alpha of votes or coded labels: values are alike or not; ``None`` likewise.
+    """Compute nominal alpha ``1 - D_o / D_e`` of votes or coded labels, which match or differ.
 
-    ``1 - D_o / D_e``, D_o the share of unlike pairs within units (each pair over m - 1), D_e that
-    among all N pairable ballots.
+    D_o is the share of unlike pairs within units (each pair weighted by 1/(m - 1)), D_e the share
+    among all N pairable ballots. ``None`` without pairs or variation.
     """
     found = _Pairable.of(units)
     _, count = np.unique(found.values[found.present], return_counts=True)
@@ -137,7 +142,7 @@ def alpha_nominal(units: Units) -> float | None:
 
 
 def contributions(units: Units) -> Contributions | None:
-    """Each given unit's part in the interval alpha; ``None`` where alpha is undefined."""
+    """Return each unit's part in the interval alpha; ``None`` if alpha is undefined."""
     found = _Pairable.of(units)
     state = found.state()
     if state.alpha is None:
@@ -150,9 +155,9 @@ def contributions(units: Units) -> Contributions | None:
 
 
 def shares(units: Units) -> Floats:
-    """Each verdict's share ``m·s² / W`` of the run's disagreement, ``[verdicts]``, summing to 1.
+    """Return each verdict's share ``m·s² / W`` of the run's disagreement: ``[verdicts]``, sum 1.
 
-    NaN under two ballots, and everywhere where nobody disagrees.
+    A verdict with fewer than two ballots is NaN; if nobody disagrees, all are.
     """
     found = _Pairable.of(units)
     state, made = found.state(), np.full(len(found.kept), np.nan)
@@ -162,10 +167,11 @@ def shares(units: Units) -> Floats:
 
 
 def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None:
-    """Interval of the interval alpha: a jackknife over units on ``log(1 - alpha)`` with t(n - 1).
+    """Return the ends of interval alpha at ``level``: a jackknife over the n pairable units.
 
-    ``None`` under ten pairable units, and where alpha, or alpha without some one unit, is undefined
-    or 1. Leaving out a unit is a closed form of the sums. Source: Efron and Stein 1981.
+    It uses ``log(1 - alpha)`` and t with n - 1 degrees of freedom; alpha without one unit is a
+    closed form of the sums. ``None`` under ten pairable units, and if alpha is undefined or 1 with
+    all units or without one of them. Source: Efron and Stein 1981.
     """
     found = _Pairable.of(units)
     state, n = found.state(), len(found.ballots)
@@ -175,7 +181,7 @@ def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None
     off = found.means() - state.mean
     spread = state.M2 - found.squares() - off**2 * (found.ballots * (state.N / left))
     within = state.W - found.within()
-    # What is left of a difference of like sums is rounding, and would pass for agreement.
+    # A tiny difference of two nearly equal sums is rounding, and would look like agreement.
     if (spread <= 1e-12 * state.M2).any() or (within <= 1e-12 * state.W).any():
         return None
     whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
@@ -196,9 +202,9 @@ def _matrix(units: Units) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Pairable:
-    """The p pairable units, seat after seat: ``values`` ``[s, p]`` (0 where missing), ``present``.
+    """The p pairable units by seat: ``values`` ``[s, p]``, 0 unless ``present`` ``[s, p]``.
 
-    ``ballots`` ``[p]`` are how many each has, and ``kept`` marks their places among all units.
+    ``ballots`` ``[p]`` counts the ballots of each, and ``kept`` marks them among all units.
     """
 
     values: Floats
@@ -219,23 +225,23 @@ class _Pairable:
         return _Pairable(np.where(present, given, 0.0), present, ballots, kept)
 
     def means(self) -> Floats:
-        """Each unit's mean."""
+        """Return each unit's mean: ``[p]``."""
         made: Floats = self.values.sum(axis=0) / self.ballots
         return made
 
     def squares(self) -> Floats:
-        """Each unit's squared distances from its own mean."""
+        """Return each unit's sum of squared distances from its mean: ``[p]``."""
         apart = (self.values - self.means()) * self.present
         made: Floats = np.einsum("ij,ij->j", apart, apart)
         return made
 
     def within(self) -> Floats:
-        """Each unit's ``m·s²``."""
+        """Return each unit's ``m·s²``: ``[p]``."""
         made: Floats = self.squares() * (self.ballots / (self.ballots - 1))
         return made
 
     def state(self) -> AlphaState:
-        """What alpha rests on; M2 is what lies within units and what lies between them."""
+        """Compute the sums behind alpha; M2 adds the squares within units and between them."""
         total = int(self.ballots.sum())
         if not total:
             return AlphaState()

@@ -19,9 +19,10 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Labelled verdicts as columns of one length.
+    """Labelled verdicts as columns of equal length.
 
-    ``passed`` is the judge's decision, and ``None`` for a labels file that does not hold it.
+    ``correct`` is whether the judge agrees with the label, and ``passed`` whether it passed the
+    response: ``None`` for a labels file without the judge's decisions.
     """
 
     confidence: Floats
@@ -38,8 +39,8 @@ class Rows:
     ) -> Rows:
         """Build the columns; without weights every row weighs 1.
 
-        Columns of different lengths, a confidence outside 0..1 and a weight that is negative or
-        not finite are errors.
+        Raise UsageError if the columns differ in length, a confidence lies outside 0..1, or a
+        weight is negative or not finite.
         """
         sure = np.asarray(confidence, dtype=np.float64)
         mass = np.ones(len(sure)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -48,8 +49,10 @@ class Rows:
             if column is not None and len(column) != len(sure):
                 text = f"{name} has {len(column)} rows and confidence {len(sure)}"
                 raise UsageError(text, "Give columns of one length")
-        _bounded("confidence", sure, (sure >= 0) & (sure <= 1), "Give numbers from 0 to 1")
-        _bounded("weight", mass, (mass >= 0) & (mass < np.inf), "Give finite numbers, 0 or more")
+        _check_bounds("confidence", sure, (sure >= 0) & (sure <= 1), "Give numbers from 0 to 1")
+        _check_bounds(
+            "weight", mass, (mass >= 0) & (mass < np.inf), "Give finite numbers, 0 or more"
+        )
         return Rows(
             sure,
             np.asarray(correct, dtype=np.bool_),
@@ -58,7 +61,7 @@ class Rows:
         )
 
     def weighted(self, weight: Sequence[float] | Floats) -> Rows:
-        """The rows of positive weight under other weights."""
+        """Return the rows whose new weight is positive, with the new weights."""
         heavy = np.asarray(weight, dtype=np.float64)
         kept = heavy > 0
         return Rows(
@@ -69,22 +72,23 @@ class Rows:
         )
 
 
-def _bounded(name: str, column: Floats, fine: Bools, hint: str) -> None:
-    """Refuse the first number that is not fine; NaN is within no bounds."""
+def _check_bounds(name: str, column: Floats, fine: Bools, hint: str) -> None:
+    """Raise UsageError at the first number that is not ``fine``; NaN is outside any bounds."""
     if not fine.all():
         row = int(np.argmin(fine))
         raise UsageError(f"{name} is {float(column[row])} in row {row}", hint)
 
 
 def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
-    """The bin of each confidence: ten of equal width, ``min(floor(10c + 1e-9), 9)``."""
+    """Return the bin of each confidence: ten of equal width, ``min(floor(10c + 1e-9), 9)``."""
     return np.minimum(np.floor(confidence * BINS + 1e-9), BINS - 1).astype(np.int64)
 
 
 def ece(rows: Rows) -> float:
-    """Expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``; empty is 0.0.
+    """Compute the expected calibration error ``Σ w_b/W · |mean confidence - accuracy|``.
 
-    Source: the judge calibration document; edges by multiplication, for linspace misplaces 0.3.
+    0.0 without rows. Bins are found by multiplication, because linspace misplaces 0.3. Source: the
+    judge calibration document.
     """
     total = rows.weight.sum()
     if total <= 0:
@@ -95,31 +99,32 @@ def ece(rows: Rows) -> float:
 
 
 def brier(rows: Rows) -> float | None:
-    """Weighted mean squared error of confidence against 0/1; ``None`` without rows."""
+    """Compute the weighted mean squared error of confidence against 0/1; ``None`` without rows."""
     return _mean((rows.confidence - rows.correct) ** 2, rows.weight)
 
 
 def accuracy(rows: Rows) -> float | None:
-    """Weighted share of verdicts that match the label; ``None`` without rows."""
+    """Compute the weighted share of verdicts that match the label; ``None`` without rows."""
     return _mean(rows.correct.astype(np.float64), rows.weight)
 
 
 def gap(rows: Rows) -> float | None:
-    """Mean confidence less accuracy: positive is overconfident; ``None`` without rows."""
+    """Compute mean confidence less accuracy (positive: overconfident); ``None`` without rows."""
     return _mean(rows.confidence - rows.correct, rows.weight)
 
 
 def effective_sample_size(weight: Floats | Sequence[float]) -> float | None:
-    """Kish's ``(Σw)² / Σw²``; ``None`` where no row has weight."""
+    """Compute Kish's effective sample size ``(Σw)² / Σw²``; ``None`` if no row has weight."""
     given = np.asarray(weight, dtype=np.float64)
     squares = float((given**2).sum())
     return float(given.sum() ** 2 / squares) if squares > 0 else None
 
 
 def measure(rows: Rows, observed: float | None) -> Metrics:
-    """All figures of one set of rows; ``observed`` is the judge's pass rate over the whole run.
+    """Compute all figures of some rows; ``observed`` is the judge's pass rate over the whole run.
 
-    Counts are raw, rates weighted; without the judge's decisions the confusion is ``None``.
+    Counts are unweighted, rates weighted. Without the judge's decisions, the figures of the
+    confusion are ``None``.
     """
     basics = BasicFigures(
         n=len(rows.confidence),
@@ -133,7 +138,7 @@ def measure(rows: Rows, observed: float | None) -> Metrics:
 
 
 def confusion_of(rows: Rows) -> Confusion | None:
-    """How many rows fall into each cell, and how much they weigh; the judge's decisions needed."""
+    """Count and weigh the rows in each cell; ``None`` without the judge's decisions."""
     if rows.passed is None:
         return None
     right, passed = rows.correct, rows.passed

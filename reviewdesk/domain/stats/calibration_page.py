@@ -1,4 +1,4 @@
-"""What the calibration page shows. Records alone: drawing them loads no numpy."""
+"""The records that the calibration page shows; drawing them loads no numpy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from reviewdesk.domain.verdict import Decision
 
 @dataclass(frozen=True, slots=True)
 class BlindSplit:
-    """The verdicts labelled before the panel's answer was seen, beside all others.
+    """The figures of the verdicts that were labelled blind, beside those of all others.
 
-    A verdict counts as blind where every label that stands on it was given blind. ``unsaid`` are
-    those of the others whose labels do not say: they come from a shell or a file.
+    A verdict is blind if each of its current labels was given before the panel's answer was shown.
+    ``unsaid`` counts the others whose labels do not record it: they come from a shell or a file.
     """
 
     blind: Metrics
@@ -35,10 +35,10 @@ class BlindSplit:
 
 @dataclass(frozen=True, slots=True)
 class BlindFigures:
-    """What the labelled verdicts tell by themselves, for a blind session.
+    """The figures that a blind session may show, from the labelled verdicts alone.
 
-    Nothing in it moves with what a panel said of a verdict that has no label. ``fit`` is of its
-    rows at weight 1, and ``None`` if not asked for.
+    None of them changes with the panel's answer to an unlabelled verdict. ``fit`` weighs every row
+    1, and is ``None`` if it was not requested.
     """
 
     metrics: Metrics
@@ -51,12 +51,12 @@ class BlindFigures:
 
 @dataclass(frozen=True, slots=True)
 class TruthCounts:
-    """How many verdicts of a run people decided, could not, or disagree about."""
+    """Counts of a run's verdicts, of its labelled ones, and of decisions against labels."""
 
     verdicts: int
     labelled: int
     cells: Mapping[tuple[Decision, Truth], int] = field(default_factory=dict)
-    """Labelled verdicts by what the panel decided and what people say, pass and fail alone."""
+    """Labelled verdicts by the panel's decision and the label, pass and fail only."""
 
 
 _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
@@ -65,12 +65,12 @@ _NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPage:
-    """Everything that a run's labels say of its judge.
+    """Everything that a run's labels say about its judge.
 
-    ``jurors`` and ``fit`` are ``None`` if not asked for; ``fit`` is of the headline's rows.
-    ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's, both by the strata of
-    the draw; ``more`` is what would settle the gates. ``tags`` count the items that carry them, and
-    ``pace`` is that of the reviewer who asks.
+    ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
+    ``honest`` is the pass rate of the whole run and ``accuracy`` the judge's accuracy, both
+    estimated by the strata of the draw; ``more`` is how many labels would settle each gate.
+    ``tags`` counts the items with each tag, and ``pace`` is the current reviewer's.
     """
 
     calibration: Calibration
@@ -84,18 +84,21 @@ class CalibrationPage:
     accuracy: RunRate = _NOTHING
     more: tuple[LabelsNeeded, ...] = ()
     intervals: PanelIntervals | None = None
-    """Of this run, through the draw; ``None`` if ``fit`` was not asked for."""
+    """Intervals for this run, through the draw; ``None`` if ``fit`` was not requested."""
     such: PanelIntervals | None = None
-    """The same of such items."""
+    """Intervals for such items, through the draw; ``None`` if ``fit`` was not requested."""
     fit: Fit | None = None
     bins: Mapping[int, int] = field(default_factory=dict)
-    """Labelled verdicts by the bin of their confidence, each once whatever its weight."""
+    """The unweighted number of labelled verdicts in each bin of confidence."""
     jurors: tuple[JurorCounts, ...] | None = None
     tags: tuple[TagCount, ...] = ()
     pace: Pace = _NO_PACE
 
     def ends(self, figure: str, target: Target = Target.RUN) -> Interval | Estimate | None:
-        """The interval of one figure of the headline: of the target, or of the labels alone."""
+        """Return the interval of one headline figure, or ``None`` if there is none.
+
+        It is about ``target`` if the population line stands, else about the labels alone.
+        """
         drawn = self.intervals if target is Target.RUN else self.such
         if self.calibration.population is not None and drawn is not None:
             found: Interval | Estimate | None = getattr(drawn, figure)
@@ -104,12 +107,12 @@ class CalibrationPage:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What is still to do for the population line, a sentence for each stratum."""
+        """What each stratum still lacks for the population line, one sentence per stratum."""
         return tuple(stratum.missing for stratum in self.strata if stratum.missing)
 
     @property
     def left(self) -> int:
-        """How many verdicts of the flagged and the audit have no label."""
+        """The number of flagged and audit verdicts without a label."""
         return sum(
             stratum.audit - stratum.audit_done
             if stratum.name.startswith("rest/")
@@ -120,10 +123,10 @@ class CalibrationPage:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """What a labels file says of a judge.
+    """Everything that a labels file says about a judge.
 
-    ``honest`` is the corrected rate of a run that the file was not drawn from, where one is named;
-    ``representative`` whether the file itself says that its rows stand for a whole run.
+    ``honest`` is the corrected rate of a named run that the file was not drawn from;
+    ``representative`` says whether the file declares that its rows stand for a whole run.
     """
 
     calibration: Calibration
@@ -151,11 +154,13 @@ _CELLS = (
 
 
 def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
-    """The groups of verdicts that a reviewer may want to look into, empty ones included."""
+    """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
     cells = [
-        DrillDown(title, f"decision:{said} label:{truth}", page.counts.cells.get((said, truth), 0))
-        for title, said, truth in _CELLS
+        DrillDown(
+            title, f"decision:{panel} label:{truth}", page.counts.cells.get((panel, truth), 0)
+        )
+        for title, panel, truth in _CELLS
     ]
     return (
         *cells,

@@ -1,4 +1,4 @@
-"""The ECE that a perfectly calibrated judge would show on so few labels by chance alone."""
+"""The ECE that a perfectly calibrated judge would show on the same rows by chance alone."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from reviewdesk.domain.stats.reliability import PLACES, counted
 from reviewdesk.domain.verdict import SLACK
 
 DRAWS = 9_999
-"""Simulated calibrated judges: a p then has four decimals."""
+"""The number of simulated calibrated judges; a p then has four decimals."""
 SEED = 20
 RISK = 0.05
 LEAF = 512
-"""Rows up to which a distribution is built row by row; above, halves are multiplied by FFT."""
+"""Up to this many rows a distribution is built row by row; above, an FFT combines its halves."""
 NEGLIGIBLE = 1e-17
-"""Outcomes at the ends of a distribution that are less likely than this are left out."""
+"""Outcomes at the ends of a distribution are left out if they are less likely than this."""
 ATOMS = 2_000_000
-"""Outcomes that one side of a bin may have before its mean is simulated."""
+"""The most outcomes that one side of a bin may have; with more, its mean is simulated."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteDistribution:
-    """A discrete distribution: ``chance[i]`` of ``value[i]``."""
+    """A discrete distribution: ``value[i]`` has probability ``chance[i]``."""
 
     value: Floats
     chance: Floats
 
     def __add__(self, other: DiscreteDistribution) -> DiscreteDistribution:
-        """The distribution of the sum with an independent one."""
+        """Return the distribution of the sum of two independent variables."""
         value = np.add.outer(self.value, other.value).ravel()
         return DiscreteDistribution(value, np.multiply.outer(self.chance, other.chance).ravel())
 
 
 def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None:
-    """Mean, 95th percentile and p of ECE if each row were right with its own confidence.
+    """Compute mean, 95th percentile and p of ECE if each row is right with chance = confidence.
 
     The mean is ``Σ_b E|Σ_i w_i(c_i - Y_i)| / W`` over independent Y_i ~ Bernoulli(c_i), from the
-    exact distribution per bin (Poisson-binomial per weight); where a bin has too many different
-    weights it is the mean of the simulations. The percentile and ``p = (1 + #{sim >= observed}) /
+    exact distribution per bin (Poisson-binomial per weight); if a bin has too many different
+    weights, it is the mean of the simulations. The percentile and ``p = (1 + #{sim >= observed}) /
     (1 + draws)`` are simulated with a fixed seed. Confidences and weights are taken as fixed.
     ``None`` without rows.
     """
@@ -61,7 +61,7 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     rng = np.random.default_rng(seed)
     simulated = np.zeros(draws)
     for cells in bins:
-        simulated += np.abs(_drawn(cells, rng, draws))
+        simulated += np.abs(_simulate(cells, rng, draws))
     simulated /= total
     means = [_mean_size(cells) for cells in bins]
     known = [mean for mean in means if mean is not None]
@@ -76,7 +76,7 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
 
 
 def expected_ece(rows: Rows) -> float | None:
-    """The exact mean of ``null_ece`` alone: 0.0 without rows, ``None`` where weights forbid it."""
+    """Compute the exact mean of ``null_ece``: 0.0 without rows, ``None`` with too many weights."""
     rows = counted(rows)
     means = [_mean_size(cells) for cells in _bins(rows)]
     known = [mean for mean in means if mean is not None]
@@ -86,10 +86,10 @@ def expected_ece(rows: Rows) -> float | None:
 
 
 def poisson_binomial(chances: Floats) -> Floats:
-    """Chance of k successes, k = 0..n, in n independent trials with these chances.
+    """Return the chance of k = 0..n successes in n independent trials, ``[n + 1]``.
 
-    Row by row for few, else by multiplying the halves' distributions with an FFT; the error is
-    about 1e-16 per entry.
+    ``chances`` ``[n]`` are the trials' probabilities. Few trials are added one by one; for more, an
+    FFT multiplies the distributions of both halves. The error is about 1e-16 per entry.
     """
     n = len(chances)
     if n > LEAF:
@@ -107,7 +107,7 @@ def poisson_binomial(chances: Floats) -> Floats:
 
 
 def _bins(rows: Rows) -> list[list[DiscreteDistribution]]:
-    """Per populated bin and distinct weight, how far the right ones may be off their mean."""
+    """Return the distribution of ``w·(hits - mean hits)`` per populated bin and distinct weight."""
     index, weight = bin_index(rows.confidence), np.round(rows.weight, PLACES)
     made = []
     for place in range(BINS):
@@ -131,10 +131,10 @@ def _cell(confidence: Floats, weight: float) -> DiscreteDistribution:
 
 
 def _mean_size(cells: Sequence[DiscreteDistribution]) -> float | None:
-    """``E|sum|`` of independent cells, exactly; ``None`` where they have too many outcomes.
+    """Compute ``E|sum|`` of independent cells exactly; ``None`` if they have too many outcomes.
 
-    The cells are summed on two sides of like size; for each outcome of the one side, the mean over
-    the other needs only its cumulated chances: the number of pairs does not matter.
+    The cells are summed into two sides of similar size. For each outcome of one side, the mean over
+    the other needs only its cumulated chances, so that pairs of outcomes are never enumerated.
     """
     sides = [DiscreteDistribution(np.zeros(1), np.ones(1))] * 2
     for cell in sorted(cells, key=lambda cell: -len(cell.value)):
@@ -152,8 +152,10 @@ def _mean_size(cells: Sequence[DiscreteDistribution]) -> float | None:
     return float((one.chance * size).sum())
 
 
-def _drawn(cells: Sequence[DiscreteDistribution], rng: np.random.Generator, draws: int) -> Floats:
-    """Draws of the sum of independent cells."""
+def _simulate(
+    cells: Sequence[DiscreteDistribution], rng: np.random.Generator, draws: int
+) -> Floats:
+    """Simulate the sum of independent cells ``draws`` times: ``[draws]``."""
     total = np.zeros(draws)
     for cell in cells:
         upto = np.cumsum(cell.chance)

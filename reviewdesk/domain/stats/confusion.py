@@ -1,4 +1,4 @@
-"""From sums over labelled rows to the record of figures, however the sums came about."""
+"""The confusion of decisions and labels, and the record of figures built from sums over rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import corrected, rate_or_zero
 
 CELLS = ("tp", "fn", "tn", "fp")
-"""A positive is a response that should pass; it is true where the judge passed it."""
+"""The cells of the judge's decisions against the labels; a positive is a pass."""
 _OF_CONFUSION = (
     *CELLS,
     *("sensitivity", "specificity", "youden_j"),
@@ -20,7 +20,7 @@ _OF_CONFUSION = (
 
 @dataclass(frozen=True, slots=True)
 class BasicFigures:
-    """The figures that need confidences and outcomes alone; ``n`` is a raw count."""
+    """The figures that need only confidences and outcomes; ``n`` is an unweighted count."""
 
     n: int
     ess: float | None
@@ -32,17 +32,18 @@ class BasicFigures:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Rows per cell of ``CELLS`` and their weight."""
+    """The number of rows in each cell of ``CELLS``, and their total weight."""
 
     counts: Sequence[int]
     mass: Sequence[float]
 
 
 def metrics(basics: BasicFigures, confusion: Confusion | None, observed: float | None) -> Metrics:
-    """All figures; ``observed`` is the judge's pass rate over the whole run.
+    """Assemble all figures; ``observed`` is the judge's pass rate over the whole run.
 
-    Sensitivity and specificity are weighted and 0.0 without their class, counts are raw, and the
-    document's interval takes the raw n. Without a confusion all that rests on it is ``None``.
+    Sensitivity and specificity are weighted, and 0.0 if no label is of their class. Counts are
+    unweighted, as is the n of the document's interval. Without a confusion, every figure that
+    needs one is ``None``.
     """
     common: dict[str, Any] = {name: getattr(basics, name) for name in BasicFigures.__slots__}
     common["observed_positive_rate"] = observed

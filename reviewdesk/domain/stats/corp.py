@@ -1,4 +1,4 @@
-"""What the Brier score is made of: the isotonic decomposition, and the one by bins."""
+"""Decompositions of the Brier score: by isotonic regression (CORP) and by bins (Murphy)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from reviewdesk.domain.stats.reliability import PLACES, counted, levels
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """The rising step function nearest to the outcomes: ``fitted[i]`` at confidence ``at[i]``."""
+    """The non-decreasing fit to the outcomes: ``fitted[i]`` at confidence ``at[i]``."""
 
     at: Floats
     fitted: Floats
 
     def __call__(self, confidence: Floats) -> Floats:
-        """The fit at any confidence: straight between two levels, level beyond the ends."""
+        """Evaluate the fit: linear between two levels, constant beyond the ends."""
         return np.interp(confidence, self.at, self.fitted)
 
 
 def isotonic(rows: Rows) -> Isotonic | None:
-    """The least-squares fit that never falls, by pooling adjacent violators; ``None`` without rows.
+    """Fit a function that never falls, by pooling adjacent violators; ``None`` without rows.
 
-    Minimises ``Σ w (f(c) - y)²`` over rising f; rows of one confidence are pooled first. Source:
-    Ayer et al. 1955.
+    It minimises ``Σ w (f(c) - y)²`` over non-decreasing f; rows of equal confidence are pooled
+    first. Source: Ayer et al. 1955.
     """
     rows = counted(rows)
     if not len(rows.weight):
@@ -42,10 +42,10 @@ def isotonic(rows: Rows) -> Isotonic | None:
     at, place = levels(rows.confidence)
     mass = np.bincount(place, weights=rows.weight)
     right = np.bincount(place, weights=rows.weight * rows.correct)
-    return Isotonic(at, _pooled(right.tolist(), mass.tolist()))
+    return Isotonic(at, _pool_violators(right.tolist(), mass.tolist()))
 
 
-def _pooled(right: list[float], mass: list[float]) -> Floats:
+def _pool_violators(right: list[float], mass: list[float]) -> Floats:
     """Pool neighbours until the ratio of right to mass rises from block to block."""
     blocks: list[tuple[float, float, int]] = []
     for hits, weight in zip(right, mass, strict=True):
@@ -59,7 +59,7 @@ def _pooled(right: list[float], mass: list[float]) -> Floats:
 
 
 def corp(rows: Rows) -> Corp | None:
-    """Brier = miscalibration - discrimination + uncertainty; ``None`` without rows.
+    """Decompose Brier = miscalibration - discrimination + uncertainty; ``None`` without rows.
 
     With r the isotonic fit and m the weighted accuracy, MCB = Brier(c) - Brier(r), DSC = Brier(m) -
     Brier(r), UNC = m(1-m). Source: Dimitriadis, Gneiting and Jordan 2021.
@@ -68,7 +68,7 @@ def corp(rows: Rows) -> Corp | None:
     fit, whole = isotonic(rows), brier(rows)
     if fit is None or whole is None:
         return None
-    best = float(np.average((_own(fit, rows) - rows.correct) ** 2, weights=rows.weight))
+    best = float(np.average((_evaluate(fit, rows) - rows.correct) ** 2, weights=rows.weight))
     uncertainty = _uncertainty(rows)
     # Both differences are at least 0 but for rounding.
     miss, skill = max(whole - best, 0.0), max(uncertainty - best, 0.0)
@@ -76,17 +76,17 @@ def corp(rows: Rows) -> Corp | None:
 
 
 def fitted(rows: Rows) -> Floats:
-    """The isotonic fit of every row, in the order of the rows; empty without any."""
+    """Return the isotonic fit of every row, in row order: ``[n]``; empty without rows."""
     fit = isotonic(rows)
-    return np.empty(0) if fit is None else _own(fit, rows)
+    return np.empty(0) if fit is None else _evaluate(fit, rows)
 
 
-def _own(fit: Isotonic, rows: Rows) -> Floats:
+def _evaluate(fit: Isotonic, rows: Rows) -> Floats:
     return fit(np.round(rows.confidence, PLACES))
 
 
 def _corners(fit: Isotonic) -> tuple[tuple[float, float], ...]:
-    """Both ends of every level stretch, from which the whole line can be drawn."""
+    """Return both ends of every flat stretch, from which the whole line can be drawn."""
     steps: npt.NDArray[np.bool_] = fit.fitted[1:] != fit.fitted[:-1]
     kept = np.append(steps, True) | np.insert(steps, 0, True)
     return tuple(zip(fit.at[kept].tolist(), fit.fitted[kept].tolist(), strict=True))
@@ -98,11 +98,12 @@ def _uncertainty(rows: Rows) -> float:
 
 
 def murphy(rows: Rows) -> Murphy | None:
-    """Brier by ten bins: reliability - resolution + uncertainty + variance - covariance, exactly.
+    """Decompose Brier by bins: reliability - resolution + uncertainty + variance - covariance.
 
-    Per bin b of weight share p with mean confidence f, accuracy o, and m overall: ``Σ p(f-o)²``,
-    ``Σ p(o-m)²``, ``m(1-m)``, and over rows the mean of ``(c-f)²`` and of ``2(c-f)(y-o)``. ``None``
-    without rows. Source: Murphy 1973; Stephenson, Coelho and Jolliffe 2008 for what bins leave out.
+    The sum is exact. A bin has weight share p, mean confidence f and accuracy o; m is the overall
+    accuracy. The terms are ``Σ p(f-o)²``, ``Σ p(o-m)²``, ``m(1-m)``, and over rows the means of
+    ``(c-f)²`` and of ``2(c-f)(y-o)``. ``None`` without rows. Source: Murphy 1973; Stephenson,
+    Coelho and Jolliffe 2008 for the terms within bins.
     """
     rows = counted(rows)
     whole = brier(rows)

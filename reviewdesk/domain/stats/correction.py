@@ -1,4 +1,4 @@
-"""From an imperfect judge's pass rate to the rate a person would find."""
+"""Corrections of an imperfect judge's pass rate to the rate that people would find."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Z = 1.959963984540054
 
 
 class CorrectionStatus(StrEnum):
-    """How the correction came out."""
+    """Whether a rate was corrected, and whether the judge is strong enough to trust it."""
 
     OK = "ok"
     WEAK_JUDGE = "weak_judge"
@@ -25,7 +25,7 @@ class CorrectionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected rate with its interval and status."""
+    """A corrected rate with its 95% interval and status."""
 
     rate: float
     low: float
@@ -34,17 +34,18 @@ class Corrected:
 
 
 def rate_or_zero(part: float, whole: float) -> float:
-    """``part / whole``, and 0.0 where the whole is 0: the calibration document's convention."""
+    """Return ``part / whole``, or 0.0 if the whole is 0: the calibration document's convention."""
     return part / whole if whole > 0 else 0.0
 
 
 def rogan_gladen(
     observed: float, sensitivity: float, specificity: float
 ) -> tuple[float, CorrectionStatus]:
-    """``clamp01((observed + spec - 1) / J)`` with ``J = sens + spec - 1``.
+    """Correct a rate: ``clamp01((observed + spec - 1) / J)`` with ``J = sens + spec - 1``.
 
-    ``J <= 0`` carries no signal and leaves the observed rate as it is; ``J < 0.5`` is a weak judge.
-    Source: Rogan and Gladen 1978, as the judge calibration document applies it.
+    If ``J <= 0`` the judge carries no signal and the observed rate is returned unchanged; if
+    ``J < 0.5`` the judge is weak. Source: Rogan and Gladen 1978, as the judge calibration document
+    applies it.
     """
     youden = sensitivity + specificity - 1
     if youden <= 1e-12:
@@ -54,10 +55,10 @@ def rogan_gladen(
 
 
 def wald(observed: float, sensitivity: float, specificity: float, n: float) -> tuple[float, float]:
-    """The document's 95% interval: Wald on the observed rate, both ends corrected and ordered.
+    """Return the document's 95% interval: Wald on the observed rate, with both ends corrected.
 
-    ``n`` is the size of the trusted set; none gives zero width. Kept as documented; its coverage is
-    loose near 0 and 1.
+    ``n`` is the size of the trusted set; 0 gives zero width. The formula follows the document,
+    although its coverage is poor near 0 and 1.
     """
     half = Z * math.sqrt(observed * (1 - observed) / n) if n > 0 else 0.0
     ends = [
@@ -68,7 +69,7 @@ def wald(observed: float, sensitivity: float, specificity: float, n: float) -> t
 
 
 def corrected(observed: float, sensitivity: float, specificity: float, n: float) -> Corrected:
-    """The corrected rate with the document's interval."""
+    """Return the corrected rate with the document's interval and its status."""
     rate, status = rogan_gladen(observed, sensitivity, specificity)
     low, high = wald(observed, sensitivity, specificity, n)
     return Corrected(rate, low, high, status)
@@ -77,13 +78,13 @@ def corrected(observed: float, sensitivity: float, specificity: float, n: float)
 def lang_reiczigel(
     k: float, n: float, tp: float, fn: float, tn: float, fp: float
 ) -> tuple[float, float] | None:
-    """95% interval of the corrected rate that knows the trusted set is a sample as well.
+    """Return the corrected rate's 95% interval, treating the trusted set as a sample as well.
 
     k of n verdicts of the run passed; with P = tp+fn and M = tn+fp, ``p = (k+z²/2)/(n+z²)``, ``se =
     (tp+1)/(P+2)``, ``sp = (tn+1)/(M+2)``, ``J = se+sp-1``, ``π = (p+sp-1)/J``; centre ``π +
     2z²(π·se(1-se)/(P+2) - (1-π)·sp(1-sp)/(M+2))``, half width ``z/J·√(p(1-p)/(n+z²) +
-    π²·se(1-se)/(P+2) + (1-π)²·sp(1-sp)/(M+2))``, clamped to 0..1. ``None`` without a run, where a
-    class is empty or J <= 0. For a trusted set from elsewhere. Source: Lang and Reiczigel 2014.
+    π²·se(1-se)/(P+2) + (1-π)²·sp(1-sp)/(M+2))``, clamped to 0..1. The trusted set must not be drawn
+    from the run. ``None`` if n is 0, a class is empty or J <= 0. Source: Lang and Reiczigel 2014.
     """
     positives, negatives = tp + fn, tn + fp
     if n <= 0 or positives <= 0 or negatives <= 0:
@@ -99,31 +100,32 @@ def lang_reiczigel(
     centre = rate + 2 * Z**2 * (rate * missed - (1 - rate) * passed)
     variance = p * (1 - p) / (n + Z**2) + rate**2 * missed + (1 - rate) ** 2 * passed
     half = Z * math.sqrt(variance) / youden
-    return _clamped(centre - half), _clamped(centre + half)
+    return _clamp01(centre - half), _clamp01(centre + half)
 
 
 def rogan_gladen_clopper_pearson(
     k: int, n: int, sensitivity: float, specificity: float
 ) -> tuple[float, float]:
-    """The exact 95% interval of k passes among n, both ends corrected and ordered.
+    """Return the exact 95% interval of k passes among n, with both ends corrected.
 
-    Takes the judge's rates as known. Without signal the ends stay those of the observed rate.
+    The judge's sensitivity and specificity are taken as known. If the judge carries no signal, the
+    ends are those of the observed rate.
     """
     ends = [rogan_gladen(end, sensitivity, specificity)[0] for end in clopper_pearson(k, n)]
     return min(ends), max(ends)
 
 
 def clopper_pearson(k: int, n: int) -> tuple[float, float]:
-    """The exact 95% interval of a rate: the rates at which k or more, or k or less, have 2.5%.
+    """Return the exact 95% interval of a rate: where k or more, or k or fewer, have chance 2.5%.
 
-    No data: 0..1. Source: Clopper and Pearson 1934.
+    Without data it is (0, 1). Source: Clopper and Pearson 1934.
     """
-    low = 1 - _upper(n - k, n) if k > 0 else 0.0
-    return low, _upper(k, n) if k < n else 1.0
+    low = 1 - _upper_end(n - k, n) if k > 0 else 0.0
+    return low, _upper_end(k, n) if k < n else 1.0
 
 
-def _upper(k: int, n: int) -> float:
-    """The rate at which k or fewer of n have a chance of 2.5%, by bisection."""
+def _upper_end(k: int, n: int) -> float:
+    """Find by bisection the rate at which k or fewer of n have a chance of 2.5%."""
     low, high = k / n, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -132,7 +134,7 @@ def _upper(k: int, n: int) -> float:
 
 
 def _at_most(k: int, n: int, rate: float) -> float:
-    """``P(X <= k)`` of a binomial, summed from k down: above its mean the terms only fall."""
+    """Return the binomial ``P(X <= k)``; k is below the mean, so terms fall from k down."""
     if rate >= 1:
         return 0.0
     ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -149,11 +151,12 @@ def _at_most(k: int, n: int, rate: float) -> float:
 def ppi_mean(
     truth: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
 ) -> Estimate | None:
-    """A mean over a run from its judge, put right by the labelled part: prediction-powered.
+    """Estimate a run's mean from its judge, corrected by the labels: prediction-powered.
 
-    ``mean(unlabelled) + mean(truth - judged)``, half width ``z·√(var(unlabelled)/N + var(truth -
-    judged)/n)`` with population variances; ``judged`` belongs to ``truth`` row by row. Labels are a
-    plain random sample. ``None`` where either part is empty. Source: Angelopoulos et al. 2023.
+    ``mean(unlabelled) + mean(truth - judged)``, with half width ``z·√(var(unlabelled)/N + var(truth
+    - judged)/n)`` of population variances; ``truth`` and ``judged`` pair up row by row. The labels
+    must be a simple random sample. ``None`` if either part is empty. Raise ValueError if ``truth``
+    and ``judged`` differ in length. Source: Angelopoulos et al. 2023.
     """
     off = [person - judge for person, judge in zip(truth, judged, strict=True)]
     if not off or not unlabelled:
@@ -163,5 +166,5 @@ def ppi_mean(
     return Estimate(found, found - half, found + half)
 
 
-def _clamped(value: float) -> float:
+def _clamp01(value: float) -> float:
     return min(max(value, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""The bins of a reliability diagram beside those that a calibrated judge would show."""
+"""The bins of a reliability diagram, compared with those of a calibrated judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAST = 9
 
 
 class BinPosition(StrEnum):
-    """Where a bin lies beside the band of a calibrated judge; below it is overconfident."""
+    """Where a bin lies relative to a calibrated judge's band; below it is overconfident."""
 
     INSIDE = "inside"
     BELOW = "outside, below"
@@ -23,7 +23,7 @@ class BinPosition(StrEnum):
 
 
 def band(one: Bin) -> Interval:
-    """Where the accuracy of a calibrated judge's bin would lie 95 times in 100.
+    """Return where the accuracy of a calibrated judge's bin would lie 95 times in 100.
 
     ``c ± z·√(c(1-c)/n)`` with c the bin's mean confidence and n its effective sample size, clamped
     to 0..1: the normal approximation, which is rough under about five labels.
@@ -34,7 +34,7 @@ def band(one: Bin) -> Interval:
 
 
 def place(one: Bin) -> BinPosition:
-    """Whether a bin lies in its band; the ends belong to it."""
+    """Return whether a bin lies inside, below or above its band; the band includes its ends."""
     expected = band(one)
     if one.accuracy < expected.low - SLACK:
         return BinPosition.BELOW
@@ -42,15 +42,15 @@ def place(one: Bin) -> BinPosition:
 
 
 def edges(index: int) -> tuple[float, float]:
-    """The confidences between which a bin lies; the upper one belongs to it at 1 alone."""
+    """Return the confidences that bound a bin; the bin includes the upper one only if it is 1."""
     return index / 10, (index + 1) / 10
 
 
 def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
-    """The labelled verdicts of each bin.
+    """Return a drill-down to the labelled verdicts of each bin.
 
-    None in a blind session, whose bins are read from the labelled verdicts alone: a filter asks
-    for the run's confidence, which may be of another kind.
+    Return none in a blind session: its bins use confidences from the labelled verdicts alone, but a
+    filter reads the run's confidence, which may be of another kind.
     """
     if blind or page.fit is None:
         return ()
@@ -58,15 +58,15 @@ def bin_drills(page: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
     return tuple(
         DrillDown(
             f"right {bins[index].accuracy:.2f}" if index in bins else "weighs nothing",
-            _asked(index),
+            _bin_filter(index),
             count,
         )
         for index, count in sorted(page.bins.items())
     )
 
 
-def _asked(index: int) -> str:
-    """The filter that lists the labelled verdicts of a bin; the last one has no upper end."""
+def _bin_filter(index: int) -> str:
+    """Return the filter that lists a bin's labelled verdicts; the last bin has no upper end."""
     low, high = (f"{edge:.1f}"[1:] for edge in edges(index))
     above, below = f"confidence>={low if index else 0}", f" confidence<{high}"
     return f"label:pass|label:fail {above}{below if index < LAST else ''}"

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95% interval; where one is undefined the function gives ``None`` in its place."""
+    """A 95% interval; functions return ``None`` instead of an undefined one."""
 
     low: float
     high: float
@@ -29,8 +29,8 @@ class Ranged:
 class Bin:
     """One populated bin of the reliability diagram.
 
-    ``n`` counts its rows of positive weight, ``weight`` is their sum and ``ess`` their effective
-    number; ``low`` and ``high`` are the Wilson interval of its accuracy at that number.
+    ``n`` counts its rows of positive weight, ``weight`` is their total weight and ``ess`` their
+    effective sample size; ``low`` and ``high`` are the accuracy's Wilson interval at ``ess``.
     """
 
     index: int
@@ -54,7 +54,7 @@ class ZTest:
 
 @dataclass(frozen=True, slots=True)
 class LogLoss:
-    """Mean log-loss in nats, and how many rows were so sure that they had to be clipped."""
+    """The mean log-loss in nats, and how many rows were clipped for being too near 0 or 1."""
 
     value: float
     clipped: int
@@ -88,9 +88,9 @@ class Murphy:
 
 @dataclass(frozen=True, slots=True)
 class NullEce:
-    """What ECE a perfectly calibrated judge with the same confidences would show.
+    """The ECE that a perfectly calibrated judge with the same confidences would show.
 
-    ``exact`` says whether ``expected`` was computed or is a mean of simulations; ``p`` is the share
+    ``expected`` is its mean: computed if ``exact``, else a mean of simulations. ``p`` is the share
     of simulated calibrated judges whose ECE is at least the observed one.
     """
 
@@ -110,11 +110,12 @@ class RecalibrationMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What a recalibration would do to Brier; it is never applied.
+    """How a recalibration would change Brier; it is never applied.
 
-    ``before`` and ``after`` are of the same rows, ``after`` cross-validated, and ``change`` is
-    their difference: below 0 is better. They are ``None`` where ``reason`` says why nothing is
-    suggested. ``bounded`` says that the best fit lies at infinity and a finite one stands in.
+    ``before`` and ``after`` are Brier scores of the same rows, ``after`` cross-validated; their
+    difference ``change`` is better below 0. All three are ``None`` if nothing is suggested, and
+    ``reason`` says why. ``bounded`` says that the best fit lies at infinity and a finite one
+    replaces it.
     """
 
     method: RecalibrationMethod
@@ -129,9 +130,9 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stratum as an estimate sees it: ``size`` verdicts, ``labelled`` of them, ``hits`` yes.
+    """One stratum's counts for a rate: its verdicts, those with a label, and the hits among them.
 
-    ``hits`` may be a fraction, where a rate is carried over to other sample sizes.
+    ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size.
     """
 
     size: int
@@ -141,10 +142,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A stratum as a ratio sees it: ``hits`` and ``misses`` are two exclusive kinds of label.
+    """One stratum's counts for a ratio: ``hits`` and ``misses`` are two exclusive kinds of label.
 
-    The ratio is hits among hits and misses. ``most_hits`` and ``most_misses`` say how many of the
-    ``size`` verdicts could be either, which bounds a stratum without labels.
+    The ratio is hits / (hits + misses). ``most_hits`` and ``most_misses`` are how many of the
+    ``size`` verdicts could be of each kind, which bounds a stratum without labels.
     """
 
     size: int
@@ -156,7 +157,7 @@ class Pair:
 
 
 class Target(StrEnum):
-    """What an interval speaks of: the verdicts of the run, or the process that made them."""
+    """What an interval is about: the verdicts of the run, or the process that produced them."""
 
     RUN = "this run"
     ITEMS = "such items"
@@ -166,9 +167,9 @@ class Target(StrEnum):
 class Estimate:
     """A rate over a population with its 95% interval.
 
-    ``estimate`` is ``None`` where a stratum has no label; ``low`` and ``high`` are then bounds:
-    such strata failing or passing whole, the others at the ends of their intervals (Imbens and
-    Manski 2004), and ``reason`` says so.
+    ``estimate`` is ``None`` if a stratum has no label. ``low`` and ``high`` are then bounds, with
+    such strata all failing or all passing and the others at the ends of their intervals (Imbens
+    and Manski 2004), and ``reason`` says so.
     """
 
     estimate: float | None
@@ -179,11 +180,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PanelIntervals:
-    """The panel's figures with 95% intervals through the draw, all of one target.
+    """The panel's figures with 95% intervals through the draw, all about one target.
 
-    A rate without a label in some stratum is ``None`` between bounds. Brier, gap and kappa are
-    ``None`` unless the design is weighted or a census. ``counted`` labels are behind them: without
-    one, all ends are bounds that say nothing.
+    If a stratum has no label, a rate is ``None`` between bounds. Brier, gap and kappa are ``None``
+    unless the design is weighted or a census. ``counted`` is the number of labels behind the rates;
+    at 0 their bounds hold no information.
     """
 
     target: Target
@@ -198,9 +199,9 @@ class PanelIntervals:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How confidence and being right go together in one set of rows, with what chance would show.
+    """How confidence relates to being right in one set of rows, and what chance would show.
 
-    Intervals and tests are ``None`` where they are undefined; nothing here has an interval for ECE.
+    Intervals and tests are ``None`` where they are undefined. ECE has no interval.
     """
 
     n: int

@@ -1,4 +1,4 @@
-"""Everything that one set of rows says of a judge's confidence, put together."""
+"""All figures that one set of rows gives for a judge's confidence."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from reviewdesk.domain.stats.reliability import (
 )
 
 REDRAWN = 4_000_000
-"""Rows that are redrawn for an interval of Brier before there are fewer redraws."""
+"""The most rows drawn in all for the interval of Brier; larger sets get fewer redraws."""
 FEWEST = 500
 
 
 def fit(rows: Rows) -> Fit:
-    """Measure rows in full, each figure by its own definition and weighted as the rows are.
+    """Compute every figure of the rows, with the rows' weights.
 
-    Brier is redrawn 2,000 times, above 2,000 rows as often as 4,000,000 rows allow, at least 500
-    times: the more rows there are, the less the ends of the interval depend on it.
+    Brier is redrawn 2,000 times; above 2,000 rows, as often as 4,000,000 drawn rows allow, but at
+    least 500 times. The more rows there are, the fewer redraws a stable interval needs.
     """
     resamples = min(RESAMPLES, max(FEWEST, REDRAWN // max(len(rows.confidence), 1)))
     return Fit(

@@ -1,4 +1,4 @@
-"""Calibration figures that follow each label: sums that a row enters and leaves in O(1)."""
+"""Calibration figures that follow each label: sums to add and remove a row in O(1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CalibrationRow:
 
     @property
     def cell(self) -> int | None:
-        """Its cell of the confusion, as an index into ``CELLS``."""
+        """The row's cell of the confusion, as an index into ``CELLS``; ``None`` if unknown."""
         if self.passed is None:
             return None
         return (0 if self.passed else 2) if self.correct else (3 if self.passed else 1)
@@ -38,35 +38,35 @@ class CalibrationRow:
 
 @dataclass(slots=True)
 class RunningSums:
-    """Sums over rows that come, go and change weight, and the figures they give at any moment.
+    """Sums over rows that can be added, removed and reweighed, and the figures they give.
 
-    Every sum keeps its rounding error beside it, so that a row that leaves takes along what it
-    brought. Sums of one stratum at weight 1 give those of the population by ``scaled`` and
-    ``plus``: a label that changes the weight of its whole stratum costs no pass over the stratum.
+    Every sum carries its rounding error, so that removing a row undoes what adding it did. A
+    stratum is summed at weight 1 and weighted by ``scaled`` and ``plus``, so that a label that
+    changes the weight of its whole stratum needs no pass over the stratum.
     """
 
     counts: list[int] = field(default_factory=lambda: [0] * (1 + len(CELLS)))
-    """Rows, then rows per cell."""
+    """The number of all rows, then of the rows in each cell."""
     sums: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
     errors: list[float] = field(default_factory=lambda: [0.0] * _PLACES)
 
     def add(self, row: CalibrationRow, weight: float = 1.0) -> None:
-        """Take a row in; one of weight 0 changes nothing."""
+        """Add a row; a row of weight 0 changes nothing."""
         if weight > 0:
             self._count(row, 1)
             self._move(row, weight, 1)
 
     def remove(self, row: CalibrationRow, weight: float = 1.0) -> None:
-        """Take out a row that came in with this weight."""
+        """Remove a row that was added with this weight."""
         if weight > 0:
             self._count(row, -1)
             self._move(row, weight, -1)
 
     def metrics(self, observed: float | None = None) -> Metrics:
-        """All figures, as ``calibration.measure`` gives them for the same rows.
+        """Compute all figures, as ``calibration.measure`` does for the same rows.
 
         ``observed`` is the judge's pass rate over the whole run. Unless the decision of every row
-        is known, the confusion and what follows from it are ``None``.
+        is known, the figures of the confusion are ``None``.
         """
         n, mass, squares = self.counts[0], self.total(_MASS), self.total(_SQUARES)
         if not n:
@@ -83,7 +83,7 @@ class RunningSums:
         )
         counts = self.counts[1:]
         masses = [self.total(_CELLS + place) for place in range(len(CELLS))]
-        # Where a cell has lost all its rows, what rounding left there is no mass.
+        # A cell without rows has no mass, whatever rounding left in its sum.
         held = [mass if count else 0.0 for count, mass in zip(counts, masses, strict=True)]
         known = sum(counts) == n
         return metrics(basics, Confusion(counts, held) if known else None, observed)
@@ -109,7 +109,7 @@ class RunningSums:
             self.enter(_CELLS + cell, signed)
 
     def enter(self, place: int, value: float) -> None:
-        """Add to one sum, with the rounding error kept apart. Source: Neumaier 1974."""
+        """Add a value to one sum and keep the rounding error. Source: Neumaier 1974."""
         before = self.sums[place]
         self.sums[place] = after = before + value
         if abs(before) >= abs(value):
@@ -118,14 +118,14 @@ class RunningSums:
             self.errors[place] += (value - after) + before
 
     def total(self, place: int) -> float:
-        """One sum with its error."""
+        """Return one sum, corrected by its rounding error."""
         return self.sums[place] + self.errors[place]
 
 
 def blend(parts: Iterable[tuple[RunningSums, float]]) -> RunningSums:
-    """The sums of several sets of rows together, each with its weights multiplied.
+    """Return the sums over several sets of rows, each with its weights multiplied by its factor.
 
-    A set whose factor is 0 or less brings no rows.
+    A set whose factor is 0 or less adds no rows.
     """
     made = RunningSums()
     columns = []

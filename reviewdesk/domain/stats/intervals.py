@@ -1,4 +1,4 @@
-"""How far Brier, gap and accuracy may be off, given these labels."""
+"""95% intervals of Brier, gap and accuracy for a set of labelled rows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ TAIL = 0.025
 
 
 def brier_interval(rows: Rows, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
-    """Percentile bootstrap of the weighted Brier score: 2.5% and 97.5% of ``resamples`` redraws.
+    """Bootstrap the weighted Brier score: the 2.5% and 97.5% points of ``resamples`` redraws.
 
-    Rows are redrawn with their weights, n at a time and with a fixed seed, and each redraw is
-    ``Σ w(c-y)² / Σ w``. ``None`` under two rows; no width where every row has the same error.
-    Source: Efron 1979.
+    Each redraw picks n rows with their weights, by a fixed seed, and gives ``Σ w(c-y)² / Σ w``.
+    ``None`` under two rows; zero width if every row has the same error. Source: Efron 1979.
     """
     rows = counted(rows)
     n = len(rows.weight)
@@ -47,10 +46,10 @@ def brier_interval(rows: Rows, resamples: int = RESAMPLES, seed: int = SEED) -> 
 
 
 def gap_interval(rows: Rows) -> Interval | None:
-    """Normal interval of the gap, ``mean ± z·√(Σ w²(d - mean)²/W² · n/(n-1))``, d = c - y.
+    """Return the gap's interval ``mean ± z·√(Σ w²(d - mean)²/W² · n/(n-1))``, d = c - y.
 
-    The variance of a weighted mean by linearisation, the weights as they are; clamped to -1..1.
-    ``None`` under two rows; no width where all d are equal. Source: Cochran 1977, section 6.
+    The variance is the linearised one of a mean with fixed weights; the ends are clamped to -1..1.
+    ``None`` under two rows; zero width if all d are equal. Source: Cochran 1977, section 6.
     """
     rows = counted(rows)
     mean, n = gap(rows), len(rows.weight)
@@ -63,10 +62,10 @@ def gap_interval(rows: Rows) -> Interval | None:
 
 
 def accuracy_interval(rows: Rows) -> Interval | None:
-    """Wilson interval of the weighted accuracy at Kish's effective sample size.
+    """Return Wilson's interval of the weighted accuracy at Kish's effective sample size.
 
-    With equal weights that is the plain Wilson interval; with a draw's weights it leaves out that
-    strata are known apart, which ``stratified.stratified_rate`` uses. ``None`` without rows.
+    With equal weights it is the plain Wilson interval. With a draw's weights it ignores the strata,
+    which ``stratified.stratified_rate`` uses. ``None`` without rows.
     """
     rows = counted(rows)
     share, ess = accuracy(rows), effective_sample_size(rows.weight)

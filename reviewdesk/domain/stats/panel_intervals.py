@@ -1,4 +1,4 @@
-"""What interval each of the panel's figures has through the draw, for the run or for such items."""
+"""Intervals of the panel's figures through the draw, for the run or for such items."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from reviewdesk.domain.stats.intervals import (
 from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
 
 Figure: TypeAlias = Callable[[Rows, Floats], Floats]
-"""A figure of rows under each of many sets of weights ``[b, n]``: ``[b]``."""
-_LEAST = 200
-_DRAWN = 10_000_000
-"""Rows drawn in all: with very many labels there are fewer redraws, ``_LEAST`` at least."""
+"""Computes a figure of n rows under each of b sets of weights ``[b, n]``; returns ``[b]``."""
+_MIN_REDRAWS = 200
+_MAX_ROWS_DRAWN = 10_000_000
+"""The most rows drawn in all; very many labels get fewer redraws, but ``_MIN_REDRAWS`` or more."""
 
 
 def panel_intervals(
@@ -44,10 +44,10 @@ def panel_intervals(
     figures: RunFigures,
     target: Target = Target.RUN,
 ) -> PanelIntervals:
-    """Every interval of the panel: rates by ``stratified``, the others by bootstrap in strata."""
+    """Compute the panel's intervals: rates by ``stratified``, others by bootstrap within strata."""
     drawn = made.weighing.design in {Design.WEIGHTED, Design.CENSUS}
     of = (_brier, _gap, _kappa)
-    brier, gap, kappa = _resampled(made, figures, target, of) if drawn else [None] * len(of)
+    brier, gap, kappa = _bootstrap(made, figures, target, of) if drawn else [None] * len(of)
     return PanelIntervals(
         target=target,
         counted=int(sum(part.labelled for part in right_parts(labelled, figures))),
@@ -61,9 +61,9 @@ def panel_intervals(
 
 
 def _pairs(labelled: Sequence[LabelledRow], figures: RunFigures, truth: Truth) -> list[Pair]:
-    """Per decided stratum the labels of one truth: all hits where the panel decides it, or none.
+    """Count the labels of one truth per decided stratum: as hits if the panel decided so too.
 
-    Whether it is a hit is known of every verdict, which bounds the strata without a label.
+    The decision of every verdict is known, which bounds the strata without a label.
     """
     made = []
     for h, part in zip(
@@ -80,22 +80,22 @@ def _pairs(labelled: Sequence[LabelledRow], figures: RunFigures, truth: Truth) -
     return made
 
 
-def _resampled(
+def _bootstrap(
     made: LabelledRows, figures: RunFigures, target: Target, of: Sequence[Figure]
 ) -> list[Interval | None]:
-    """The 2.5% and 97.5% points of some figures over redraws of the rows that count.
+    """Return the 2.5% and 97.5% points of some figures over redraws of the rows that count.
 
-    The rescaled bootstrap within strata, seeded: each redraws its m rows, and a row drawn r times
-    weighs ``w(1 - c + cr)``, ``c = √((1 - m/N)m/(m-1))`` for the run and ``√(m/(m-1))`` for such
-    items. A stratum of one row has none to redraw from and stays. A figure is ``None`` under two
-    rows, and where no redraw defines it. Source: Rao and Wu 1988.
+    It is the rescaled bootstrap within strata, seeded: m rows are drawn from each stratum's m, and
+    a row drawn r times weighs ``w(1 - c + cr)``, with ``c = √((1 - m/N)m/(m-1))`` for the run and
+    ``√(m/(m-1))`` for such items. A stratum of one row is not redrawn. A figure is ``None`` under
+    two rows, and if no redraw defines it. Source: Rao and Wu 1988.
     """
     weight = np.asarray(made.weights, dtype=np.float64)
     stratum = np.asarray([verdict.place.stratum for verdict in made.verdicts])[weight > 0]
     rows, n = made.rows.weighted(weight), int((weight > 0).sum())
     if n < 2:
         return [None] * len(of)
-    redraws = min(RESAMPLES, max(_LEAST, _DRAWN // n))
+    redraws = min(RESAMPLES, max(_MIN_REDRAWS, _MAX_ROWS_DRAWN // n))
     rng, step = np.random.default_rng(SEED), max(1, CHUNK // n)
     found = []
     for start in range(0, redraws, step):
@@ -111,10 +111,10 @@ def _resampled(
             weights[:, places] *= 1 - c + c * times
         with np.errstate(invalid="ignore", divide="ignore"):
             found.append([figure(rows, weights) for figure in of])
-    return [_middle(np.concatenate(values)) for values in zip(*found, strict=True)]
+    return [_percentile_interval(np.concatenate(values)) for values in zip(*found, strict=True)]
 
 
-def _middle(found: Floats) -> Interval | None:
+def _percentile_interval(found: Floats) -> Interval | None:
     defined = found[np.isfinite(found)]
     if not len(defined):
         return None
@@ -136,10 +136,10 @@ def _gap(rows: Rows, weights: Floats) -> Floats:
 
 
 def _kappa(rows: Rows, weights: Floats) -> Floats:
-    """Cohen's kappa of the panel with the labels."""
+    """Compute Cohen's kappa of the panel with the labels, ``[b]``; not finite where undefined."""
     passed = np.zeros(len(rows.correct), np.bool_) if rows.passed is None else rows.passed
     deserved: Bools = passed == rows.correct
-    said, should = _mean(passed, weights), _mean(deserved, weights)
-    chance = said * should + (1 - said) * (1 - should)
+    panel, labels = _mean(passed, weights), _mean(deserved, weights)
+    chance = panel * labels + (1 - panel) * (1 - labels)
     found: Floats = (_mean(rows.correct, weights) - chance) / (1 - chance)
     return found

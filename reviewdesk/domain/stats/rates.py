@@ -1,4 +1,4 @@
-"""The small standard statistics: intervals of rates, kappa, weights from it, many tests at once."""
+"""Standard statistics: intervals of rates, kappa, weights from kappa, adjusted p values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviewdesk.domain.stats.correction import Z
 
 @dataclass(frozen=True, slots=True)
 class RateDifference:
-    """The difference of two rates with its interval; all ``None`` where a rate has no data."""
+    """The difference of two rates with its 95% interval; all ``None`` if a rate has no data."""
 
     diff: float | None
     low: float | None
@@ -20,7 +20,7 @@ class RateDifference:
 
 
 def wilson(k: float, n: float, z: float = Z) -> tuple[float, float]:
-    """Wilson's score interval of ``k`` of ``n``, 95% by default; no data leaves it open, (0, 1).
+    """Return Wilson's score interval of ``k`` of ``n``, 95% by default; (0, 1) without data.
 
     ``(p + z²/2n ± z·√(p(1-p)/n + z²/4n²)) / (1 + z²/n)``. Source: Wilson 1927.
     """
@@ -29,15 +29,15 @@ def wilson(k: float, n: float, z: float = Z) -> tuple[float, float]:
     p, step = k / n, z * z / n
     centre = (p + step / 2) / (1 + step)
     half = z * math.sqrt(max(p * (1 - p), 0.0) / n + step / (4 * n)) / (1 + step)
-    # At 0 and at n of n the exact end is 0 or 1, and rounding must not pass it.
+    # At k = 0 and k = n one end is exactly 0 or 1, and rounding must not cross it.
     return (0.0 if k <= 0 else centre - half), (1.0 if k >= n else centre + half)
 
 
 def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifference:
-    """``k1/n1 - k2/n2`` with its 95% interval, undefined where either has no data.
+    """Return ``k1/n1 - k2/n2`` with its 95% interval; all ``None`` if either n is 0.
 
-    The distances of both rates from their Wilson ends, combined by squares. Source: Newcombe 1998,
-    method 10.
+    The distances of both rates from the ends of their Wilson intervals are combined by squares.
+    Source: Newcombe 1998, method 10.
     """
     if n1 <= 0 or n2 <= 0:
         return RateDifference(None, None, None)
@@ -51,10 +51,10 @@ def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifferenc
 
 
 def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float | None:
-    """Cohen's ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
+    """Compute Cohen's kappa ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
 
-    A row with a ``None`` is left out; undefined without rows, and where chance alone would agree
-    on every one (p_e = 1). Source: Cohen 1960.
+    Rows with a ``None`` are left out. ``None`` without rows, and if p_e = 1: chance alone would
+    agree on every row. Raise ValueError if the lengths differ. Source: Cohen 1960.
     """
     rows = Counter(
         (one, two)
@@ -65,7 +65,10 @@ def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float |
 
 
 def kappa_of(rows: Counter[tuple[Hashable, Hashable]]) -> float | None:
-    """Cohen's kappa of counted pairs, in whole numbers up to the last division."""
+    """Compute Cohen's kappa of counted pairs, in integers until the last division.
+
+    ``None`` without pairs, and if chance alone would agree on every one.
+    """
     n = rows.total()
     first: Counter[Hashable] = Counter()
     second: Counter[Hashable] = Counter()
@@ -78,9 +81,9 @@ def kappa_of(rows: Counter[tuple[Hashable, Hashable]]) -> float | None:
 
 
 def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:
-    """Weights from kappas: clipped at 0 and brought to sum 1; equal where none is above 0.
+    """Return weights from kappas: clipped at 0 and scaled to sum 1, or equal if none is above 0.
 
-    A juror without a kappa has no weight, and the others share all of it.
+    A juror without a kappa gets ``None``, and the others share all the weight.
     """
     clipped = [None if kappa is None else max(kappa, 0.0) for kappa in kappas]
     known = [kappa for kappa in clipped if kappa is not None]
@@ -91,10 +94,10 @@ def kappa_weights(kappas: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
-    """Each p value adjusted to the false discovery rate among all m defined ones.
+    """Adjust each p value to the false discovery rate among all m defined ones.
 
-    ``q_(i) = min over j >= i of p_(j)·m/j``, at most 1, in ascending order of p; ``None`` stays.
-    Source: Benjamini and Hochberg 1995.
+    ``q_(i) = min over j >= i of p_(j)·m/j``, at most 1, in ascending order of p. ``None`` stays
+    ``None``. Source: Benjamini and Hochberg 1995.
     """
     order = sorted((value, place) for place, value in enumerate(p) if value is not None)
     adjusted: list[float | None] = [None] * len(p)

@@ -1,4 +1,4 @@
-"""What a simple map of the judge's confidence would gain: a suggestion, never applied."""
+"""Suggests simple maps of the judge's confidence by what they would gain; none is applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEEDED = {
     RecalibrationMethod.PLATT: 100,
     RecalibrationMethod.ISOTONIC: 200,
 }
-"""Rows from which a method is tried."""
+"""The fewest rows for which each method is tried."""
 RISK = 0.05
 COLDEST, HOTTEST = 0.01, 100.0
 FOLDS = 5
@@ -27,7 +27,7 @@ SEED = 20
 
 @dataclass(frozen=True, slots=True)
 class FittedMap:
-    """A fitted map; ``bounded`` says that the best one lies at infinity and this stands in."""
+    """A fitted map; ``bounded`` says that the best one lies at infinity and this replaces it."""
 
     apply: Callable[[Floats], Floats]
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -38,11 +38,11 @@ Fitter: TypeAlias = Callable[[Rows], FittedMap]
 
 
 def suggestions(rows: Rows) -> tuple[Suggestion, ...]:
-    """What each method would change Brier by, or why it is not tried.
+    """Return how much each method would change Brier, or why it is not tried.
 
     Temperature needs 30 rows and Spiegelhalter's p under 0.05, Platt 100 rows, isotonic 200. The
-    change is cross-validated: each of five folds, dealt by a fixed seed, is mapped by the fit to
-    the other four, for a fit looks too good on its own rows. Parameters are those of all rows.
+    change is cross-validated, because a fit looks too good on its own rows: each of five folds,
+    dealt by a fixed seed, is mapped by the fit to the other four. Parameters fit all rows.
     """
     rows = counted(rows)
     return tuple(_suggest(method, fitter, rows) for method, fitter in FITTERS.items())
@@ -56,14 +56,14 @@ def _suggest(method: RecalibrationMethod, fitter: Fitter, rows: Rows) -> Suggest
         p = spiegelhalter(rows).p
         if p is None or p >= RISK:
             return Suggestion(method, n, reason="nothing shows that the judge is miscalibrated")
-    fit, before, after = fitter(rows), brier(rows), brier(_held_out(fitter, rows))
+    fit, before, after = fitter(rows), brier(rows), brier(_cross_validate(fitter, rows))
     if before is None or after is None:
         return Suggestion(method, n, reason="no rows")
     return Suggestion(method, n, fit.parameters, before, after, after - before, fit.bounded)
 
 
-def _held_out(fitter: Fitter, rows: Rows) -> Rows:
-    """The rows with the confidences that a fit to the other folds gives them."""
+def _cross_validate(fitter: Fitter, rows: Rows) -> Rows:
+    """Return the rows with each confidence mapped by the fit to the other folds."""
     fold = np.random.default_rng(SEED).permutation(len(rows.weight)) % FOLDS
     mapped = rows.confidence.copy()
     for one in range(FOLDS):
@@ -74,11 +74,12 @@ def _held_out(fitter: Fitter, rows: Rows) -> Rows:
 
 
 def temperature(rows: Rows) -> FittedMap:
-    """``σ(logit(c) / T)`` of the least weighted log-loss, T between 0.01 and 100.
+    """Fit ``σ(logit(c) / T)`` by the least weighted log-loss, T between 0.01 and 100.
 
-    The slope 1/T solves ``Σ w·x·(σ(x/T) - y) = 0``, which only rises, by bisection; a root beyond
-    either end (the classes can be told apart, or confidence points the wrong way) is bounded. T is
-    1 where every confidence is one half, or without rows. Source: Guo et al. 2017.
+    With x = logit(c), bisection over 1/T finds the root of ``Σ w·x·(σ(x/T) - y)``, which rises with
+    1/T. The fit is bounded if the root lies beyond an end: the classes are separable, or confidence
+    points the wrong way. T is 1 without rows or if every confidence is one half. Source: Guo et al.
+    2017.
     """
     rows = counted(rows)
     x = logit(rows.confidence)
@@ -98,11 +99,12 @@ def temperature(rows: Rows) -> FittedMap:
 
 
 def platt(rows: Rows) -> FittedMap:
-    """``σ(a + b·logit(c))`` of the least weighted log-loss, by Newton's method with halved steps.
+    """Fit ``σ(a + b·logit(c))`` by the least weighted log-loss: Newton's method, halving steps.
 
-    Where the classes do not overlap no finite fit is best; the outcomes are then softened to
-    ``(W₁+1)/(W₁+2)`` and ``1/(W₀+2)`` of each class's weight, and the fit is marked bounded. With
-    one confidence only, b stays 1. Without rows it is the identity. Source: Platt 1999.
+    If the classes do not overlap, no finite fit is best: the outcomes are softened to
+    ``(W₁+1)/(W₁+2)`` and ``1/(W₀+2)``, W₁ and W₀ being the weight of right and of wrong rows, and
+    the fit is marked bounded. With a single confidence, b stays 1. Without rows it is the identity.
+    Source: Platt 1999.
     """
     rows = counted(rows)
     x, target = logit(rows.confidence), rows.correct.astype(np.float64)
@@ -112,9 +114,9 @@ def platt(rows: Rows) -> FittedMap:
         wrong = float(rows.weight.sum()) - right
         target = np.where(rows.correct, (right + 1) / (right + 2), 1 / (wrong + 2))
     if len(x) and np.ptp(x) > 0:
-        intercept, slope = _line(x, target, rows.weight)
+        intercept, slope = _fit_line(x, target, rows.weight)
     else:
-        intercept, slope = (_shift(x, target, rows.weight) if len(x) else 0.0), 1.0
+        intercept, slope = (_intercept(x, target, rows.weight) if len(x) else 0.0), 1.0
     return FittedMap(
         lambda c: sigmoid(intercept + slope * logit(c)),
         {"intercept": intercept, "slope": slope},
@@ -123,18 +125,18 @@ def platt(rows: Rows) -> FittedMap:
 
 
 def isotonic_fit(rows: Rows) -> FittedMap:
-    """The rising fit of ``corp.isotonic``, straight between its levels; it has no parameters."""
+    """Fit ``corp.isotonic``, linear between its levels, without parameters; identity if no rows."""
     found = isotonic(rows)
     return FittedMap(found if found is not None else lambda confidence: confidence)
 
 
 def sigmoid(x: Floats) -> Floats:
-    """``1 / (1 + exp(-x))`` without overflow."""
+    """Compute ``1 / (1 + exp(-x))`` without overflow."""
     return np.exp(-np.logaddexp(0.0, -x))
 
 
 def _separable(x: Floats, target: Floats) -> bool:
-    """Whether a cut parts the classes, at most a tie on the cut itself, or one is missing."""
+    """Return True if one class is missing or a cut separates both, ties on the cut allowed."""
     right, wrong = x[target > 0], x[target == 0]
     if not len(right) or not len(wrong):
         return True
@@ -142,14 +144,14 @@ def _separable(x: Floats, target: Floats) -> bool:
     return bool(apart and np.ptp(x) > 0)
 
 
-def _shift(x: Floats, target: Floats, weight: Floats) -> float:
-    """The intercept at slope 1 that puts the mean right, where all x are one."""
+def _intercept(x: Floats, target: Floats, weight: Floats) -> float:
+    """Return the intercept at slope 1 that fits the mean outcome, if all x are equal."""
     mean = np.average(target, weights=weight)
     return float(np.log(mean / (1 - mean)) - x[0])
 
 
-def _line(x: Floats, target: Floats, weight: Floats) -> tuple[float, float]:
-    """Intercept and slope of a logistic regression; x is standardised while it is fitted."""
+def _fit_line(x: Floats, target: Floats, weight: Floats) -> tuple[float, float]:
+    """Fit a logistic regression on standardised x; return intercept and slope for x itself."""
     centre, spread = float(x.mean()), float(x.std())
     design = np.column_stack([np.ones_like(x), (x - centre) / spread])
     share = weight / weight.sum()

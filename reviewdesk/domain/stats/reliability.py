@@ -1,4 +1,4 @@
-"""How stated confidence and being right go together: bins, a test, ranking and log-loss."""
+"""How stated confidence relates to being right: bins, a test, ranking and log-loss."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from reviewdesk.domain.stats.figures import Bin, LogLoss, ZTest
 from reviewdesk.domain.stats.rates import wilson
 
 CLIP = 2.0**-52
-"""How near to 0 or 1 a probability may come under a logarithm."""
+"""The least distance of a probability from 0 and 1 before its logarithm is taken."""
 PLACES = 12
-"""Decimals to which confidences count as equal: ``1 - 0.7`` and 0.3 tie."""
+"""Confidences are compared to this many decimals, so that ``1 - 0.7`` and 0.3 tie."""
 
 
 def counted(rows: Rows) -> Rows:
-    """The rows of positive weight; the others stand for nothing."""
+    """Return the rows of positive weight; rows of weight 0 stand for no verdict."""
     return rows if bool((rows.weight > 0).all()) else rows.weighted(rows.weight)
 
 
 def levels(confidence: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The distinct confidences in order, and for each row the place of its own among them."""
+    """Return the distinct confidences in ascending order, and each row's index among them."""
     found, place = np.unique(np.round(confidence, PLACES), return_inverse=True)
     return found, place.reshape(-1).astype(np.int64)
 
 
 def logit(confidence: Floats) -> Floats:
-    """``log(c / (1 - c))`` with c clipped to 2^-52 from either end."""
+    """Compute ``log(c / (1 - c))`` with c clipped to 2^-52 from 0 and 1."""
     inside = np.clip(confidence, CLIP, 1 - CLIP)
     return np.log(inside) - np.log1p(-inside)
 
 
 def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
-    """The populated ones of ten equal bins ``min(floor(10c + 1e-9), 9)``, by index.
+    """Return the populated ones of ten equal bins ``min(floor(10c + 1e-9), 9)``, by index.
 
-    Mean confidence and accuracy are weighted; the Wilson interval of the accuracy takes the bin's
-    Kish effective sample size for n, which is the count where all weights are equal.
+    Mean confidence and accuracy are weighted. The accuracy's Wilson interval uses the bin's Kish
+    effective sample size as n, which is the row count if all weights are equal.
     """
     rows = counted(rows)
     index = bin_index(rows.confidence)
@@ -69,10 +69,10 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
 
 
 def spiegelhalter(rows: Rows) -> ZTest:
-    """Test of perfect calibration ``Σ w(y-c)(1-2c) / √Σ w²(1-2c)²c(1-c)``, two-sided p.
+    """Test perfect calibration: ``z = Σ w(y-c)(1-2c) / √Σ w²(1-2c)²c(1-c)``, two-sided p.
 
-    Normal under calibration; undefined where every confidence is 0, one half or 1, for their Brier
-    score then cannot vary. Source: Spiegelhalter 1986, with weights as fixed constants.
+    z is standard normal under calibration. It is undefined without rows, and if every confidence is
+    0, one half or 1, since Brier cannot vary then. Source: Spiegelhalter 1986, with fixed weights.
     """
     rows = counted(rows)
     lean = rows.weight * (1 - 2 * rows.confidence)
@@ -86,10 +86,11 @@ def spiegelhalter(rows: Rows) -> ZTest:
 
 
 def auroc(rows: Rows) -> float | None:
-    """Chance that a right verdict has more confidence than a wrong one, a tie counting half.
+    """Compute the chance that a right verdict is more confident than a wrong one; a tie is half.
 
-    ``Σ_right Σ_wrong w·v·[c > d] + ½[c = d]`` over all pairs' weight; undefined without rows
-    or with one outcome only. Source: Hanley and McNeil 1982.
+    ``Σ_right Σ_wrong w·v·([c > d] + ½[c = d])`` over the weight of all pairs, for confidences c and
+    d with weights w and v. ``None`` without rows or with one outcome only. Source: Hanley and
+    McNeil 1982.
     """
     rows = counted(rows)
     if rows.correct.all() or not rows.correct.any():
@@ -102,10 +103,10 @@ def auroc(rows: Rows) -> float | None:
 
 
 def log_loss(rows: Rows) -> LogLoss | None:
-    """Weighted mean of ``-log(c)`` where right and ``-log(1-c)`` where wrong, in nats.
+    """Compute the weighted mean of ``-log(c)`` if right and ``-log(1-c)`` if wrong, in nats.
 
-    Confidences are clipped to 2^-52 from 0 and 1, and the clipped rows counted: each wrong one adds
-    up to 36 nats by that choice alone. ``None`` without rows.
+    Confidences are clipped to 2^-52 from 0 and 1, and the clipped rows are counted: each wrong one
+    adds up to 36 nats by that choice alone. ``None`` without rows.
     """
     rows = counted(rows)
     if not len(rows.weight):

@@ -1,4 +1,4 @@
-"""Rows drawn by their weights, for readers of a file that know no weights."""
+"""Draws rows by their weights, for programs that read a file without weights."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def resample(weights: Sequence[float], count: int, seed: str) -> list[int]:
     Row i is drawn ``floor(count·w_i/W)`` times or once more, on average over the seeds exactly
     ``count·w_i/W`` times, so that a plain mean over the drawn rows estimates the weighted mean
     without bias. The points ``(k + u)·W/count`` with one u in [0, 1) from the seed are looked up
-    in the running sum of the weights. Weights are finite and 0 or more; without a positive one
-    nothing is drawn. Source: Madow (1949), "On the theory of systematic sampling, II".
+    in the running sum of the weights. Weights must be finite and 0 or more; without a positive one
+    the list is empty. Source: Madow (1949), "On the theory of systematic sampling, II".
     """
     heavy = [at for at, weight in enumerate(weights) if weight > 0]
     if not heavy:
@@ -31,6 +31,6 @@ def resample(weights: Sequence[float], count: int, seed: str) -> list[int]:
 
 
 def _uniform(seed: str) -> float:
-    """A number in [0, 1) that only the seed decides, on every platform."""
+    """Return a number in [0, 1) that depends on the seed alone, on every platform."""
     digest = hashlib.sha256(seed.encode(errors="surrogatepass")).digest()
     return float((int.from_bytes(digest[:8]) >> 11) / (1 << 53))

@@ -1,4 +1,4 @@
-"""A rate over a whole run from labels that were drawn stratum by stratum."""
+"""Estimates a rate over a whole run from labels that were drawn stratum by stratum."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def stratified_rate(
     target: Target = Target.RUN,
     interval: Callable[[Part], tuple[float, float]] | None = None,
 ) -> Estimate:
-    """``Σ N_h/N · k_h/n_h`` with the 95% interval of MOVER over intervals per stratum.
+    """Estimate ``Σ W_h·k_h/n_h``, ``W_h = N_h/N``, with a 95% MOVER interval over the strata.
 
     ``low = estimate - √Σ(W_h(p_h - l_h))²`` and the upper end likewise; a stratum's ``interval`` is
-    Wilson's at ``n(N-1)/(N-n)`` unless another is given, and a point if labelled to its end. For
-    ``such items`` Wilson's of the estimate at N, which holds the run as a sample, is combined in by
-    squares. Where a stratum has no label the estimate is ``None`` and the ends are bounds: its rate
-    set to 0 and to 1, the others at their ends. Raises ValueError for impossible counts. Source:
-    Zou and Donner 2008; Imbens and Manski 2004.
+    Wilson's at ``n(N-1)/(N-n)`` by default, and a point if it is fully labelled. For ``such items``
+    the estimate's Wilson interval at N, which takes the run as a sample, is combined in by squares.
+    If a stratum has no label, the estimate is ``None`` and the ends are bounds: its rate set to 0
+    and to 1, the others at their ends. Raise ValueError for impossible counts. Source: Zou and
+    Donner 2008; Imbens and Manski 2004.
     """
     held = [part for part in parts if part.size]
     for part in parts:
@@ -60,15 +60,15 @@ def stratified_rate(
 
 
 def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Estimate:
-    """``A/(A+B)`` of two totals, ``A = Σ N_h·a_h/n_h`` of hits and ``B`` of misses, with 95% ends.
+    """Estimate ``A/(A+B)`` with 95% ends: totals ``A = Σ N_h·a_h/n_h`` of hits, B of misses.
 
-    The lower end is the ratio R at which MOVER's lower end of ``(1-R)A - RB`` is 0: with ``t =
-    R/(1-R)`` the smaller root of ``(A - tB)² = Σ d² + t²Σ e² + 2tΣ rde``, where d and e are the
-    distances of a stratum's hits from the lower and its misses from the upper end of their Wilson
-    intervals, and ``r = √(pq/((1-p)(1-q)))`` is less their correlation as shares p and q of one
-    sample. The upper end is one less that of the misses. Without hits and
-    misses the estimate is ``None`` within 0..1. Where a stratum has no label it is ``None`` too,
-    and the ends are those with all that could be a miss there, or a hit, added. Source: Zou and
+    The lower end is the ratio R at which MOVER's lower end of ``(1-R)A - RB`` is 0: ``t = R/(1-R)``
+    is the smaller root of ``(A - tB)² = Σ d² + t²Σ e² + 2tΣ rde``. In each stratum, d is the
+    distance of its hits from the lower end of their Wilson interval, e that of its misses from the
+    upper end of theirs, and ``-r``, ``r = √(pq/((1-p)(1-q)))``, the correlation of the shares p and
+    q in one sample. The upper end is 1 less the lower end for the misses. The estimate is ``None``
+    within 0..1 without hits and misses. If a stratum has no label it is also ``None``, and the ends
+    are bounds: all its verdicts that could be a miss, or a hit, are added as such. Source: Zou and
     Donner 2008; Donner and Zou 2012; Imbens and Manski 2004.
     """
     hits, misses = _Total(), _Total()
@@ -86,22 +86,22 @@ def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Esti
         r = 1.0 if p + q >= 1 else math.sqrt(p * q / ((1 - p) * (1 - q)))
         lower += r * one[0] * two[1]
         upper += r * one[1] * two[0]
-    low = _least(hits.value, misses.value + more_misses, hits.below, misses.above, lower)
-    high = 1 - _least(misses.value, hits.value + more_hits, misses.below, hits.above, upper)
+    low = _lower_end(hits.value, misses.value + more_misses, hits.below, misses.above, lower)
+    high = 1 - _lower_end(misses.value, hits.value + more_hits, misses.below, hits.above, upper)
     total = hits.value + misses.value
     if total + more_hits + more_misses <= 0:
         return Estimate(None, 0.0, 1.0, "no label says what it is a rate of")
     least = rate_or_zero(hits.value, total + more_misses)
     most = 1 - rate_or_zero(misses.value, total + more_hits)
     if target is Target.ITEMS:
-        low -= _wider(least - low, least, total + more_misses, 0)
-        high += _wider(high - most, most, total + more_hits, 1)
+        low -= _extra_distance(least - low, least, total + more_misses, 0)
+        high += _extra_distance(high - most, most, total + more_hits, 1)
     ends = max(min(low, least), 0.0), min(max(high, most), 1.0)
     return Estimate(None, *ends, UNLABELLED) if more_hits or more_misses else Estimate(least, *ends)
 
 
-def _wider(off: float, rate: float, n: float, end: int) -> float:
-    """How much further an end lies that is ``off`` its rate for the run, for such items."""
+def _extra_distance(off: float, rate: float, n: float, end: int) -> float:
+    """Return how much farther than ``off`` an end lies from its rate, for such items."""
     return math.hypot(off, rate - wilson(rate * n, n)[end]) - off
 
 
@@ -112,7 +112,7 @@ class _Total:
         self.value = self.below = self.above = 0.0
 
     def add(self, part: Part) -> tuple[float, float]:
-        """Add a stratum; gives how far below and above its total its interval ends."""
+        """Add a stratum; return how far its interval ends below and above its own total."""
         low, high = part_interval(part)
         below, above = (part.size * max(d, 0.0) for d in (_rate(part) - low, high - _rate(part)))
         self.value += part.size * _rate(part)
@@ -121,8 +121,8 @@ class _Total:
         return below, above
 
 
-def _least(a: float, b: float, below: float, above: float, cross: float) -> float:
-    """The lower end of ``a/(a+b)``; ``below`` and ``above`` are squared distances."""
+def _lower_end(a: float, b: float, below: float, above: float, cross: float) -> float:
+    """Return the lower end of ``a/(a+b)``; ``below`` and ``above`` are squared distances."""
     rise = a * a - below
     if rise <= 0 or (b <= 0 and above <= 0):
         return 0.0 if rise <= 0 else 1.0
@@ -133,9 +133,9 @@ def _least(a: float, b: float, below: float, above: float, cross: float) -> floa
 
 
 def part_interval(part: Part, z: float = Z) -> tuple[float, float]:
-    """Wilson's interval of one stratum with its finite population, at ``n(N-1)/(N-n)``.
+    """Return Wilson's interval of one stratum as a finite population: at ``n(N-1)/(N-n)``.
 
-    A stratum labelled to its end is a point, one without labels 0..1.
+    A fully labelled stratum gives a point, one without labels (0, 1).
     """
     left = part.size - part.labelled
     if left <= 0:
@@ -147,12 +147,13 @@ def part_interval(part: Part, z: float = Z) -> tuple[float, float]:
 
 
 def midp_interval(part: Part) -> tuple[float, float]:
-    """The rates of one stratum that a mid-p test keeps at 95%; hits are whole numbers.
+    """Return the range of one stratum's rates that a mid-p test accepts at 95%.
 
-    Of N verdicts K hits are kept where ``P(X > k) + P(X = k)/2`` and ``P(X < k) + P(X = k)/2`` are
-    both over 2.5%, X hypergeometric with n draws. Rates of a juror are nearer 95% with it than with
-    Wilson's, which miss low where a stratum has a dozen labels and few misses. A stratum labelled
-    to its end is a point, one without labels 0..1. Source: Lancaster 1961; Berry and Armitage 1995.
+    K hits among N verdicts are accepted if ``P(X > k) + P(X = k)/2`` and ``P(X < k) + P(X = k)/2``
+    are both over 2.5%, X hypergeometric with n draws; k and n must be whole. For jurors' rates its
+    coverage is nearer 95% than that of Wilson's interval, which misses low if a stratum has a dozen
+    labels and few misses. A fully labelled stratum gives a point, one without labels (0, 1).
+    Source: Lancaster 1961; Berry and Armitage 1995.
     """
     size, n, k = part.size, int(part.labelled), int(part.hits)
     if not n:
@@ -162,19 +163,19 @@ def midp_interval(part: Part) -> tuple[float, float]:
 
 @lru_cache(1 << 14)
 def _least_hits(size: int, n: int, k: int) -> int:
-    """The fewest hits among ``size`` that keep k or more of n, the k itself by half, likely."""
+    """Return the fewest hits among ``size`` verdicts for which ``_upper_tail`` exceeds 2.5%."""
     low, high = k - 1, math.ceil(size * k / n)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _beyond(size, middle, n, k) > TAIL else (middle, high)
+        low, high = (low, middle) if _upper_tail(size, middle, n, k) > TAIL else (middle, high)
     return high
 
 
-def _beyond(size: int, hits: int, n: int, k: int) -> float:
-    """``P(X > k) + P(X = k)/2`` of a hypergeometric X whose mean is at most about k."""
+def _upper_tail(size: int, hits: int, n: int, k: int) -> float:
+    """Return ``P(X > k) + P(X = k)/2`` of a hypergeometric X whose mean is at most about k."""
     if n - k > size - hits:
         return 1.0
-    term = math.exp(_ways(hits, k) + _ways(size - hits, n - k) - _ways(size, n))
+    term = math.exp(_log_ways(hits, k) + _log_ways(size - hits, n - k) - _log_ways(size, n))
     total = term / 2
     for x in range(k, min(n, hits)):
         term *= (hits - x) * (n - x) / ((x + 1) * (size - hits - n + x + 1))
@@ -184,16 +185,16 @@ def _beyond(size: int, hits: int, n: int, k: int) -> float:
     return total
 
 
-def _ways(n: int, k: int) -> float:
+def _log_ways(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def more_audits(parts: Sequence[Part], limit: float, op: Literal["<=", ">="]) -> int | None:
-    """How many more labels bring the whole interval within the limit, if the rates stay.
+    """Return how many more labels bring the whole interval within the limit, if the rates stay.
 
     With ``<=`` the upper end must come down to ``limit``, with ``>=`` the lower end up to it. The
-    labels fall on what is unlabelled, in proportion. 0 where the limit is met already; ``None``
-    where the estimate itself is beyond the limit, or a stratum has no label to take a rate from.
+    labels are spread over the unlabelled verdicts in proportion. 0 if the limit is met already;
+    ``None`` if the estimate itself is beyond the limit, or a stratum has no label to give a rate.
     """
     estimate = stratified_rate(parts).estimate
     if estimate is None or not _within(estimate, estimate, limit, op):
@@ -212,7 +213,7 @@ def _within(low: float, high: float, limit: float, op: Literal["<=", ">="]) -> b
 
 
 def _with_more(parts: Sequence[Part], more: int) -> list[Part]:
-    """The strata after so many more labels at the present rates; fractions of labels are kept."""
+    """Return the strata after ``more`` labels at the present rates; their counts are fractions."""
     left = sum(part.size - part.labelled for part in parts)
     made = []
     for part in parts:

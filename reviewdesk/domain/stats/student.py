@@ -9,20 +9,23 @@ _STEPS = 100_000
 
 
 def t_two_sided(t: float, df: float) -> float:
-    """``P(|T| >= |t|)`` with ``df > 0`` degrees of freedom, which need not be whole."""
+    """Return ``P(|T| >= |t|)`` with ``df`` degrees of freedom, which need not be whole.
+
+    Raise ValueError unless t is finite and df is above 0.
+    """
     if df <= 0 or not math.isfinite(t):
         raise ValueError("t is finite and has degrees of freedom above 0")
     return _beta_tail(t * t / df, df / 2)
 
 
 def t_cdf(t: float, df: float) -> float:
-    """``P(T <= t)`` with ``df > 0`` degrees of freedom."""
+    """Return ``P(T <= t)``; raise ValueError unless t is finite and ``df`` is above 0."""
     half = t_two_sided(t, df) / 2
     return half if t < 0 else 1 - half
 
 
 def t_quantile(p: float, df: float) -> float:
-    """The t with ``P(T <= t) = p``, for ``0 < p < 1``, by bisection on the CDF."""
+    """Find by bisection the t with ``P(T <= t) = p``; raise ValueError unless ``0 < p < 1``."""
     if not 0 < p < 1:
         raise ValueError("a quantile is asked for a probability between 0 and 1")
     if p == 0.5:
@@ -31,7 +34,7 @@ def t_quantile(p: float, df: float) -> float:
     low, high = 0.0, 1.0
     while t_two_sided(high, df) > tail:
         low, high = high, 2 * high
-    # Sixty halvings are more than a float can tell apart.
+    # Sixty halvings exceed the precision of a float.
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if t_two_sided(middle, df) > tail else (low, middle)
@@ -39,9 +42,9 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def _beta_tail(odds: float, a: float) -> float:
-    """``I_x(a, 1/2)`` at ``x = 1 / (1 + odds)``: both tails of t, ``odds = t² / df``, ``a = df/2``.
+    """Return ``I_x(a, 1/2)``, ``x = 1/(1+odds)``: both tails of t, ``odds = t²/df``, ``a = df/2``.
 
-    Continued fraction of the incomplete beta, on the side where it converges fast.
+    It uses the continued fraction of the incomplete beta, on the side where that converges fast.
     Source: Abramowitz and Stegun 26.5.8 and 26.7.1.
     """
     if odds == 0:
@@ -55,7 +58,7 @@ def _beta_tail(odds: float, a: float) -> float:
 
 
 def _gamma_ratio(a: float) -> float:
-    """``Γ(a + 1/2) / Γ(a)``; a series for large a, where the two logarithms are alike."""
+    """Return ``Γ(a + 1/2) / Γ(a)``; by a series for large a, where the logarithms nearly cancel."""
     if a < 100:
         return math.exp(math.lgamma(a + 0.5) - math.lgamma(a))
     step = 1 / (8 * a)
@@ -63,20 +66,20 @@ def _gamma_ratio(a: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of ``I_x(a, b)`` by the method of Lentz."""
-    c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
+    """Return the continued fraction of ``I_x(a, b)`` by the method of Lentz."""
+    c, d = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
     found = d
     for m in range(1, _STEPS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
-            d = 1 / _away(1 + term * d)
-            c = _away(1 + term / c)
+            d = 1 / _nonzero(1 + term * d)
+            c = _nonzero(1 + term / c)
             found *= c * d
         if abs(c * d - 1) < 1e-15:
             break
     return found
 
 
-def _away(value: float) -> float:
+def _nonzero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
