@@ -95,9 +95,9 @@ def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> N
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
     if as_json:
-        put_json(calibration_json.judged(page))
+        put_json(calibration_json.run_figures(page))
         return
-    put(calibration.judged(page))
+    put(calibration.run_figures(page))
     _warn(page.calibration)
 
 
@@ -119,10 +119,10 @@ def _of_jurors(
         alike = pairs_of(panels(desk, run))
     if as_json:
         put_json(
-            calibration_json.judged(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)}
+            calibration_json.run_figures(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)}
         )
         return
-    put(calibration.judged(page))
+    put(calibration.run_figures(page))
     put(jurors.jurors(found))
     put(pairs.table(alike))
     _warn(page.calibration)

@@ -114,11 +114,14 @@ def _print(found: SuiteResult) -> None:
 
 
 def _lines(entry: EntryResult) -> list[str]:
-    from reviewdesk.desk.gates.results import headline, told
+    from reviewdesk.desk.gates.results import finding_lines, headline
     from reviewdesk.domain.safetext import show_line
 
     name = show_line(entry.name, 200)
     if entry.error:
         return [f"ERROR  {name}"]
     lines = [f"{entry.status.upper():5}  {name}  ({headline(entry)})"]
-    return [*lines, *(f"       {text}" for text in told(entry, _MOST_FAILED, _MOST_SKIPPED))]
+    return [
+        *lines,
+        *(f"       {text}" for text in finding_lines(entry, _MOST_FAILED, _MOST_SKIPPED)),
+    ]

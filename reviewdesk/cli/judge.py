@@ -11,7 +11,7 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
-from reviewdesk.cli.plain.rerun import counted, turnout_lines
+from reviewdesk.cli.plain.rerun import fault_counts, turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
 
 def _repeated_calls(found: CasesSurvey) -> str:
     """Return how many calls were made before without an answer, why, and what they may cost."""
-    kinds = counted(found.again)
+    kinds = fault_counts(found.again)
     cost = "" if found.again_usd is None else f", at most {_money(found.again_usd)}"
     count = found.again.total()
     calls = "1 call was" if count == 1 else f"{count:,} calls were"

@@ -231,7 +231,7 @@ class Desk:
             action = find(self.conn, self.reviewer)
             if action is None:
                 return None
-            entry = items.turning(self, kind, action)
+            entry = items.undo_event(self, kind, action)
             return events.append(self.conn, self.reviewer, [entry])[0]
 
     # Figures and resuming

@@ -15,7 +15,7 @@ from reviewdesk.live.records import Ballot, Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.faults import LEFT_OUT, Fault
 from reviewdesk.live.replies.redact import Redactor
-from reviewdesk.live.retry import again
+from reviewdesk.live.retry import next_attempt
 from reviewdesk.live.session import CallSession
 from reviewdesk.live.wires.requests import (
     STRUCTURE,
@@ -109,7 +109,7 @@ class _Attempts:
         while True:
             dropped = self.asking.dropped(self.place, self.call.juror.model)
             exchange = await self._once(dropped)
-            step = again(
+            step = next_attempt(
                 exchange,
                 retries,
                 wire=self.place.wire,

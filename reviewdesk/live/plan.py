@@ -14,7 +14,7 @@ from typing import Any
 from reviewdesk.domain.panel.cost import worst_case
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Call
-from reviewdesk.live.wires.proxies import proxy_for, shown
+from reviewdesk.live.wires.proxies import address_text, proxy_for
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
@@ -109,6 +109,6 @@ def _host(name: str, found: list[Endpoint], proxies: Callable[[str], str | None]
         name=name,
         calls=len(found),
         key_env=tuple(dict.fromkeys(place.key_env for place in found if place.key_env)),
-        proxy=None if proxy is None else shown(proxy),
+        proxy=None if proxy is None else address_text(proxy),
         is_encrypted=all(place.url.startswith("https:") for place in found),
     )

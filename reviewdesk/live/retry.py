@@ -47,7 +47,7 @@ class Retry:
     refused: str | None = None
 
 
-def again(
+def next_attempt(
     exchange: Exchange,
     retries: int,
     *,

@@ -15,7 +15,7 @@ from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.label_words import LabelWords
-from reviewdesk.reports.mapping.raw_scores import fitted, withheld
+from reviewdesk.reports.mapping.raw_scores import fitted, without_score
 from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
@@ -94,7 +94,7 @@ class _Mapper:
             "label": foreign.text(value.get("consensus")),
             "agreement": self._agreement(value, answered=answered),
             "jurors": jurors,
-            "provenance": values.said(
+            "provenance": values.without_nulls(
                 {
                     "pointer": record.pointer,
                     "run_id": foreign.label(meta.get("run")),
@@ -106,9 +106,9 @@ class _Mapper:
             "avg_confidence": values.unit(value.get("avg_confidence")) if answered else None,
             "krippendorff_alpha": values.number(value.get("krippendorff_alpha")),
         }
-        if known_figures := values.said(figures):
+        if known_figures := values.without_nulls(figures):
             body["meta"] = known_figures
-        return values.said(body)
+        return values.without_nulls(body)
 
     def _decision(self, value: dict[str, Any], *, failed: bool) -> str | None:
         """Return the consensus as a decision, or ``error`` if every critic failed."""
@@ -163,12 +163,14 @@ class _Mapper:
         failed = self._failure(critic, word)
         if failed:
             # For a failed call the tool writes a confidence of 0, and the label is not an answer.
-            kept = withheld(scores, self.remarks.count) if vote is not None else {}
-            return values.said(body | kept | failed)
+            kept = without_score(scores, self.remarks.count) if vote is not None else {}
+            return values.without_nulls(body | kept | failed)
         if word is not None and vote is None:
             self._no_vote.add(word)
         # A label without a vote keeps ``pass: null``, so that no threshold decides instead.
-        found = values.said(body | scores | {"confidence": confidence, "pass": vote}, "pass")
+        found = values.without_nulls(
+            body | scores | {"confidence": confidence, "pass": vote}, "pass"
+        )
         return understood(found, unread_keys(critic, _LABELS, _ABOUT))
 
     def _failure(self, critic: dict[str, Any], word: str | None) -> dict[str, Any] | None:

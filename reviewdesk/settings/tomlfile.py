@@ -11,7 +11,7 @@ from typing import Any
 
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings.records import SETTINGS
-from reviewdesk.settings.wording import near, quoted, said
+from reviewdesk.settings.wording import near, quoted, toml_text
 
 _PIECE = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"'
@@ -177,7 +177,7 @@ def _check_settings(
             checked = known[name].read(value)
         except ValueError:
             wanted = known[name].wanted
-            problem = f"{name} must be {wanted}, found {said(value)}"
+            problem = f"{name} must be {wanted}, found {toml_text(value)}"
             raise SettingsError(placed(name), problem, "Mend it, or take the line out.") from None
         found.put(name, checked, placed(name))
     for name in ("desk", "panel"):
@@ -193,7 +193,7 @@ def _absolute_path(path: Path, text: str) -> str:
 
 def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]) -> None:
     if not isinstance(table, dict):
-        problem = f"keys must be a table, found {said(table)}"
+        problem = f"keys must be a table, found {toml_text(table)}"
         raise SettingsError(placed("keys"), problem, 'Write [keys], and below it defer = "s".')
     for action, value in _flat_actions(table):
         name = f"keys.{action}"
@@ -201,7 +201,9 @@ def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]
             raise SettingsError(placed(name), f"{action} is given keys twice", "Keep one of them.")
         listed = [value] if isinstance(value, str) else value
         if not isinstance(listed, list) or not all(isinstance(key, str) for key in listed):
-            problem = f"{action} must be a key or a list of keys in quotes, found {said(value)}"
+            problem = (
+                f"{action} must be a key or a list of keys in quotes, found {toml_text(value)}"
+            )
             raise SettingsError(placed(name), problem, f'As in: "{action}" = ["p", "1"].')
         found.keys[action] = tuple(listed)
         found.sources[name] = placed(name)

@@ -19,7 +19,7 @@ def quoted(text: str) -> str:
     return quoted if len(quoted) <= 60 else f'{quoted[:58]}…"'
 
 
-def said(value: object) -> str:
+def toml_text(value: object) -> str:
     """Return a value as TOML writes it; for a table or a list, its type."""
     if isinstance(value, str):
         return quoted(value)

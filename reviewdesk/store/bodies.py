@@ -45,7 +45,7 @@ def bodies(conn: sqlite3.Connection, run: Run) -> Iterator[Body]:
             yield Body(row["body"], reruns.get(row["verdict"], ()))
 
 
-def telling_first(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
+def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
     """Return up to ``most`` keys of a run's verdicts, in file order within three groups.
 
     The flagged verdicts come first, then the labelled ones, then the rest.

@@ -62,7 +62,7 @@ def run_figures(conn: sqlite3.Connection, run: int) -> RunFigures:
     )
 
 
-def given_blind(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
+def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
     """Return for each labelled item whether all its labels were given blind.
 
     The value is ``None`` if no label of the item says so or otherwise.
@@ -84,7 +84,7 @@ class LabelledBody:
     truth: Truth
 
 
-def judged(conn: sqlite3.Connection, run: int) -> Iterator[LabelledBody]:
+def labelled_bodies(conn: sqlite3.Connection, run: int) -> Iterator[LabelledBody]:
     """Yield the run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT b.body, v.decision, t.truth FROM truths t CROSS JOIN verdicts v

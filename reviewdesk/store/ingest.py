@@ -24,7 +24,7 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import measures, runs
-from reviewdesk.store.staging import apart, waiting
+from reviewdesk.store.staging import staging_transaction, waiting
 from reviewdesk.store.tally import Counts, RunTally
 
 BATCH = 500
@@ -127,7 +127,7 @@ class _Batch:
 
     def flush(self, conn: sqlite3.Connection) -> None:
         marks = ", ".join("?" * len(_ASSESSED))
-        with apart(conn) as put:
+        with staging_transaction(conn) as put:
             put(f"INSERT INTO staged_verdicts ({', '.join(_ASSESSED)}) VALUES ({marks})", self.rows)
             put("INSERT INTO staged_bodies VALUES (?, ?)", self._bodies)
             put("INSERT INTO staged_tags VALUES (?, ?)", self._tags)
@@ -172,7 +172,7 @@ def _draw_strata(
     drawn = draw(tally.ids, strata, seed, new.audit_share)
     columns = (flags, strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit)
     assigned = ", ".join(f"{name} = ?" for name in _DRAW_COLUMNS)
-    with apart(conn) as put:
+    with staging_transaction(conn) as put:
         put(
             f"UPDATE staged_verdicts SET {assigned} WHERE pos = ?",
             zip(*columns, range(len(tally.ids)), strict=True),

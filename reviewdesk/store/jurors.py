@@ -37,7 +37,7 @@ class RepeatedCase:
     decision: Decision | None
 
 
-def judged(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
+def dated_truths(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
     """Yield the run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT v.key, b.body, v.decision, t.truth, t.at

@@ -22,7 +22,7 @@ from reviewdesk.domain.run.packing import (
 )
 from reviewdesk.domain.verdict import Verdict
 from reviewdesk.store.search import first_key
-from reviewdesk.store.staging import apart
+from reviewdesk.store.staging import staging_transaction
 
 WINDOW = 4096
 """The number of verdicts packed into one row."""
@@ -63,7 +63,7 @@ class MeasureWriter:
             return
         window = self._packer.window()
         row = (self._first, *(window[name] for name in COLUMNS))
-        with apart(self._conn) as put:
+        with staging_transaction(self._conn) as put:
             put(f"INSERT INTO staged_windows (first, {_NAMES}) VALUES (?, {_MARKS})", [row])
         self._first += size
 
@@ -95,7 +95,7 @@ def replace(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
 
 def wait_for(conn: sqlite3.Connection, rows: Iterable[tuple[int, Measures]]) -> None:
     """Stage the measures of stored verdicts, each with its position in the run, for ``fill``."""
-    with apart(conn) as put:
+    with staging_transaction(conn) as put:
         put(
             "INSERT INTO staged_measures VALUES (?, ?, ?, ?)",
             ((pos, measured.range, measured.mass, int(measured.marks)) for pos, measured in rows),

@@ -30,7 +30,7 @@ def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[Non
 
 
 @contextmanager
-def apart(conn: sqlite3.Connection) -> Iterator[PutAll]:
+def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
     """Open a transaction over the temporary tables, which takes no lock on the desk.
 
     Inside a transaction of the desk, such as a migration, the writes become part of that one.

@@ -102,7 +102,7 @@ def test_the_proxy_of_the_environment_is_used_but_for_this_machine(
     url: str, proxy: str | None
 ) -> None:
     assert proxies.proxy_for(url) == proxy
-    assert "secret" not in proxies.shown(proxy or "")
+    assert "secret" not in proxies.address_text(proxy or "")
 
 
 @pytest.mark.usefixtures("behind_a_proxy")

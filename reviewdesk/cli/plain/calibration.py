@@ -32,7 +32,7 @@ def filed(page: FilePage) -> str:
     return "\n".join(lines)
 
 
-def judged(page: CalibrationPage) -> str:
+def run_figures(page: CalibrationPage) -> str:
     """Return the figures of a run, with its draw, as text."""
     design = page.calibration.design
     lines = _calibration(page.calibration, page.gates)

@@ -103,7 +103,7 @@ def turnout_lines(found: Turnouts) -> Iterator[str]:
             yield f"{_words(kind)}: {show_line(found.messages[kind], 300)}"
 
 
-def counted(kinds: Mapping[str, int]) -> str:
+def fault_counts(kinds: Mapping[str, int]) -> str:
     """Return the number of faults of each kind, such as ``2 truncated, 1 rate limited``."""
     return ", ".join(f"{count:,} {_words(kind)}" for kind, count in kinds.items())
 
@@ -111,7 +111,7 @@ def counted(kinds: Mapping[str, int]) -> str:
 def _turnout(one: Turnout) -> str:
     parts = [f"{one.answered:,} answered"]
     parts += [f"{one.abstained:,} abstained"] if one.abstained else []
-    parts += [f"{one.failed:,} failed ({counted(one.why)})"] if one.failed else []
+    parts += [f"{one.failed:,} failed ({fault_counts(one.why)})"] if one.failed else []
     return ", ".join(parts)
 
 

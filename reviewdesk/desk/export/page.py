@@ -32,7 +32,7 @@ def html(
 ) -> Iterator[str]:
     """Yield the pieces of one self-contained HTML file."""
     with explained(desk.path):
-        keys = bodies.telling_first(desk.conn, run, run.verdicts if most is None else most)
+        keys = bodies.first_keys(desk.conn, run, run.verdicts if most is None else most)
         yield from page.page(
             _run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, progress)
         )

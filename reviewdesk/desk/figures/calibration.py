@@ -51,7 +51,7 @@ def calibration_page(
     with reading(desk.conn, desk.path):
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
-        given = figures.given_blind(desk.conn)
+        given = figures.blind_by_item(desk.conn)
         counted = count(_panels(desk, run)) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), pace(desk, run)
     made = summary.make_rows(labelled, totals, source)
@@ -95,7 +95,7 @@ def _panels(desk: Desk, run: Run) -> Iterator[LabelledPanel]:
 
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
-    for found in figures.judged(desk.conn, run.key):
+    for found in figures.labelled_bodies(desk.conn, run.key):
         body = json.loads(found.body)
         yield LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
 

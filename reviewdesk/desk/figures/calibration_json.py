@@ -35,7 +35,7 @@ def filed(page: FilePage) -> dict[str, Any]:
     }
 
 
-def judged(page: CalibrationPage) -> dict[str, Any]:
+def run_figures(page: CalibrationPage) -> dict[str, Any]:
     """Return the figures of a run, with its draw, and with its jurors if the page has them."""
     jurors = {} if page.jurors is None else {"jurors": [_counts(one) for one in page.jurors]}
     fitted = {} if page.fit is None else _fit_figures(page.fit) | _intervals(page)

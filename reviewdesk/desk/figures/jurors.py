@@ -131,7 +131,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
     since = None if window is None else desk.clock() - timedelta(days=window)
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
-    for found in jurors.judged(desk.conn, run.key):
+    for found in jurors.dated_truths(desk.conn, run.key):
         body, row = json.loads(found.body), found.key - int(now.key[0])
         panel = LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
         counter.add(panel)
@@ -145,7 +145,9 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
             recent.append(row)
-    drawn, contest = strata.drawn(now, labels, strata.lone_dissents(now, _stated_trims(desk, now)))
+    drawn, contest = strata.juror_rates(
+        now, labels, strata.lone_dissents(now, _stated_trims(desk, now))
+    )
     return _LabelFigures(
         counts={one.name: one for one in counter.counts()},
         drawn=drawn,

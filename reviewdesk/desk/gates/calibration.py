@@ -71,7 +71,9 @@ class _Labels:
         return self.calibration.headline
 
 
-def judged(suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk) -> EntryResult:
+def entry_result(
+    suite: str, gate: CalibrationGate, folder: Path, open_desk: OpenDesk
+) -> EntryResult:
     """Check a ``calibration:`` entry and return its result, with ``error`` if it cannot be read."""
     tally, problem, found, other = FindingTally(), "", None, False
     honest = Ranged(None)

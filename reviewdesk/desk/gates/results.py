@@ -174,7 +174,7 @@ def _add_status(case: Element, entry: EntryResult) -> None:
     tag = {GateStatus.PASS: "system-out", GateStatus.FAIL: "failure", GateStatus.SKIP: "skipped"}
     inner = ET.SubElement(case, tag[entry.status])
     lines = [
-        *told(entry, _IN_XML, _IN_XML),
+        *finding_lines(entry, _IN_XML, _IN_XML),
         *(f"not representative: {one}" for one in entry.doubts),
     ]
     if entry.status is GateStatus.PASS:
@@ -184,7 +184,7 @@ def _add_status(case: Element, entry: EntryResult) -> None:
     inner.text = show("\n".join(lines), 1_000_000)
 
 
-def told(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
+def finding_lines(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
     """Yield the findings of an entry in words, the failed ones first.
 
     A calibration entry yields all findings, because a figure may pass by a narrow margin. A jury

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.desk.gates.calibration import judged
+from reviewdesk.desk.gates.calibration import entry_result
 from reviewdesk.desk.gates.jury import JuryEntry, OpenDesk, hold_juries
 from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
 
@@ -34,7 +34,7 @@ def run_suite(path: str, open_desk: OpenDesk, *, keep: int | None = None) -> Sui
         tuple(
             juries[at].result()
             if isinstance(gate, JuryGate)
-            else judged(suite.file, gate, folder, open_desk)
+            else entry_result(suite.file, gate, folder, open_desk)
             for at, gate in enumerate(suite.entries)
         ),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.live.batch_plan import (
     CasesSurvey,
     JurorEndpoint,
-    posed,
+    pending_cases,
     seats,
     sent,
     survey,
@@ -261,7 +261,7 @@ class _Run:
             self.listener.told(BatchState(counts, self.found, budget.spent))
 
         try:
-            await batch.run(posed(self.source, self.found), report_progress)
+            await batch.run(pending_cases(self.source, self.found), report_progress)
         finally:
             await transport.close()
         return batch.counts

@@ -70,7 +70,7 @@ def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[JurorEndpoi
         except TransportError as error:
             raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
         proxy = proxies.proxy_for(place.url)
-        shown = None if proxy is None else proxies.shown(proxy)
+        shown = None if proxy is None else proxies.address_text(proxy)
         found.append(JurorEndpoint(juror, place, shown, key_of(place, environment).problem))
     return tuple(found)
 
@@ -121,7 +121,7 @@ def _rubric_error(source: Source, case: Case) -> PanelError:
     return PanelError(source.shown_name, where, "has no rubric, nor has the panel", hint)
 
 
-def posed(source: Source, found: CasesSurvey) -> Iterator[PendingCase]:
+def pending_cases(source: Source, found: CasesSurvey) -> Iterator[PendingCase]:
     """Read the cases again, and yield each with the results of its checks."""
     for place, case in enumerate(read_cases(source)):
         passed = tuple(CheckResult(check.name or check.kind, passed=True) for check in case.checks)

@@ -12,7 +12,7 @@ from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
 from reviewdesk.domain.panel.turnout import Allowance, Turnouts
-from reviewdesk.domain.panel.verdict_body import judged, unasked
+from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.batch import Answered, BatchProgress
 from reviewdesk.live.journal.journal import FORMAT, CommitTimes
@@ -84,10 +84,10 @@ class Results:
         if failed := answered.posed.failed:
             self.failed_checks += 1
             reason = f"the check {failed[0].name} failed: {failed[0].reason}"
-            body = unasked(case, self._panel, reason, checks)
+            body = failed_check_body(case, self._panel, reason, checks)
         else:
             held = self._held
-            body = judged(
+            body = verdict_body(
                 case, self._panel, answered.ballots,
                 committed_at=held.committed_at, checks=checks, run_id=held.run_id,
             )  # fmt: skip

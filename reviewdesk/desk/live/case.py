@@ -9,7 +9,7 @@ from reviewdesk.desk.live.panel import LiveVerdict
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.verdict_body import judged, unasked
+from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.errors import UsageError
 
@@ -40,13 +40,15 @@ async def judge(
         failed = next((one for one in results if one.failed), None)
         if failed is not None:
             reason = f"the check {failed.name} failed: {failed.reason}"
-            return _live_verdict(case, unasked(case, spec, reason, checks))
+            return _live_verdict(case, failed_check_body(case, spec, reason, checks))
     from reviewdesk.live.clock import SystemClock
 
     clock = clock or SystemClock()
     committed = clock.now().isoformat(timespec="milliseconds")
     ballots = await _ballots(spec, case, transport, clock, keep, environment)
-    return _live_verdict(case, judged(case, spec, ballots, committed_at=committed, checks=checks))
+    return _live_verdict(
+        case, verdict_body(case, spec, ballots, committed_at=committed, checks=checks)
+    )
 
 
 async def _ballots(

@@ -29,7 +29,7 @@ from reviewdesk.domain.panel.rerun import (
     seating,
 )
 from reviewdesk.domain.panel.spec import PanelSpec, seat_body
-from reviewdesk.domain.panel.verdict_body import judged
+from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import NoJurorsError, UsageError
 from reviewdesk.live.clock import SystemClock
@@ -312,7 +312,7 @@ def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict
     jurors = {**seats.kept, **{call.seat: _stopped_ballot(call) for call in prepared.calls}}
     jurors |= answers.ballots
     in_order = [jurors[seat] for seat in range(seats.size)]
-    made = judged(prepared.case, seats.panel, in_order, committed_at=committed_at)
+    made = verdict_body(prepared.case, seats.panel, in_order, committed_at=committed_at)
     # The new verdict keeps the item's own texts even if passages were masked for the jurors.
     first = prepared.item.verdict.body
     shown = {name: first[name] for name in ("output", "alternative", "input") if name in first}

@@ -144,7 +144,7 @@ def own_tags(desk: Desk, entry: NewEvent) -> tuple[str, ...]:
     return tags.of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
-def turning(desk: Desk, kind: str, action: int) -> NewEvent:
+def undo_event(desk: Desk, kind: str, action: int) -> NewEvent:
     """Build the event that undoes or redoes an action, with a description of that action."""
     taken = events.of_action(desk.conn, desk.reviewer, action)
     first = taken[0]

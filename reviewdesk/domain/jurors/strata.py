@@ -115,12 +115,12 @@ def voted(votes: Small, labels: Labels) -> list[Voted]:
     cast = votes >= 0
     sizes = np.bincount(2 * labels.stratum[cast] + votes[cast], minlength=2 * len(STRATA))
     every = _cells(votes, labels, cast & (labels.truth >= 0))
-    drawn = _cells(votes, labels, cast & labels.counted)
+    juror_rates = _cells(votes, labels, cast & labels.counted)
     made = []
     for h in range(len(STRATA)):
         fails, passes = int(sizes[2 * h]), int(sizes[2 * h + 1])
         whole = every[h].n == fails + passes
-        made.append(Voted(h, passes, fails, every[h] if whole else drawn[h], every[h]))
+        made.append(Voted(h, passes, fails, every[h] if whole else juror_rates[h], every[h]))
     return made
 
 
@@ -176,7 +176,7 @@ def dissents(found: Columns) -> Bools:
     return against
 
 
-def drawn(
+def juror_rates(
     found: Columns, labels: Labels, lone: Mapping[str, Bools]
 ) -> tuple[dict[str, JurorRates], Contest]:
     """Return the figures of every juror through the draw, and the panel's contest with them."""

@@ -24,7 +24,7 @@ from reviewdesk.domain.verdict import (
 RULE_VERSION = "reviewdesk/1"
 
 
-def judged(
+def verdict_body(
     case: Case,
     panel: PanelSpec,
     jurors: Sequence[Body],
@@ -53,7 +53,7 @@ def judged(
     )
 
 
-def unasked(
+def failed_check_body(
     case: Case, panel: PanelSpec, reason: str, checks: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return the verdict of a case that failed a deterministic check, so no juror was asked."""

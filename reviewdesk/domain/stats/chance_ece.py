@@ -16,7 +16,7 @@ from reviewdesk.domain.stats.calibration import (
     ece,
 )
 from reviewdesk.domain.stats.figures import NullEce
-from reviewdesk.domain.stats.reliability import PLACES, counted
+from reviewdesk.domain.stats.reliability import PLACES, weighted_rows
 from reviewdesk.domain.verdict import SLACK
 
 DRAWS = 9_999
@@ -53,7 +53,7 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     (1 + draws)`` are simulated with a fixed seed. Confidences and weights are taken as fixed.
     ``None`` without rows.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     if not len(rows.weight):
         return None
     bins = _bins(rows)
@@ -77,7 +77,7 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
 
 def expected_ece(rows: Rows) -> float | None:
     """Compute the exact mean of ``null_ece``: 0.0 without rows, ``None`` with too many weights."""
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     means = [_mean_size(cells) for cells in _bins(rows)]
     known = [mean for mean in means if mean is not None]
     if len(known) < len(means):

@@ -15,7 +15,7 @@ from reviewdesk.domain.stats.calibration import (
     brier,
 )
 from reviewdesk.domain.stats.figures import Corp, Murphy
-from reviewdesk.domain.stats.reliability import PLACES, counted, levels
+from reviewdesk.domain.stats.reliability import PLACES, levels, weighted_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def isotonic(rows: Rows) -> Isotonic | None:
     It minimises ``Σ w (f(c) - y)²`` over non-decreasing f; rows of equal confidence are pooled
     first. Source: Ayer et al. 1955.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     if not len(rows.weight):
         return None
     at, place = levels(rows.confidence)
@@ -64,7 +64,7 @@ def corp(rows: Rows) -> Corp | None:
     With r the isotonic fit and m the weighted accuracy, MCB = Brier(c) - Brier(r), DSC = Brier(m) -
     Brier(r), UNC = m(1-m). Source: Dimitriadis, Gneiting and Jordan 2021.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     fit, whole = isotonic(rows), brier(rows)
     if fit is None or whole is None:
         return None
@@ -105,7 +105,7 @@ def murphy(rows: Rows) -> Murphy | None:
     ``(c-f)²`` and of ``2(c-f)(y-o)``. ``None`` without rows. Source: Murphy 1973; Stephenson,
     Coelho and Jolliffe 2008 for the terms within bins.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     whole = brier(rows)
     if whole is None:
         return None

@@ -15,7 +15,7 @@ from reviewdesk.domain.stats.calibration import (
 from reviewdesk.domain.stats.correction import Z
 from reviewdesk.domain.stats.figures import Interval
 from reviewdesk.domain.stats.rates import wilson
-from reviewdesk.domain.stats.reliability import counted
+from reviewdesk.domain.stats.reliability import weighted_rows
 
 RESAMPLES = 2_000
 SEED = 20
@@ -30,7 +30,7 @@ def brier_interval(rows: Rows, resamples: int = RESAMPLES, seed: int = SEED) -> 
     Each redraw picks n rows with their weights, by a fixed seed, and gives ``Σ w(c-y)² / Σ w``.
     ``None`` under two rows; zero width if every row has the same error. Source: Efron 1979.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     n = len(rows.weight)
     if n < 2:
         return None
@@ -51,7 +51,7 @@ def gap_interval(rows: Rows) -> Interval | None:
     The variance is the linearised one of a mean with fixed weights; the ends are clamped to -1..1.
     ``None`` under two rows; zero width if all d are equal. Source: Cochran 1977, section 6.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     mean, n = gap(rows), len(rows.weight)
     if mean is None or n < 2:
         return None
@@ -67,7 +67,7 @@ def accuracy_interval(rows: Rows) -> Interval | None:
     With equal weights it is the plain Wilson interval. With a draw's weights it ignores the strata,
     which ``stratified.stratified_rate`` uses. ``None`` without rows.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     share, ess = accuracy(rows), effective_sample_size(rows.weight)
     if share is None or ess is None:
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from reviewdesk.domain.stats.calibration import Floats, Rows, brier
 from reviewdesk.domain.stats.corp import isotonic
 from reviewdesk.domain.stats.figures import RecalibrationMethod, Suggestion
-from reviewdesk.domain.stats.reliability import counted, logit, spiegelhalter
+from reviewdesk.domain.stats.reliability import logit, spiegelhalter, weighted_rows
 
 NEEDED = {
     RecalibrationMethod.TEMPERATURE: 30,
@@ -44,7 +44,7 @@ def suggestions(rows: Rows) -> tuple[Suggestion, ...]:
     change is cross-validated, because a fit looks too good on its own rows: each of five folds,
     dealt by a fixed seed, is mapped by the fit to the other four. Parameters fit all rows.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     return tuple(_suggest(method, fitter, rows) for method, fitter in FITTERS.items())
 
 
@@ -81,7 +81,7 @@ def temperature(rows: Rows) -> FittedMap:
     points the wrong way. T is 1 without rows or if every confidence is one half. Source: Guo et al.
     2017.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     x = logit(rows.confidence)
     if not x.any():
         return FittedMap(lambda confidence: confidence, {"temperature": 1.0})
@@ -106,7 +106,7 @@ def platt(rows: Rows) -> FittedMap:
     the fit is marked bounded. With a single confidence, b stays 1. Without rows it is the identity.
     Source: Platt 1999.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     x, target = logit(rows.confidence), rows.correct.astype(np.float64)
     bounded = _separable(x, target)
     if bounded:

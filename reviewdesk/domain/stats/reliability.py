@@ -22,7 +22,7 @@ PLACES = 12
 """Confidences are compared to this many decimals, so that ``1 - 0.7`` and 0.3 tie."""
 
 
-def counted(rows: Rows) -> Rows:
+def weighted_rows(rows: Rows) -> Rows:
     """Return the rows of positive weight; rows of weight 0 stand for no verdict."""
     return rows if bool((rows.weight > 0).all()) else rows.weighted(rows.weight)
 
@@ -45,7 +45,7 @@ def reliability_bins(rows: Rows) -> tuple[Bin, ...]:
     Mean confidence and accuracy are weighted. The accuracy's Wilson interval uses the bin's Kish
     effective sample size as n, which is the row count if all weights are equal.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     index = bin_index(rows.confidence)
 
     n = np.bincount(index, minlength=BINS)
@@ -74,7 +74,7 @@ def spiegelhalter(rows: Rows) -> ZTest:
     z is standard normal under calibration. It is undefined without rows, and if every confidence is
     0, one half or 1, since Brier cannot vary then. Source: Spiegelhalter 1986, with fixed weights.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     lean = rows.weight * (1 - 2 * rows.confidence)
     variance = float((lean**2 * rows.confidence * (1 - rows.confidence)).sum())
     if not len(rows.weight):
@@ -92,7 +92,7 @@ def auroc(rows: Rows) -> float | None:
     d with weights w and v. ``None`` without rows or with one outcome only. Source: Hanley and
     McNeil 1982.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     if rows.correct.all() or not rows.correct.any():
         return None
     _, place = levels(rows.confidence)
@@ -108,7 +108,7 @@ def log_loss(rows: Rows) -> LogLoss | None:
     Confidences are clipped to 2^-52 from 0 and 1, and the clipped rows are counted: each wrong one
     adds up to 36 nats by that choice alone. ``None`` without rows.
     """
-    rows = counted(rows)
+    rows = weighted_rows(rows)
     if not len(rows.weight):
         return None
     inside = np.clip(rows.confidence, CLIP, 1 - CLIP)

@@ -24,7 +24,7 @@ from reviewdesk.domain.run.columns import (
     Small,
 )
 from reviewdesk.domain.verdict import SLACK, Decision, Strategy
-from reviewdesk.domain.whatif.bulk_scores import Scores, counted, different
+from reviewdesk.domain.whatif.bulk_scores import Scores, count_marked, different
 from reviewdesk.domain.whatif.policies import Variant
 
 _PASS, _FAIL, _SPLIT = (
@@ -109,19 +109,19 @@ class Panels:
     @cached_property
     def passes(self) -> Ints:
         """The number of votes for a pass, ``[n]``."""
-        return counted(self.columns.votes == 1)
+        return count_marked(self.columns.votes == 1)
 
     @cached_property
     def answered(self) -> Ints:
         """The number of votes cast, ``[n]``."""
-        return counted(self.columns.votes != NOTHING)
+        return count_marked(self.columns.votes != NOTHING)
 
     @cached_property
     def known(self) -> Bools:
         """Whether a panel has votes and no score waits for a threshold to vote, ``[n]``."""
         columns = self.columns
         waiting = (columns.votes == NOTHING) & ~columns.stated & ~np.isnan(columns.scores)
-        found: Bools = (self.answered > 0) & (counted(waiting) == 0)
+        found: Bools = (self.answered > 0) & (count_marked(waiting) == 0)
         return found
 
     def decide(self, variant: Variant) -> BulkDecisions:
@@ -261,7 +261,7 @@ def without(columns: Columns, juror: str) -> Columns:
         replaced=columns.replaced & ~gone,
         weights=np.where(gone, np.nan, columns.weights),
         juror=np.where(gone, NOTHING, columns.juror),
-        seated=columns.seated - counted(gone),
+        seated=columns.seated - count_marked(gone),
     )
 
 

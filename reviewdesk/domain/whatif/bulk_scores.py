@@ -32,7 +32,7 @@ class Scores:
         """Keep scores and weights; a missing weight counts as 1."""
         self._given = ~np.isnan(scores)
         self._scores, self._weights = np.where(self._given, scores, 0.0), weights
-        self.count = counted(self._given)
+        self.count = count_marked(self._given)
         ranked = np.sort(np.where(self._given, scores, np.inf), axis=1)
         # One contiguous row per seat, because the sums go seat by seat.
         self._ranked = np.ascontiguousarray(ranked.T)
@@ -137,7 +137,7 @@ def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return total, (a - (total - part)) + (b - part)
 
 
-def counted(marks: Bools) -> Ints:
+def count_marked(marks: Bools) -> Ints:
     """Count the marked seats of each panel, seat by seat, because panels have few seats."""
     found = np.zeros(len(marks), np.int64)
     for seat in marks.T:

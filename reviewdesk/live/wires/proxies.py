@@ -37,7 +37,7 @@ def proxy_for(url: str) -> str | None:
     )
 
 
-def shown(proxy: str) -> str:
+def address_text(proxy: str) -> str:
     """Return a proxy's address without the credentials in it."""
     parts = urlsplit(proxy)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], "", "", ""))

@@ -99,7 +99,7 @@ def _pair(row: dict[str, Any], count: Callable[[str], None]) -> Rating:
     if word and word not in _CHOICES:
         count("a choice in unknown words is kept as its label, without a vote")
     answer = {"label": word or None, "pass": _CHOICES.get(word) if word else None}
-    ballot = values.said(_call_fields(row) | answer, "pass")
+    ballot = values.without_nulls(_call_fields(row) | answer, "pass")
     unread = unread_keys(row, ("pairwise_choice",), _PAIR)
     return Rating(rated, row["judge_model"], understood(ballot, unread))
 
@@ -114,14 +114,14 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
     if not criteria:
         rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, _OVERALL)
         ballot = understood(
-            values.said(_call_fields(row)),
+            values.without_nulls(_call_fields(row)),
             unread_keys(row, (_OVERALL,), _COMMON | {"model_being_judged"}),
         )
         yield Rating(rated, row["judge_model"], ballot)
     for criterion in criteria:
         rated = RatedPair(row["user_prompt"], row["model_being_judged"], None, criterion)
         scores = fitted(row[criterion], scale, count, "a rating")
-        yield Rating(rated, row["judge_model"], values.said(_call_fields(row) | scores))
+        yield Rating(rated, row["judge_model"], values.without_nulls(_call_fields(row) | scores))
 
 
 def _call_fields(row: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class _Mapper:
         about = (
             f"{rated.model} or {rated.rival}" if rated.rival else f"{rated.model}/{rated.rubric}"
         )
-        return values.said(
+        return values.without_nulls(
             {
                 "id": self._names.verdict(f"{test}: {about}"),
                 "case": {"test": test, "name": about},

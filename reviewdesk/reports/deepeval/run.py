@@ -15,7 +15,7 @@ from reviewdesk.reports.deepeval.cases import CASES, WRAPPED, cases, key, metric
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
-from reviewdesk.reports.mapping.raw_scores import Scales, fitted, withheld
+from reviewdesk.reports.mapping.raw_scores import Scales, fitted, without_score
 from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
@@ -77,10 +77,10 @@ class _Mapper:
         for base, metrics in juries.items():
             alone = len(juries) == 1
             stated = value.get("success") if alone else None
-            yield values.said(
+            yield values.without_nulls(
                 {
                     "id": self._names.verdict(name if alone else f"{name[:300]}/{base}"),
-                    "case": values.said({"test": name, "tags": tags or None}),
+                    "case": values.without_nulls({"test": name, "tags": tags or None}),
                     **about,
                     "rubric": base,
                     "threshold": self._threshold(metrics, base),
@@ -150,14 +150,16 @@ class _Mapper:
         if error:
             # Deepeval writes ``success: false`` for a metric that failed with an error.
             message = "" if error is True else values.text(error) or ""
-            return values.said(body | withheld(scores, self.remarks.count) | failure(message))
+            return values.without_nulls(
+                body | without_score(scores, self.remarks.count) | failure(message)
+            )
         success = metric.get("success")
         if success is not None and not isinstance(success, bool):
             self.remarks.count("a success that is neither true nor false is left out")
             success = None
         about = _METRIC_KEYS - {*_ANSWERS, "reason"}
         unread = unread_keys(metric, _ANSWERS, about)
-        return understood(values.said(body | scores | {"pass": success}), unread)
+        return understood(values.without_nulls(body | scores | {"pass": success}), unread)
 
 
 def _problem(case: Any) -> FieldProblem | None:

@@ -141,7 +141,7 @@ class BallotContext:
         counts = {
             f"tokens_{way}": values.number(usage.get(f"{way}put_tokens")) for way in ("in", "out")
         }
-        return values.said(
+        return values.without_nulls(
             {
                 "id": name,
                 "model": model or None,
@@ -200,5 +200,5 @@ def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ba
         status = "timeout"
     elif not failed and (reason == _UNREADABLE or (call is not None and reason is None)):
         status = "parse_fail"
-    error = values.said({"type": reason, "message": message})
+    error = values.without_nulls({"type": reason, "message": message})
     return {"status": status, "error": error}

@@ -46,7 +46,7 @@ def scores_of(keys: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def edited(score: dict[str, Any]) -> EditedScore:
+def split_edits(score: dict[str, Any]) -> EditedScore:
     """Split a score with a history into the original score and its edits."""
     history = [one for one in listed(score.get("history")) if isinstance(one, dict)]
     if not history:
@@ -61,15 +61,15 @@ def _changes_value(edit: dict[str, Any]) -> bool:
 
 
 def human(
-    edited: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
+    split_edits: Mapping[str, EditedScore], grader: GradeReader, remarks: Remarks, texts: Texts
 ) -> dict[str, Any]:
     """Return the ``human`` and ``meta`` fields of a verdict, from the edits of its jury's scores.
 
     ``edited`` has the scores by name. The label comes from the latest edit. All other edits are
     listed under ``meta.edits``, and so is the latest one if it gives no label.
     """
-    all_edits = [(name, edit) for name, one in edited.items() for edit in one.edits]
-    changes = [one.last for one in edited.values() if one.last]
+    all_edits = [(name, edit) for name, one in split_edits.items() for edit in one.edits]
+    changes = [one.last for one in split_edits.values() if one.last]
     label = None
     if changes:
         if len(changes) > 1:
@@ -93,7 +93,7 @@ def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
     at = text(source.get("timestamp"))
     explanation = text(texts.plain(edit.get("explanation")))
     notes = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]
-    return values.said(
+    return values.without_nulls(
         {
             "by": text(source.get("author")),
             "at": at if at and is_time(at) else None,
@@ -105,7 +105,7 @@ def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
 def _edit(name: str, edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
     value = edit.get("value") if _changes_value(edit) else None
     plain = value if isinstance(value, str | int | float) else None
-    return values.said({"score": name, "value": plain, **_edit_source(edit, texts)})
+    return values.without_nulls({"score": name, "value": plain, **_edit_source(edit, texts)})
 
 
 def _label(value: Any, grader: GradeReader) -> str | None:

@@ -154,6 +154,6 @@ def _check(ballot: Ballot) -> dict[str, Any]:
         passed = number == 1
     reasons = [f"score {number:g}"] if passed is None and number is not None else []
     reasons += filter(None, (ballot.get("reason"), record(ballot.get("error")).get("message")))
-    return values.said(
+    return values.without_nulls(
         {"name": ballot["id"], "pass": passed, "reason": "\n".join(reasons) or None}, "pass"
     )

@@ -19,7 +19,7 @@ from reviewdesk.reports.inspectai.sample import Sample, read_sample
 from reviewdesk.reports.inspectai.scales import weigh
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
 from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.values import said
+from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, spell_path
@@ -188,9 +188,9 @@ def _header(run: LogHeader) -> dict[str, Any]:
         "schema": FORMAT_NAME,
         "title": text(spec.get("task")),
         "created_at": created if created and is_time(created) else None,
-        "producer": said(producer),
+        "producer": without_nulls(producer),
     }
-    return said(header)
+    return without_nulls(header)
 
 
 DIALECT = Dialect(

@@ -15,9 +15,9 @@ from reviewdesk.reports.inspectai.config import (
 )
 from reviewdesk.reports.inspectai.edits import (
     EditedScore,
-    edited,
     human,
     scores_of,
+    split_edits,
 )
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.juries import Jury, juries_of
@@ -51,13 +51,13 @@ class SampleMapper:
     def count(self, sample: Sample) -> int:
         """Count the verdicts that a sample gives."""
         texts = Texts(sample.attachments)
-        edits = {name: edited(score) for name, score in scores_of(sample.keys).items()}
+        edits = {name: split_edits(score) for name, score in scores_of(sample.keys).items()}
         return len(self._juries(sample, edits, texts))
 
     def verdicts(self, sample: Sample, pointer: str) -> Iterator[dict[str, Any]]:
         """Yield the canonical verdicts of a sample; ``pointer`` is its place in the log."""
         keys, texts = sample.keys, Texts(sample.attachments)
-        edits = {name: edited(score) for name, score in scores_of(keys).items()}
+        edits = {name: split_edits(score) for name, score in scores_of(keys).items()}
         juries = self._juries(sample, edits, texts)
         name, case = self._case(keys)
         sample_texts = self._sample_texts(keys, texts)
@@ -76,7 +76,7 @@ class SampleMapper:
                 "meta": meta or None,
             }
             _name_jurors(body["jurors"])
-            yield values.said({key: value for key, value in body.items() if value != {}})
+            yield values.without_nulls({key: value for key, value in body.items() if value != {}})
 
     def _juries(self, sample: Sample, edits: dict[str, EditedScore], texts: Texts) -> list[Jury]:
         bench = BallotContext(
@@ -114,7 +114,7 @@ class SampleMapper:
             "epoch": epoch,
             "tags": ["invalidated"] if invalid else None,
         }
-        return name, values.said(case)
+        return name, values.without_nulls(case)
 
     def _sample_texts(self, keys: dict[str, Any], texts: Texts) -> dict[str, Any]:
         """Return the sample's input, output, reference and generator."""

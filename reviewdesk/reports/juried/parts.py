@@ -33,7 +33,7 @@ def problem_of(value: Any, name: str) -> FieldProblem | None:
 def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) -> dict[str, Any]:
     """Return a verdict's case: the scenario, its criterion (``suite``) and attempt number."""
     tags = [tag for tag in values.listed(about.get("tags")) if isinstance(tag, str)]
-    return values.said(
+    return values.without_nulls(
         {
             "test": name,
             "suite": foreign.label(suite),
@@ -70,5 +70,5 @@ def checks_of(listed: Any) -> list[dict[str, Any]]:
             "pass": passed if isinstance(passed, bool) else None,
             "reason": foreign.text(check.get("reason")),
         }
-        checks.append(values.said(body, "pass"))
+        checks.append(values.without_nulls(body, "pass"))
     return checks

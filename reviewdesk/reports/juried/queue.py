@@ -55,7 +55,7 @@ class QueueMapper:
         word = foreign.text(entry.get("verdict")) if decision is None else None
         if word:
             self.remarks.count("a verdict in unknown words is kept as its label")
-        return values.said(
+        return values.without_nulls(
             {
                 "id": self._names.verdict(foreign.label(entry.get("id")) or scenario),
                 "case": case_of(entry, scenario, entry.get("criterion"), number),
@@ -68,7 +68,7 @@ class QueueMapper:
                 "escalation_reasons": why or None,
                 "checks": checks_of(entry.get("checks")) or None,
                 "jurors": _jurors(entry, decision, word),
-                "provenance": values.said({"pointer": record.pointer, "run_id": run}),
+                "provenance": values.without_nulls({"pointer": record.pointer, "run_id": run}),
             }
         )
 
@@ -81,7 +81,7 @@ def _jurors(entry: dict[str, Any], decision: str | None, word: str | None) -> li
     passed = {"pass": True, "fail": False}.get(decision or "")
     body = {"id": (model or "judge")[:190], "model": model, "label": word, "pass": passed}
     unread = unread_keys(entry, ("verdict",), _QUEUE_KEYS - {"reason"})
-    return [understood(values.said({**body, "reason": reason}, "pass"), unread)]
+    return [understood(values.without_nulls({**body, "reason": reason}, "pass"), unread)]
 
 
 def _entry_problem(value: dict[str, Any]) -> FieldProblem | None:

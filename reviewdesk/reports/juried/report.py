@@ -97,7 +97,7 @@ class _Attempts:
         jurors = self._jurors(attempt)
         votes = len(values.listed(attempt.get("votes")))
         gate = {key: scenario[key] for key in _GATE if _plain(scenario.get(key))}
-        return values.said(
+        return values.without_nulls(
             {
                 "id": self._names.verdict(f"{name[:400]}/{number}" if number else name),
                 "case": case_of(scenario, name, criterion.get("id"), number),
@@ -145,7 +145,7 @@ class _Attempts:
         }
         self.remarks.unmapped(foreign.beyond(vote, _VOTE_KEYS), "vote.")
         if error := vote.get("judge_error"):
-            return values.said(body | failure(values.text(error) or ""))
+            return values.without_nulls(body | failure(values.text(error) or ""))
         usage = vote["usage"] if isinstance(vote.get("usage"), dict) else {}
         passed = vote.get("passed")
         if not isinstance(passed, bool):
@@ -159,7 +159,7 @@ class _Attempts:
             "tokens_out": foreign.count(usage.get("output_tokens")),
         }
         unread = unread_keys(vote, ("passed",), _VOTE_KEYS - {"reason"})
-        return understood(values.said(body, "pass"), unread)
+        return understood(values.without_nulls(body, "pass"), unread)
 
 
 def _inner_records(record: Record, name: str) -> Iterator[Record | FieldProblem]:

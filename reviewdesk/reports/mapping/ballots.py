@@ -77,7 +77,7 @@ def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) ->
     _add_pass(body, juror, remarks)
     _add_rest(body, juror, remarks)
     _add_failure(body, juror, remarks)
-    return understood(values.said(body, "pass"), unread_keys(juror, _ANSWERS, _ABOUT))
+    return understood(values.without_nulls(body, "pass"), unread_keys(juror, _ANSWERS, _ABOUT))
 
 
 def _add_score(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks, *, off: bool) -> None:

@@ -58,7 +58,7 @@ def fitted(
     return {"score": (number - low) / (high - low), **kept}
 
 
-def withheld(scores: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
+def without_score(scores: dict[str, Any], count: Callable[[str], None]) -> dict[str, Any]:
     """Return the scores of a failed juror with ``score`` as ``raw_score``, so it does not count."""
     if "score" not in scores:
         return scores

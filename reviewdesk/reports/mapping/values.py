@@ -85,6 +85,6 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def said(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
+def without_nulls(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
     """Return the record without its nulls, except those under the keys in ``keep``."""
     return {key: value for key, value in record.items() if value is not None or key in keep}

@@ -57,7 +57,7 @@ class JuryMapper:
         pointer = f"line {line}#{jury.pointer}" if line else jury.pointer
         test = _case_name(jury) or pointer or "/"
         suite = _nearest(jury, ("suite",))
-        case = values.said(
+        case = values.without_nulls(
             {
                 "test": test,
                 "suite": suite if isinstance(suite, str) else None,
@@ -78,7 +78,7 @@ class JuryMapper:
             "meta": {"raw": without_settings(jury.raw)},
         }
         body |= self._decision(jury, body["jurors"])
-        return values.said(
+        return values.without_nulls(
             {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
         )
 
@@ -226,7 +226,7 @@ def _check(check: dict[str, Any], at: int) -> dict[str, Any]:
     if "name" not in check and isinstance(value, str | int | float):
         name = f"{name}: {value}"
     reason = values.first(check, ("reason", "message", "error"))
-    return values.said(
+    return values.without_nulls(
         {
             "name": name,
             "pass": check.get("pass", check.get("passed")),

@@ -167,7 +167,9 @@ def ballots(
         body.update(_grade(part, options, remarks, off=scales.off(name)))
         if line is not None and not shared:
             body["meta"] = {"threshold": line}
-        bodies.append(understood(values.said(body), unread_keys(part.result, _ANSWERS, _ABOUT)))
+        bodies.append(
+            understood(values.without_nulls(body), unread_keys(part.result, _ANSWERS, _ABOUT))
+        )
     return bodies
 
 

@@ -168,7 +168,7 @@ class RowMapper:
 def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
     """Return the fields that all verdicts of a row share: case, input, output, generator."""
     provider = Provider.of(row.get("provider"))
-    generator = values.said({"model": provider.model, "vendor": provider.vendor})
+    generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
     prompt, case = record(row, "prompt"), record(row, "testCase")
     error = row.get("error") if row.get("failureReason") == ERROR else None
     facts = {
@@ -183,7 +183,7 @@ def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> 
     }
     plain = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
     return {
-        "case": values.said({"test": test, "epoch": epoch}),
+        "case": values.without_nulls({"test": test, "epoch": epoch}),
         "input": values.text(prompt.get("raw")),
         "output": values.text(_output(row)),
         "generator": generator,
@@ -204,7 +204,7 @@ def _check(check: GradedAssertion, at: int) -> dict[str, Any]:
     if name == check.kind and isinstance(value, str | int | float) and not is_code:
         name = f"{name}: {shown_address(value) if isinstance(value, str) else value}"
     passed = check.result.get("pass")
-    return values.said(
+    return values.without_nulls(
         {
             "name": without_likely(str(name))[:_NAME_LENGTH],
             "pass": passed if isinstance(passed, bool) else None,
@@ -225,7 +225,7 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
         next((text for each in sources if isinstance(text := each.get(key), str) and text), None)
         for key in ("author", "timestamp")
     )
-    return values.said(
+    return values.without_nulls(
         {
             "label": label[stated] if isinstance(stated, bool) else "unsure",
             "by": by,
@@ -291,7 +291,7 @@ def _set_meta(panel: AssertionJury) -> dict[str, Any]:
         "score": values.number(scope.outcome.get("score")),
         "threshold": scope.bar,
     }
-    return {"assert_set": values.said(set_facts)}
+    return {"assert_set": values.without_nulls(set_facts)}
 
 
 def _tags(panels: list[AssertionJury]) -> list[str]:

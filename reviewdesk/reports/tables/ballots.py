@@ -61,7 +61,7 @@ class BallotMaker:
         self._add_rest(body, cells)
         self._add_failure(body, cells)
         odd = () if blank(cells.get("pass")) else ("pass",)
-        return understood(values.said(body, "pass"), (*odd, *vote.unread))
+        return understood(values.without_nulls(body, "pass"), (*odd, *vote.unread))
 
     def _model(self, vote: Vote) -> str | None:
         """Return the judge's model from the table, else from the options, else None."""

@@ -112,7 +112,7 @@ class VerdictMaker:
             "human": draft.human,
             "provenance": {"pointer": draft.row.place},
         }
-        return values.said(body)
+        return values.without_nulls(body)
 
     def _add_ballot(self, draft: Draft, row: TableRow, vote: Vote, *, repeats: bool) -> None:
         repeat = vote.cells.get("repeat")
@@ -135,7 +135,7 @@ class VerdictMaker:
             passed = answer["score"] == 1
         if passed is None:
             self._notes.count("a check whose result is neither a pass nor a fail has none")
-        return values.said(
+        return values.without_nulls(
             {"name": vote.judge, "pass": passed, "reason": answer.get("reason")}, "pass"
         )
 
@@ -193,7 +193,7 @@ class VerdictMaker:
         at = human.at if isinstance(human.at, str) and is_time(human.at) else None
         source = {"by": human.by, "note": human.note}
         kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
-        draft.human = values.said({"label": label, **kept, "at": at})
+        draft.human = values.without_nulls({"label": label, **kept, "at": at})
 
 
 def _in_seat_order(

@@ -25,7 +25,7 @@ from reviewdesk.domain.jurors.rates import (
 from reviewdesk.domain.jurors.strata import (
     Labels,
     compare,
-    drawn,
+    juror_rates,
     kappas,
     lone_dissents,
     voted,
@@ -165,7 +165,7 @@ def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
     # panel there.
     found = many(*[[0.9, 0.9, 0.9], [0.9, 0.1, 0.1]] * 20)
     said = labels([3] * 40, [PASS] * 40)
-    made, contest = drawn(found, said, lone_dissents(found, {}))
+    made, contest = juror_rates(found, said, lone_dissents(found, {}))
     assert contest.best == "j0"
     assert contest.best_stands
     assert not contest.beats_every
@@ -176,7 +176,7 @@ def test_the_panel_beats_every_juror_or_the_best_beats_the_others() -> None:
     # Each juror is wrong on another third, and the panel never.
     thirds = [[0.1, 0.9, 0.9], [0.9, 0.1, 0.9], [0.9, 0.9, 0.1]]
     found = many(*thirds * 10)
-    _, contest = drawn(found, labels([3] * 30, [PASS] * 30), lone_dissents(found, {}))
+    _, contest = juror_rates(found, labels([3] * 30, [PASS] * 30), lone_dissents(found, {}))
     assert contest.beats_every
     assert not contest.best_stands
 

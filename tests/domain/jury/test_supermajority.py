@@ -18,7 +18,7 @@ from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
-from reviewdesk.domain.panel.verdict_body import judged
+from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read
@@ -162,7 +162,7 @@ def test_a_live_verdict_reads_back_as_the_rule_that_decided(
     jurors = tuple(Juror(f"j{n}", "m", "openai") for n in range(3))
     spec = PanelSpec("p", jurors, PanelRule("supermajority", supermajority=share))
     cast = [juror(f"j{n}", score, model="m") for n, score in enumerate((0.9, 0.8, 0.1))]
-    made = judged(Case("c", "text"), spec, cast)
+    made = verdict_body(Case("c", "text"), spec, cast)
     assert (made.get("meta") or {}) == ({"reviewdesk": {"supermajority": kept}} if kept else {})
     verdict = read(made)
     assert verdict.policy.supermajority == kept
