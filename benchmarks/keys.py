@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reviewdesk.app.keys.table import keys_table
+from reviewdesk.app.keys.readme_table import keys_table
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 

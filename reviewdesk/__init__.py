@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from reviewdesk.domain.assessment.assess import Assessment, assess
     from reviewdesk.domain.assessment.notes import remarks
     from reviewdesk.domain.jury.agreement import (
-        band,
         closeness,
         r_wg,
         unit_alpha,
@@ -25,9 +24,11 @@ if TYPE_CHECKING:
     )
     from reviewdesk.domain.jury.averages import mean, median, weighted_average
     from reviewdesk.domain.jury.ballot import ballot
+    from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
     from reviewdesk.domain.jury.label_rules import LabelRules, label_decision
     from reviewdesk.domain.jury.label_votes import LabelVote, label_vote
+    from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
     from reviewdesk.domain.jury.rule import rule_for
     from reviewdesk.domain.jury.strategies import STRATEGIES
     from reviewdesk.domain.jury.supermajority import Supermajority, supermajority
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
         trim_count,
         trimmed_mean,
     )
-    from reviewdesk.domain.jury.votes import Votes, quorum_met, quorum_met_strictly
+    from reviewdesk.domain.jury.votes import Votes
     from reviewdesk.domain.panel.case import Case, Check
     from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price
     from reviewdesk.domain.stats.alpha import (
@@ -80,7 +81,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "desk.live.panel": "LiveVerdict Panel aggregate",
-    "domain.jury.agreement": "band closeness r_wg unit_alpha verdict_agreement votes_agreement",
+    "domain.jury.band": "band",
+    "domain.jury.agreement": "closeness r_wg unit_alpha verdict_agreement votes_agreement",
     "domain.stats.alpha": (
         "AlphaState alpha_interval alpha_nominal alpha_ordinal contributions interval_ci"
     ),
@@ -107,7 +109,8 @@ _WHERE = {
         "Ballot Band Decision Generator Policy Regime Rounding Status Strategy Verdict "
         "verdict_from_body"
     ),
-    "domain.jury.votes": "Votes quorum_met quorum_met_strictly",
+    "domain.jury.quorum": "quorum_met quorum_met_strictly",
+    "domain.jury.votes": "Votes",
     "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
 """A name stands here, under ``TYPE_CHECKING`` and in ``__all__``; a test holds them equal."""

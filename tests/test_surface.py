@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import Keymap, checked
-from reviewdesk.app.keys.table import keys_table
+from reviewdesk.app.keys.readme_table import keys_table
 from reviewdesk.cli import cli
 from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.query import words

@@ -82,8 +82,8 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 
     The page needs no other file and no network, runs no script, and prints.
     """
-    from reviewdesk.desk.export.page import MOST
-    from reviewdesk.desk.export.page import html as pieces
+    from reviewdesk.desk.export.page_data import MOST
+    from reviewdesk.desk.export.page_data import html as pieces
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -101,7 +101,7 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 @shared_options
 def markdown(*, output: Path | None, run_name: str | None) -> None:
     """Write a short summary of a run in Markdown, for a pull request."""
-    from reviewdesk.desk.export.page import summary
+    from reviewdesk.desk.export.page_data import summary
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)

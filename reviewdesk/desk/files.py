@@ -54,7 +54,7 @@ def run_kind(path: Path) -> str | None:
 
 def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None) -> None:
     """Write a run to a new file, as report, HTML page or Markdown by the file's name."""
-    from reviewdesk.desk.export import page, report
+    from reviewdesk.desk.export import page_data, report
     from reviewdesk.reports.canonical.writer import is_lines
 
     check_new(path)
@@ -63,9 +63,9 @@ def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = 
         lines = is_lines(path)
         pieces: Iterable[str] = report.report(desk, run, as_lines=lines, progress=progress)
     elif kind == "html":
-        pieces = page.html(desk, run, progress=progress)
+        pieces = page_data.html(desk, run, progress=progress)
     else:
-        pieces = [page.summary(desk, run)]
+        pieces = [page_data.summary(desk, run)]
     write_pieces(desk, path, pieces)
 
 

@@ -12,7 +12,7 @@ from reviewdesk.pages.jurors import jurors
 from reviewdesk.pages.overview import head, notes, summary, title
 from reviewdesk.pages.records import ListedVerdict, RunPage
 from reviewdesk.pages.style import STYLE
-from reviewdesk.pages.verdicts import verdict
+from reviewdesk.pages.verdict_entry import verdict
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "

@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.jury.agreement import (
-    band,
-    closeness,
-    verdict_agreement,
-    votes_agreement,
-)
-from reviewdesk.domain.jury.rule import quorum_met, values, weighted_average
+from reviewdesk.domain.jury.agreement import closeness, verdict_agreement, votes_agreement
+from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.rule import values, weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count, trimmed_mean
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
 from reviewdesk.domain.labels.summary import LabelledRow, confidence

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.export.page import html
+from reviewdesk.desk.export.page_data import html
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.records import Run, Truth

@@ -7,13 +7,6 @@ from functools import partial
 
 from textual.content import Content
 
-from reviewdesk.app.paint.design import (
-    design_lines,
-    jurors_lines,
-    pace_lines,
-    split_lines,
-    tags_lines,
-)
 from reviewdesk.app.paint.fit import (
     between,
     fit_lines,
@@ -21,6 +14,13 @@ from reviewdesk.app.paint.fit import (
     more_lines,
     null_note,
     suggestion_lines,
+)
+from reviewdesk.app.paint.labels_basis import (
+    design_lines,
+    jurors_lines,
+    pace_lines,
+    split_lines,
+    tags_lines,
 )
 from reviewdesk.app.paint.styled import (
     Lines,

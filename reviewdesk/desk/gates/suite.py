@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.desk.gates.calibration import entry_result
-from reviewdesk.desk.gates.jury import JuryEntry, OpenDesk, hold_juries
+from reviewdesk.desk.gates.calibration_entry import entry_result
+from reviewdesk.desk.gates.jury_entry import JuryEntry, OpenDesk, hold_juries
 from reviewdesk.domain.gates.expect import FindingTally, SuiteResult
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.audit.band import NOT_DERIVABLE, derivable, restated
+from reviewdesk.domain.audit.stated_band import NOT_DERIVABLE, derivable, restated
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Strategy, Verdict
 

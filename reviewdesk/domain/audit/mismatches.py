@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag
 
-from reviewdesk.domain.audit.band import band_mismatch, escalation_mismatch
-from reviewdesk.domain.audit.rule import (
+from reviewdesk.domain.audit.stated_band import band_mismatch, escalation_mismatch
+from reviewdesk.domain.audit.stated_rule import (
     decision_mismatch,
     label_mismatch,
     pass_mismatches,
     quorum_mismatch,
     same_family_mismatch,
 )
-from reviewdesk.domain.audit.trim import trim_mismatch
+from reviewdesk.domain.audit.stated_trim import trim_mismatch
 from reviewdesk.domain.jury.rule import Decisions, Votes
 from reviewdesk.domain.verdict import Verdict
 

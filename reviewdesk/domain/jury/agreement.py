@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.verdict import SLACK, Band, Verdict
+from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.verdict import Band, Verdict
 from reviewdesk.errors import UsageError
 
 UNIFORM_NULL = 1 / 12
@@ -67,20 +68,6 @@ class Spread:
     band: Band | None
     n: int
     reason: str | None = None
-
-
-def band(value: float | None) -> Band | None:
-    """Return the band of a raw agreement: high from 0.8, medium from 0.667, else low.
-
-    Return ``None`` for ``None``; raise UsageError if the value is not finite.
-    """
-    if value is None:
-        return None
-    if not math.isfinite(value):
-        raise UsageError(f"agreement is {value!r}", "Give a finite number, or None")
-    if value >= 0.8 - SLACK:
-        return Band.HIGH
-    return Band.MEDIUM if value >= 0.667 - SLACK else Band.LOW
 
 
 def own_band(verdict: Verdict) -> Band | None:

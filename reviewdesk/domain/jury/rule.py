@@ -7,14 +7,10 @@ from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from reviewdesk.domain.jury.averages import weighted_average
+from reviewdesk.domain.jury.quorum import quorum_met_strictly
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
 from reviewdesk.domain.jury.trim import trim
-from reviewdesk.domain.jury.votes import (
-    Votes,
-    quorum_met,
-    quorum_met_strictly,
-    tally,
-)
+from reviewdesk.domain.jury.votes import Votes, tally
 from reviewdesk.domain.verdict import (
     BY_REGIME,
     Ballot,
@@ -26,8 +22,8 @@ from reviewdesk.domain.verdict import (
 )
 
 __all__ = [
-    "Decisions", "Rule", "Values", "Votes", "decide", "decision_by", "quorum_met",
-    "quorum_met_strictly", "rule_for", "score_by", "tally", "values", "values_on",
+    "Decisions", "Rule", "Values", "Votes", "decide", "decision_by",
+    "rule_for", "score_by", "tally", "values", "values_on",
     "weighted_average",
 ]  # fmt: skip
 

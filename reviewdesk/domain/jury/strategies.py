@@ -12,9 +12,10 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from reviewdesk.domain.jury.averages import mean, median, weighted_average
+from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
-from reviewdesk.domain.jury.votes import Votes, quorum_met
+from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
 from reviewdesk.errors import UsageError
 

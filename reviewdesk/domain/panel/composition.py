@@ -8,9 +8,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from reviewdesk.domain.jury.family import Family, family
+from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
-from reviewdesk.domain.jury.votes import quorum_met
 from reviewdesk.domain.panel.cost import spent, worst_case
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reviewdesk.domain.jury.rule import quorum_met
+from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.strategies import STRATEGIES as METHODS
 from reviewdesk.domain.jury.strategies import Reads
 from reviewdesk.domain.jury.supermajority import vote_decision

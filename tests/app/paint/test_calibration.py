@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.calibration import calibration_lines, said
-from reviewdesk.app.paint.design import jurors_lines
+from reviewdesk.app.paint.labels_basis import jurors_lines
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.records import Metrics, Pace, TagCount, Truth

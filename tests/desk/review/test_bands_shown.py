@@ -13,7 +13,7 @@ from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import json_shapes
 from reviewdesk.domain.gates.expect import Origin
 from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
-from reviewdesk.domain.jury.agreement import band
+from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band
 from reviewdesk.errors import ReviewDeskError

@@ -10,8 +10,10 @@ import pytest
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.notes import remarks
-from reviewdesk.domain.jury.agreement import band, closeness, unit_alpha
-from reviewdesk.domain.jury.rule import quorum_met, values, weighted_average
+from reviewdesk.domain.jury.agreement import closeness, unit_alpha
+from reviewdesk.domain.jury.band import band
+from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.rule import values, weighted_average
 from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Band, Decision, Rounding
 from tests.domain.bodies import body, juror, panel, read

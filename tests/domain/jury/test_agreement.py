@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.agreement import (
     ADR_NULL,
-    band,
     closeness,
     levels_null,
     r_wg,
@@ -20,6 +19,7 @@ from reviewdesk.domain.jury.agreement import (
     verdict_agreement,
     votes_agreement,
 )
+from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.verdict import Band
 from tests.domain.bodies import UNIT
 

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.rule import (
     Decisions,
     Values,
     Votes,
     decide,
     decision_by,
-    quorum_met,
-    quorum_met_strictly,
     score_by,
     values,
     weighted_average,

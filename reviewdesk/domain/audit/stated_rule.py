@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from reviewdesk.domain.audit.trim import trimmed_means
+from reviewdesk.domain.audit.stated_trim import trimmed_means
 from reviewdesk.domain.jury import family, label_votes
 from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.jury.label_votes import labelled
-from reviewdesk.domain.jury.rule import (
-    Decisions,
-    Votes,
-    decision_by,
-    quorum_met,
-    rule_for,
-)
+from reviewdesk.domain.jury.quorum import quorum_met
+from reviewdesk.domain.jury.rule import Decisions, Votes, decision_by, rule_for
 from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import SLACK, Decision, Regime, Strategy, Verdict, folded
 

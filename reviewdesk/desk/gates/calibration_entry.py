@@ -32,7 +32,7 @@ from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.gates.jury import OpenDesk
+    from reviewdesk.desk.gates.jury_entry import OpenDesk
     from reviewdesk.domain.stats.calibration import Rows
     from reviewdesk.domain.stats.figures import PanelIntervals
     from reviewdesk.reports.suites.suite import CalibrationGate
