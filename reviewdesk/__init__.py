@@ -1,7 +1,7 @@
 """reviewdesk: a terminal desk for reviewing what juries of LLM judges decided, and its arithmetic.
 
-The names below are the library. Each is loaded when it is first asked for, so that a start of the
-program, or a panel alone, loads no numpy.
+The names in ``__all__`` are the library. Each is loaded at its first use, so that starting the
+program, or using a panel alone, does not load numpy.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _WHERE = {
     "domain.jury.votes": "Votes",
     "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
-"""A name stands here, under ``TYPE_CHECKING`` and in ``__all__``; a test holds them equal."""
+"""The module of each name. The names equal those under ``TYPE_CHECKING`` and in ``__all__``."""
 
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
 
@@ -201,7 +201,7 @@ __all__ = [
 if not TYPE_CHECKING:  # else every misspelt name would pass for one of ours
 
     def __getattr__(name: str) -> object:
-        """Load a name of the library from its module."""
+        """Load a name of the library from its module. Raise AttributeError for any other name."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
@@ -210,5 +210,5 @@ if not TYPE_CHECKING:  # else every misspelt name would pass for one of ours
 
 
 def __dir__() -> list[str]:
-    """The library, with the version."""
+    """Return the names of the library and ``__version__``."""
     return sorted([*__all__, "__version__"])

@@ -1,1 +1,1 @@
-"""Painters: data and a width in, styled lines out."""
+"""Painters: functions that turn data and a width into styled lines."""

@@ -1,4 +1,4 @@
-"""The calibration page: how far the judge can be trusted, and what that rests on."""
+"""Painters for the calibration page: figures, confusion, gates, and the labels behind them."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ from reviewdesk.domain.stats.figures import (
 from reviewdesk.domain.verdict import SLACK
 
 _INTERVALS = 52
-"""From this width on, the intervals have a column beside their figures."""
+"""The intervals have a column beside their figures from this width on."""
 _OUTCOMES = {GateStatus.PASS: Ink.PASS, GateStatus.FAIL: Ink.FAIL, GateStatus.SKIP: Ink.MUTED}
 
 
 def calibration_lines(
     page: CalibrationPage, width: int, *, blind: bool, target: Target = Target.RUN
 ) -> Lines:
-    """The whole page; a blind one holds only what the labelled verdicts tell by themselves.
+    """Return the whole page; a blind page uses the labelled verdicts alone.
 
-    ``target`` is what the intervals of the metrics speak of.
+    ``target`` says what the intervals of the metrics describe.
     """
     metrics = page.alone.metrics if blind else page.calibration.labelled
     if not metrics.n:
@@ -75,7 +75,7 @@ def _sections(page: CalibrationPage, target: Target) -> tuple[list[Section], lis
     return [
         lambda width: _metrics(page, target, width),
         lambda width: fit_lines(page.fit, basis, width),
-        lambda width: _confusion(found.headline, basis, _left_out(found), width),
+        lambda width: _confusion(found.headline, basis, _left_out_text(found), width),
         lambda width: [
             *_gates(page.gates, page.fit, basis, width),
             *more_lines(page.more, width),
@@ -96,7 +96,7 @@ def _blind_sections(page: CalibrationPage) -> tuple[list[Section], list[Section]
     return [
         lambda width: _blind_metrics(page, width),
         lambda width: fit_lines(alone.fit, basis, width),
-        lambda width: _confusion(alone.metrics, basis, _left_out(page.calibration), width),
+        lambda width: _confusion(alone.metrics, basis, _left_out_text(page.calibration), width),
     ], [
         lambda width: _gates(alone.gates, alone.fit, basis, width),
         lambda width: suggestion_lines(alone.fit, width),
@@ -108,10 +108,10 @@ def _blind_sections(page: CalibrationPage) -> tuple[list[Section], list[Section]
 
 
 def _nothing(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """What a page without figures says to do."""
+    """Return the page for a run without figures: why there are none, and what to do."""
     lines = paragraph("No label makes a row yet: there is nothing to measure.", width, Ink.STRONG)
     if page.counts.labelled:
-        lines += paragraph(f"labelled: {_left_out(page.calibration)}", width, Ink.WARN)
+        lines += paragraph(f"labelled: {_left_out_text(page.calibration)}", width, Ink.WARN)
     lines += [
         Content(""),
         *paragraph(
@@ -128,7 +128,7 @@ def _nothing(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
     return [*lines, Content(""), *design_lines(page, width)]
 
 
-def _left_out(found: Calibration) -> str:
+def _left_out_text(found: Calibration) -> str:
     return (
         f"{found.unsure} can't tell, {found.disputed} disputed, "
         f"{found.no_verdict} without a pass or fail by the panel"
@@ -184,10 +184,10 @@ def _columns(
     width: int,
     what: str = "labelled",
 ) -> Lines:
-    """The figures that need no pass rate, a column for each line of the strip.
+    """Return the table of figures that need no pass rate, with a column per line of the strip.
 
-    Where there is room, the last column holds the intervals of the line that may be quoted, which
-    ``ends`` gives by the name of the figure.
+    Where the width allows, a last column holds the 95% intervals of ``what``. ``ends`` returns the
+    interval of a figure by its name.
     """
     roomy = ends is not None and width >= _INTERVALS
     found_ends = ends or (lambda _: None)
@@ -220,7 +220,7 @@ def _tenths(value: float | None) -> str:
 
 
 def said(found: Metrics) -> str:
-    """Confidence against accuracy in plain words, to two decimals that add up."""
+    """Compare confidence with accuracy in words. The difference is that of the rounded numbers."""
     if found.accuracy is None or found.gap is None:
         return "nothing to compare yet"
     mean, right = round(found.accuracy + found.gap, 2), round(found.accuracy, 2)
@@ -232,7 +232,7 @@ def said(found: Metrics) -> str:
 
 
 def _rates(page: CalibrationPage, width: int) -> Lines:
-    """The pass rate before and after the judge's own mistakes are taken out."""
+    """Return the observed pass rate and the rate corrected for the panel's errors."""
     found = page.calibration
     line_ = found.headline
     observed, fixed = line_.observed_positive_rate, line_.corrected_rate
@@ -247,7 +247,7 @@ def _rates(page: CalibrationPage, width: int) -> Lines:
                 f"{number(fixed)} {interval} Wald 95%, {found.design.value}, n {line_.n}",
             ),
             ("by strata", honest_text(page.honest, "should pass, of this run")),
-            # An estimate stands above already, with its interval.
+            # An estimate and its interval stand in the table of metrics already.
             *(
                 [("", honest_text(page.accuracy, "is decided right"))]
                 if page.accuracy.estimate is None
@@ -292,7 +292,7 @@ def _confusion(found: Metrics, basis: str, left_out: str, width: int) -> Lines:
 
 
 def _mistakes(tp: int, fn: int, tn: int, fp: int) -> str:
-    """How often each of its answers was the wrong one."""
+    """Say how many of the panel's passes and of its fails contradict the label."""
     passes = f"{fp} of its {tp + fp} passes should have failed" if tp + fp else "it passed none"
     fails = f"{fn} of its {tn + fn} fails should have passed" if tn + fn else "it failed none"
     return f"{passes}; {fails}"

@@ -1,4 +1,4 @@
-"""A grid of characters to draw a plot on: whatever is put last on a cell shows."""
+"""A grid of characters to draw a plot on. The sign put on a cell last is the one that shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reviewdesk.app.paint.styled import Lines, line
 
 
 class Canvas:
-    """Cells over the unit square; column and row 0 are at the left and at the top."""
+    """A grid of cells over the unit square. Column 0 is at the left, row 0 at the top."""
 
     def __init__(self, columns: int, rows: int) -> None:
         """Start blank, with at least two columns and two rows."""
@@ -17,11 +17,11 @@ class Canvas:
         self._cells = [[(" ", "")] * self.columns for _ in range(self.rows)]
 
     def column(self, x: float) -> int:
-        """The column nearest to ``x`` of 0..1."""
+        """Return the column nearest to ``x``, a number from 0 to 1."""
         return _nearest(x, self.columns)
 
     def row(self, y: float) -> int:
-        """The row nearest to ``y`` of 0..1, which rises from the bottom."""
+        """Return the row nearest to ``y``, a number from 0 at the bottom to 1 at the top."""
         return self.rows - 1 - _nearest(y, self.rows)
 
     def put(self, column: int, row: int, sign: str, ink: str) -> None:
@@ -35,7 +35,7 @@ class Canvas:
                 self.put(column, row, sign, ink)
 
     def steps(self, first: int, rows: Sequence[int], ink: str) -> None:
-        """A double line from left to right through one row for each column from ``first`` on."""
+        """Draw a double line to the right from column ``first``, through one row per column."""
         for column, row in enumerate(rows, first):
             self.put(column, row, "═", ink)
         for column, (before, after) in enumerate(pairwise(rows), first + 1):
@@ -48,13 +48,13 @@ class Canvas:
             self.put(column, after, "╔" if rises else "╚", ink)
 
     def whisker(self, column: int, top: int, bottom: int, ink: str) -> None:
-        """A vertical bar with a cap at either end, as an interval is drawn."""
+        """Draw an interval: a vertical bar with a cap at either end."""
         self.fill(range(column, column + 1), range(top, bottom + 1), "│", ink)
         self.put(column, top, "┬", ink)
         self.put(column, bottom, "┴", ink)
 
     def lines(self) -> Lines:
-        """What was drawn, row by row."""
+        """Return the drawing, one line per row."""
         return [
             line(*(("".join(sign for sign, _ in run), ink) for ink, run in groupby(row, _ink)))
             for row in self._cells

@@ -1,4 +1,4 @@
-"""What a re-run would send, to whom and at what cost: the page that consent is given to."""
+"""The consent page of a re-run: what it would send, to whom and at what cost."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PayloadPassage:
-    """A passage of one payload; ``title`` says whose, and which part where it is in parts."""
+    """A passage of one payload. ``title`` names the juror, and the part if there are several."""
 
     title: str
     text: str
 
 
 def sheets(payloads: Iterable[Mapping[str, Any]], *, exact: bool) -> list[list[PayloadPassage]]:
-    """All that is sent, in sheets of a bounded length; ``exact`` as JSON, else message by message.
+    """Split the payloads into sheets of bounded length, as JSON if ``exact``, else as messages.
 
-    Between two leaves of a sheet stands a title that no payload can forge: texts are indented.
+    Each passage has a title above it. No payload can forge one, because its text is indented.
     """
     made: list[list[PayloadPassage]] = [[]]
     room = PAGE
-    for leaf in _leaves(list(payloads), exact=exact):
-        if made[-1] and len(leaf.text) > room:
+    for passage in _passages(list(payloads), exact=exact):
+        if made[-1] and len(passage.text) > room:
             made.append([])
             room = PAGE
-        made[-1].append(leaf)
-        room -= len(leaf.text)
+        made[-1].append(passage)
+        room -= len(passage.text)
     return made
 
 
-def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[PayloadPassage]:
+def _passages(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[PayloadPassage]:
     for place, sent in enumerate(payloads, start=1):
-        text = _exact(sent["payload"]) if exact else _readable(sent["payload"])
+        text = _payload_json(sent["payload"]) if exact else _payload_text(sent["payload"])
         title = f"{place} of {len(payloads)}: {inline(sent['juror'], 80)} at {inline(sent['url'])}"
         count = page_count(text)
         for page in range(count):
@@ -63,19 +63,19 @@ def _leaves(payloads: list[Mapping[str, Any]], *, exact: bool) -> Iterator[Paylo
             yield PayloadPassage(title + more, text[found.start : found.end])
 
 
-def _exact(payload: Mapping[str, Any]) -> str:
+def _payload_json(payload: Mapping[str, Any]) -> str:
     return json.dumps(payload, ensure_ascii=False, indent=2)
 
 
-def _readable(payload: Mapping[str, Any]) -> str:
-    """Every key of the payload; texts with their line breaks."""
+def _payload_text(payload: Mapping[str, Any]) -> str:
+    """Format every key of the payload as text; messages keep their line breaks."""
     rest = {name: value for name, value in payload.items() if name not in {"messages", "system"}}
     parts = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in rest.items()]
     if "system" in payload:
         parts.append(f"[system]\n{_text(payload['system'])}")
     messages = payload.get("messages") or ()
-    told = [f"[{message['role']}]\n{_text(message['content'])}" for message in messages]
-    return "\n".join([*parts, *told])
+    texts = [f"[{message['role']}]\n{_text(message['content'])}" for message in messages]
+    return "\n".join([*parts, *texts])
 
 
 def _text(content: object) -> str:
@@ -85,14 +85,14 @@ def _text(content: object) -> str:
 def consent_lines(
     prepared: PreparedRerun, who: str, sheet: list[PayloadPassage], of: str, width: int
 ) -> Lines:
-    """Hosts, models, calls, cost and hash, then a sheet of what is sent; ``of`` says which one."""
+    """Return hosts, models, calls, cost and hash, then one sheet; ``of`` is its page number."""
     lines = [heading("WHAT LEAVES THIS MACHINE", width)]
     for name, text, ink in _facts(prepared, who):
         lines += paragraph(text, width, ink, first=[(pad(name, 10), Ink.MUTED)], indent=10)
     lines += [Content(""), heading("PAYLOAD", width, of)]
-    for leaf in sheet:
-        lines += paragraph(leaf.title, width, Ink.STRONG)
-        lines += paragraph(block(leaf.text), width, indent=2, first=[("  ", "")])
+    for passage in sheet:
+        lines += paragraph(passage.title, width, Ink.STRONG)
+        lines += paragraph(block(passage.text), width, indent=2, first=[("  ", "")])
     return lines
 
 
@@ -115,17 +115,17 @@ def _facts(prepared: PreparedRerun, who: str) -> Iterator[tuple[str, str, Ink]]:
 
 
 def _host(host: Host) -> str:
-    told = [inline(host.name, 200), f"{host.calls:,} {'call' if host.calls == 1 else 'calls'}"]
-    told.append("encrypted" if host.is_encrypted else "NOT encrypted")
+    facts = [inline(host.name, 200), f"{host.calls:,} {'call' if host.calls == 1 else 'calls'}"]
+    facts.append("encrypted" if host.is_encrypted else "NOT encrypted")
     if host.proxy:
-        told.append(f"through the proxy {inline(host.proxy, 200)}")
+        facts.append(f"through the proxy {inline(host.proxy, 200)}")
     names = ", ".join(inline(name, 80) for name in host.key_env)
-    told.append(f"with the key in {names}" if names else "without a key")
-    return " · ".join(told)
+    facts.append(f"with the key in {names}" if names else "without a key")
+    return " · ".join(facts)
 
 
 def keys_line(width: int, *, many: bool, exact: bool) -> Content:
-    """The keys of the page."""
+    """Return the line that lists the keys of the page."""
     pages: list[Piece | str] = [("[ ]", Ink.KEY), " pages   "] if many else []
     other = " as messages" if exact else " as JSON"
     return cut(
@@ -138,34 +138,34 @@ def keys_line(width: int, *, many: bool, exact: bool) -> Content:
 
 
 class Consent:
-    """The page as it stands: which sheet of the payloads, and in which form."""
+    """The state of the consent page: which sheet of the payloads it shows, and in which form."""
 
     def __init__(
         self, prepared: PreparedRerun, who: str, payloads: list[Mapping[str, Any]]
     ) -> None:
-        """Begin with the first sheet, message by message; ``who`` says who is asked."""
+        """Start with the first sheet, message by message. ``who`` says which jurors are asked."""
         self.prepared, self.notice = prepared, ""
         self._who, self._payloads = who, payloads
         self._page, self._exact = 0, False
         self._sheets = sheets(payloads, exact=False)
 
     def turn(self, by: int) -> None:
-        """Show another sheet."""
+        """Move by this many sheets, forward or back, and stop at either end."""
         self._page = max(0, min(self._page + by, len(self._sheets) - 1))
 
     def as_other(self) -> None:
-        """Change between JSON to the letter and messages."""
+        """Switch between exact JSON and messages, and go back to the first sheet."""
         self._page, self._exact = 0, not self._exact
         self._sheets = sheets(self._payloads, exact=self._exact)
 
     def lines(self, width: int) -> Lines:
-        """The page."""
+        """Return the lines of the page."""
         count = len(self._sheets)
         of = f"page {self._page + 1} of {count}" if count > 1 else ""
         return consent_lines(self.prepared, self._who, self._sheets[self._page], of, width)
 
     def keys(self, width: int) -> Content:
-        """Its keys, or what was wrong with the last one."""
+        """Return the line of keys, or the notice about the last key pressed."""
         if self.notice:
             return cut(line((f" {self.notice}", Ink.WARN)), width)
         return keys_line(width, many=len(self._sheets) > 1, exact=self._exact)

@@ -1,4 +1,4 @@
-"""Two panels on one content, drawn side by side: what changed between two runs."""
+"""Painters that show two runs' verdicts on the same item side by side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
 
 
 def diff_lines(here: Item, there: Item, width: int) -> Lines:
-    """Verdict, numbers and every juror of both; ``≠`` stands where they differ."""
+    """Return the verdict, the numbers and every juror of both runs. ``≠`` marks what differs."""
     lines = [
         *paragraph(inline(here.verdict.test), width, Ink.STRONG),
         *_pair("", inline(here.run.name, 80), inline(there.run.name, 80), width, mark=False),
@@ -65,7 +65,7 @@ def _verdict(here: Item, there: Item, width: int) -> Lines:
 
 
 def _pair(name: str, one: str, two: str, width: int, *, mark: bool = True) -> Lines:
-    """One fact of both runs; below each other where the columns would be too narrow."""
+    """Return one fact of both runs, one below the other where columns would be too narrow."""
     differs: Piece = ("≠ " if mark and one != two else "  ", Ink.WARN)
     label = min(16, width // 4)
     room = (width - label - 2) // 2
@@ -100,7 +100,7 @@ def _ballot(seat: Seat | None) -> str:
 
 
 def _reasons(mine: dict[str, Seat], theirs: dict[str, Seat], width: int) -> Lines:
-    """The reasons of jurors whose vote differs, in full."""
+    """Return the full reasons of the jurors whose vote differs."""
     lines: Lines = []
     for name, seat in mine.items():
         other = theirs.get(name)

@@ -1,4 +1,4 @@
-"""What one set of rows says of confidence: each figure with what it means in a plain sentence."""
+"""Painters for the figures on confidence, each with its meaning in a plain sentence."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from reviewdesk.domain.stats.figures import (
 )
 
 RISK = 0.05
-"""The p under which chance alone is not believed."""
+"""A p-value below this counts as more than chance."""
 _COLUMN = 15
 
 
 def fit_lines(found: Fit | None, basis: str, width: int) -> Lines:
-    """ECE beside its null, ranking, log-loss, the test of calibration, and the parts of Brier."""
+    """Return ECE beside its null, Spiegelhalter's test, the parts of Brier, AUROC and log-loss."""
     if found is None or not found.n:
         return []
     pairs = [
         ("ECE", f"{found.ece:.3f}; {null_words(found.null)}"),
-        ("Spiegelhalter", _tested(found.spiegelhalter)),
-        ("Brier", _parts(found.corp)),
-        ("AUROC", _ranked(found.auroc)),
-        ("log-loss", _lost(found.log_loss)),
+        ("Spiegelhalter", _ztest_text(found.spiegelhalter)),
+        ("Brier", _brier_text(found.corp)),
+        ("AUROC", _auroc_text(found.auroc)),
+        ("log-loss", _log_loss_text(found.log_loss)),
     ]
     return [heading("CONFIDENCE", width, basis), *facts(pairs, width, _COLUMN)]
 
 
 def between(found: Interval | Estimate | RunRate | None, sign: str = "") -> str:
-    """An interval in brackets, or ``-``."""
+    """Format an interval in brackets, or ``-`` if it is undefined."""
     if found is None or found.low is None or found.high is None:
         return "-"
     return f"[{number(found.low, sign)}, {number(found.high, sign)}]"
 
 
 def chance(p: float) -> str:
-    """A p with three decimals, as far as they tell it."""
+    """Format a p-value with three decimals, or as ``p < 0.001`` if it is smaller."""
     return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
 
 
 def null_words(found: NullEce | None) -> str:
-    """What ECE a calibrated judge would show: that has a width, while ECE has no interval."""
+    """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
     if found is None:
         return "what a calibrated judge would show is not known"
     word = "more than chance" if found.p < RISK else "no more than chance"
@@ -62,11 +62,11 @@ def null_words(found: NullEce | None) -> str:
 
 
 def null_note(found: NullEce) -> str:
-    """The same in brief, beside a gate."""
+    """Say in brief which ECE a calibrated panel would show by chance, for the line of a gate."""
     return f"calibrated: about {found.expected:.3f}, {chance(found.p)}"
 
 
-def _tested(found: ZTest) -> str:
+def _ztest_text(found: ZTest) -> str:
     if found.z is None or found.p is None:
         return f"- {found.reason or 'undefined'}"
     word = (
@@ -77,7 +77,7 @@ def _tested(found: ZTest) -> str:
     return f"z {found.z:+.3f}, {chance(found.p)}: {word}"
 
 
-def _parts(found: Corp | None) -> str:
+def _brier_text(found: Corp | None) -> str:
     if found is None:
         return "-"
     return (
@@ -87,13 +87,13 @@ def _parts(found: Corp | None) -> str:
     )
 
 
-def _ranked(found: float | None) -> str:
+def _auroc_text(found: float | None) -> str:
     if found is None:
         return "- it takes right and wrong verdicts to rank them"
     return f"{found:.3f}: how often a right verdict is surer than a wrong one; chance gives 0.5"
 
 
-def _lost(found: LogLoss | None) -> str:
+def _log_loss_text(found: LogLoss | None) -> str:
     if found is None:
         return "-"
     clipped = f"{found.clipped} clipped at certainty" if found.clipped else "none clipped"
@@ -104,26 +104,26 @@ def _lost(found: LogLoss | None) -> str:
 
 
 def suggestion_lines(found: Fit | None, width: int) -> Lines:
-    """What each recalibration would do to Brier, or why it is not tried."""
+    """Return how each recalibration would change Brier, or why it is not tried."""
     if found is None or not found.suggestions:
         return []
-    pairs = [(one.method.value, _suggested(one)) for one in found.suggestions]
+    pairs = [(one.method.value, _suggestion_text(one)) for one in found.suggestions]
     lines = [heading("RECALIBRATION", width, "suggested, never applied")]
     return [*lines, *facts(pairs, width, _COLUMN)]
 
 
-def _suggested(found: Suggestion) -> str:
+def _suggestion_text(found: Suggestion) -> str:
     if found.change is None:
         return f"- {found.reason or 'undefined'}"
     word = "better" if found.change < 0 else "no better"
     text = f"would change Brier by {found.change:+.3f} (5-fold), {word}, not applied"
-    told = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
+    parameters = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
     limit = "; the best fit lies at infinity" if found.bounded else ""
-    return text + (f"; {told}" if told else "") + limit
+    return text + (f"; {parameters}" if parameters else "") + limit
 
 
 def honest_text(found: RunRate, what: str) -> str:
-    """A rate by the strata of the draw with its interval; without one, its bounds."""
+    """Format a rate over the strata of the draw with its interval, or else with its bounds."""
     if found.estimate is not None:
         return f"{found.estimate:.3f} {between(found)} 95% {what}"
     reason = found.reason or "undefined"
@@ -133,7 +133,7 @@ def honest_text(found: RunRate, what: str) -> str:
 
 
 def more_lines(found: Sequence[LabelsNeeded], width: int) -> Lines:
-    """How many more audits settle each limit; those without a number share their reason."""
+    """Return how many more audits settle each limit. Limits without a number share a reason."""
     lines: Lines = []
     for one in (one for one in found if one.labels is not None):
         limit = f"{one.target} {one.op.value} {number(one.limit)}"

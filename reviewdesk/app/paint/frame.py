@@ -1,4 +1,4 @@
-"""The lines around the panes: header, status, the calibration strip and the footer."""
+"""Painters for the lines around the panes: header, status, calibration strip and footer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_POPULATION = "until each stratum has a label"
 
 
 def header_line(session: Session, saved: str, jobs: str, width: int) -> Content:
-    """Run, mode, progress, filter and order at the left; what runs, and the saved mark, right."""
+    """Return the header: run, mode and progress at the left, jobs and saved mark at the right."""
     mark = line((f" {clip(saved, max(0, width * 2 // 5))} ", Ink.PASS)) if saved else Content("")
     if jobs:
         mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) + mark
@@ -38,7 +38,7 @@ def header_line(session: Session, saved: str, jobs: str, width: int) -> Content:
 
 
 def _header_pieces(session: Session, room: int) -> list[Piece | str]:
-    """Whole facts only, the most needed first: a number that is cut would be another number."""
+    """Return the facts that fit whole, the most needed first: a number cut short would mislead."""
     view = session.view
     mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
     facts: list[list[Piece | str]] = [
@@ -46,12 +46,12 @@ def _header_pieces(session: Session, room: int) -> list[Piece | str]:
     ]
     if view.filter:
         facts.append([("  filter ", Ink.MUTED), (clip(inline(view.filter), 24), Ink.WARN)])
-    told: list[list[Piece | str]] = [
+    others: list[list[Piece | str]] = [
         ["  ", (progress_text(session), Ink.TEXT)],
         [("  order ", Ink.MUTED), (inline(view.order), Ink.TEXT)],
     ]
     # An order that somebody chose explains the list; the usual one can be left out.
-    facts += told if view.order in _USUAL else reversed(told)
+    facts += others if view.order in _USUAL else reversed(others)
     pieces: list[Piece | str] = []
     for fact in facts:
         if pieces and line(*pieces, *fact).cell_length > room:
@@ -61,7 +61,7 @@ def _header_pieces(session: Session, room: int) -> list[Piece | str]:
 
 
 def page_header(title: str, session: Session, jobs: str, width: int) -> Content:
-    """The first line of a page: its name, the run under review, and what runs."""
+    """Return the first line of a page: its name, the run under review, and the jobs that run."""
     mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) if jobs else Content("")
     room = max(0, width - mark.cell_length)
     mode = "blind" if session.view.blind else "open"
@@ -72,7 +72,7 @@ def page_header(title: str, session: Session, jobs: str, width: int) -> Content:
 
 
 def progress_text(session: Session) -> str:
-    """How far the reviewer is; one number in a blind session, where strata are hidden."""
+    """Format the reviewer's progress: one number in a blind session, where strata are hidden."""
     progress = session.progress
     if session.view.blind:
         return f"labelled {progress.labelled}"
@@ -85,9 +85,9 @@ def progress_text(session: Session) -> str:
 def strip_lines(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Lines:
-    """The two lines of the strip; each names the design of the labels behind it.
+    """Return the two lines of the strip. Each names the design of the labels behind it.
 
-    ``alone`` stands in a blind session, where nothing may follow the panels of unlabelled items.
+    A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
     if session.view.blind:
         return _blind_strip(session, alone, width)
@@ -100,24 +100,26 @@ def strip_lines(
     # Under a weighted design the upper line is still every label at weight 1.
     plain = "unweighted" if figures.design is Design.WEIGHTED else design
     first = _figures_line(
-        "labelled", figures.labelled, plain, width, _more(figures.rowless, "without a row")
+        "labelled", figures.labelled, plain, width, _count_note(figures.rowless, "without a row")
     )
     if figures.population is None:
         text = f"-  {_NO_POPULATION}"
-        tail = next((f" · {said}" for said in figures.warnings if said.startswith("describes")), "")
+        tail = next(
+            (f" · {warning}" for warning in figures.warnings if warning.startswith("describes")), ""
+        )
         if width > len(text) + len(tail) + 14:
             text += tail
         return [first, _empty_line("population", text, width)]
-    more = _more(figures.waiting, "wait for the draw")
+    more = _count_note(figures.waiting, "wait for the draw")
     return [first, _figures_line("population", figures.population, design, width, more)]
 
 
-def _more(count: int, why: str) -> str:
+def _count_note(count: int, why: str) -> str:
     return f" (+{count} {why})" if count else ""
 
 
 def _blind_strip(session: Session, alone: Metrics | None, width: int) -> Lines:
-    """Blind, only what the labelled items tell: all else follows answers that are hidden."""
+    """Return the strip of a blind session: labelled items only, as all else reveals the answers."""
     done = session.progress.labelled
     if session.withheld:
         when = "when the queue is done" if session.feedback is Feedback.END else "are kept back"
@@ -153,7 +155,7 @@ _VARIANTS = (
     (("n", "ECE"), False, " "),
     (("n",), False, " "),
 )
-"""Which figures stand on the line, with or without the interval: the first variant that fits."""
+"""Figures of the line, and whether the interval is shown. The first variant that fits is used."""
 
 _CAUTIONS = {
     CorrectionStatus.WEAK_JUDGE.value: " weak judge",
@@ -162,7 +164,7 @@ _CAUTIONS = {
 
 
 def _figures_line(name: str, found: Metrics, design: str, width: int, more: str = "") -> Content:
-    """As many figures as fit, those that are read most kept the longest; the design always."""
+    """Return as many figures as fit, the most important first, and always the design."""
     low, high = found.corrected_rate_low, found.corrected_rate_high
     interval = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
     caution = _CAUTIONS.get(found.corrected_status or "", "")
@@ -190,7 +192,7 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, more: str 
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
-    """Keys and what they do at this moment, as many as fit; help and close are always there."""
+    """Return the keys and what they do now, as many as fit, and always help and quit."""
     drawn = [(hint.action, _hint(key(hint.action), hint.word)) for hint in hints]
     kept = [content for name, content in drawn if name in _ALWAYS]
     room = width - sum(content.cell_length for content in kept)
@@ -212,12 +214,12 @@ def _hint(key: str, word: str) -> Content:
 
 
 def status_line(text: str, ink: str, width: int) -> Content:
-    """What just happened, or what a reviewer should know."""
+    """Return the status line: what just happened, or what a reviewer should know."""
     return cut(line((f" {text}" if text else "", ink)), width)
 
 
 def title_line(name: str, note: str, width: int, *, focused: bool) -> Content:
-    """A pane's title; the pane that has the keys is marked, not only coloured."""
+    """Return a pane's title. The focused pane has a mark, so that colour is not the only sign."""
     mark = "▶" if focused else " "
     ink = Ink.STRONG if focused else Ink.MUTED
     return cut(line((f"{mark}{name}", ink), (f"  {note}" if note else "", Ink.MUTED)), width)

@@ -1,4 +1,4 @@
-"""The item pane: what was judged, as the reviewer reads it."""
+"""Painters for the item pane: the texts, checks, labels and note of one item."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 
 
 def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions = _USUAL) -> Lines:
-    """The whole pane; ``hidden`` leaves out what a blind session must not tell.
+    """Return the whole pane; ``hidden`` leaves out what a blind session must not show.
 
     No line is wider than the width, unless ``reading`` leaves long lines whole.
     """
@@ -62,12 +62,12 @@ def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions 
 
 
 def pages(item: Item) -> int:
-    """How many pages the longest text of the item has."""
+    """Return how many pages the longest text of the item has."""
     return max(page_count(_text(item.verdict.body.get(key)) or "") for _, key in _SECTIONS)
 
 
 def _texts(item: Item, width: int, reading: ReadingOptions) -> Lines:
-    """Every text under its title; of a pair the responses stand side by side where they fit."""
+    """Return every text under its title. Two responses stand side by side where they fit."""
     texts = {key: _text(item.verdict.body.get(key)) for _, key in _SECTIONS}
     pair = bool(texts["output"] and texts["alternative"])
     together = pair and reading.beside and reading.wrap and width >= BESIDE
@@ -92,7 +92,7 @@ def _pair(first: str, second: str, width: int, reading: ReadingOptions) -> Lines
 
 
 def _text(value: Any) -> str | None:
-    """A field of the body as text; a list of references becomes one line each."""
+    """Return a field of the body as text, a list as one line per entry, or None if it is empty."""
     if value is None or value in ("", []):
         return None
     if isinstance(value, str):
@@ -114,21 +114,21 @@ def _title(item: Item, width: int, *, hidden: bool) -> Lines:
     if found := sum(_hidden_count(_text(verdict.body.get(key)) or "") for _, key in _SECTIONS):
         word = "character" if found == 1 else "characters"
         pieces.append((f"⚠ {found} hidden {word}", Ink.WARN))
-    pieces += _hung(item, hidden=hidden)
+    pieces += _mark_and_tags(item, hidden=hidden)
     return lines + flow((line(piece) for piece in pieces), width, 2)
 
 
-def _hung(item: Item, *, hidden: bool) -> list[Piece]:
-    """What people hung on the item; what others thought of it is not for a blind session."""
+def _mark_and_tags(item: Item, *, hidden: bool) -> list[Piece]:
+    """Return the item's mark and tags. A blind session shows no tags of other reviewers."""
     pieces: list[Piece] = [("* marked", Ink.NOTE)] if item.marked else []
     if item.tags:
-        pieces.append((f"tags: {_listed(item.tags)}", Ink.NOTE))
+        pieces.append((f"tags: {_tag_list(item.tags)}", Ink.NOTE))
     if item.other_tags and not hidden:
-        pieces.append((f"tags of others: {_listed(item.other_tags)}", Ink.MUTED))
+        pieces.append((f"tags of others: {_tag_list(item.other_tags)}", Ink.MUTED))
     return pieces
 
 
-def _listed(tags: Iterable[object]) -> str:
+def _tag_list(tags: Iterable[object]) -> str:
     return ", ".join(inline(tag, 80) for tag in tags)
 
 
@@ -152,7 +152,7 @@ def _checks(checks: Any, width: int) -> Lines:
 
 
 def _label(item: Item, width: int, *, hidden: bool) -> Lines:
-    """The label found in the file, the log of this item and the note."""
+    """Return the label found in the file, the history of the item and its note."""
     lines: Lines = []
     human: Mapping[str, Any] | None = item.verdict.body.get("human")
     if human and not hidden:
@@ -160,28 +160,28 @@ def _label(item: Item, width: int, *, hidden: bool) -> Lines:
         if human.get("note"):
             text += f": {inline(human['note'], 2000)}"
         lines += paragraph(text, width, Ink.NOTE)
-    # Others may have labelled and tagged the same content; re-runs stand beside the jurors.
+    # Re-runs stand in the jury pane. Labels and tags may come from others, so blind hides them.
     past = [event for event in item.history if event.kind not in RERUNS]
-    told = [event for event in past if not (hidden and _tells(event))]
-    for event in told:
+    shown = [event for event in past if not (hidden and _shows_opinion(event))]
+    for event in shown:
         lines += fold(_event(event), width)
     if item.note:
         lines += paragraph(block(item.note), width, first=[("note  ", Ink.NOTE)], indent=6)
     return [Content(""), heading("LABEL", width), *lines] if lines else []
 
 
-def _tells(event: Event) -> bool:
-    """Whether an event says what somebody thought of the item."""
+def _shows_opinion(event: Event) -> bool:
+    """Whether an event shows what somebody thinks of the item."""
     return event.label is not None or event.kind == "tags"
 
 
 def _event(event: Event) -> Content:
-    """One line of the log: when, what, by whom."""
+    """Format an event as one line: when, what, and by whom."""
     what = inline(event.kind, 20)
     if event.label is not None:
         what += f" {event.label.value}{', imported' if event.detail.get('imported') else ''}"
     if event.kind == "tags":
-        what += f" {_listed(event.detail.get('tags') or ()) or 'cleared'}"
+        what += f" {_tag_list(event.detail.get('tags') or ()) or 'cleared'}"
     if event.kind == "mark" and not event.detail.get("on"):
         what = "unmark"
     if event.undone:

@@ -1,4 +1,4 @@
-"""The jurors page: each against the labels, against the others, and from run to run."""
+"""Painters for the jurors page: jurors against labels, against each other, and over runs."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from reviewdesk.domain.jurors.leniency import Leniency
 from reviewdesk.domain.jurors.rates import ENOUGH, Difference
 from reviewdesk.domain.stats.figures import Target
 
-_DRIFTED = 0.05
-"""The false discovery rate under which a change of offsets is called a drift."""
-_SHOWN = 8
-"""How many of the most volatile cases are listed."""
+_DRIFT_RATE = 0.05
+"""A change of offsets counts as drift up to this false discovery rate."""
+_MOST_CASES = 8
+"""How many of the most volatile cases the page lists."""
 
 
 def jurors_page_lines(
     page: JurorsPage, width: int, *, blind: bool, target: Target = Target.RUN
 ) -> Lines:
-    """The whole page; a blind one holds only what the labelled verdicts tell by themselves.
+    """Return the whole page; a blind page uses the labelled verdicts alone.
 
-    ``target`` is what the intervals of the rates speak of.
+    ``target`` says what the intervals of the rates describe.
     """
     if not page.jurors:
         return paragraph("No juror sat in this run.", width, Ink.STRONG)
@@ -85,7 +85,7 @@ def _plain(*cells: str) -> list[Piece]:
     return [(cell, Ink.MUTED if cell == "-" else Ink.TEXT) for cell in cells]
 
 
-def _two(value: float | None) -> str:
+def _two_decimals(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
@@ -93,16 +93,16 @@ _RATES = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
 
 
 def _rates(page: JurorsPage, target: Target, width: int) -> Lines:
-    """Accuracy, sensitivity and specificity, through the draw."""
+    """Return each juror's accuracy, sensitivity and specificity, weighted by the draw."""
     words = ", ".join(word.value for word in page.designs)
     lines = [heading("AGAINST THE LABELS", width, f"{page.labels} labels, {words}: {target.value}")]
     rows = [
         [
             _name(one),
             *_plain(str(one.counts.votes)),
-            *_quoted(one.rate("accuracy", target)),
-            *_quoted(one.rate("sensitivity", target)),
-            *_quoted(one.rate("specificity", target)),
+            *_quoted_rate(one.rate("accuracy", target)),
+            *_quoted_rate(one.rate("sensitivity", target)),
+            *_quoted_rate(one.rate("specificity", target)),
         ]
         for one in page.jurors
     ]
@@ -120,14 +120,14 @@ def _rates(page: JurorsPage, target: Target, width: int) -> Lines:
     return lines
 
 
-def _quoted(rate: Quoted) -> list[Piece]:
+def _quoted_rate(rate: Quoted) -> list[Piece]:
     if rate.share is None:
         return _plain("-", "-")
-    return [(_two(rate.share), Ink.TEXT), (f"{rate.low:.2f}-{rate.high:.2f}", Ink.MUTED)]
+    return [(_two_decimals(rate.share), Ink.TEXT), (f"{rate.low:.2f}-{rate.high:.2f}", Ink.MUTED)]
 
 
 def _labelled_rates(page: JurorsPage, width: int) -> Lines:
-    """The same of the labels alone, each once, with Wilson's interval."""
+    """Return each juror's rates over the labels, each counted once, with Wilson's intervals."""
     lines = [heading("AGAINST THE LABELS", width, f"{page.labels} verdicts, each label once")]
     rows = [
         [
@@ -148,11 +148,11 @@ def _rate(rate: Rate) -> list[Piece]:
     if rate.share is None:
         return _plain("-", "-")
     low, high = rate.interval
-    return [(_two(rate.share), Ink.TEXT), (f"{low:.2f}-{high:.2f}", Ink.MUTED)]
+    return [(_two_decimals(rate.share), Ink.TEXT), (f"{low:.2f}-{high:.2f}", Ink.MUTED)]
 
 
 def _against_panel(page: JurorsPage, width: int) -> Lines:
-    """How much more often each juror is right than the panel, on the same verdicts."""
+    """Return how much more often each juror is right than the panel, on the same verdicts."""
     found = page.contest
     if found.best is None or found.panel is None:
         return []
@@ -169,8 +169,8 @@ def _against_panel(page: JurorsPage, width: int) -> Lines:
     else:
         text = f"these labels do not tell the panel from {best}, the best by them"
     lines += paragraph(text, width, Ink.STRONG)
-    told = f"{best} beats every other juror" if found.best_stands else "no juror beats all others"
-    return [*lines, *paragraph(told, width)]
+    others = f"{best} beats every other juror" if found.best_stands else "no juror beats all others"
+    return [*lines, *paragraph(others, width)]
 
 
 def _difference(found: Difference | None) -> list[Piece]:
@@ -184,7 +184,7 @@ def _difference(found: Difference | None) -> list[Piece]:
 
 
 def _kappas(page: JurorsPage, width: int, *, blind: bool) -> Lines:
-    """Mistakes, kappa, the suggested weight, and what its lone dissents were worth."""
+    """Return each juror's errors, kappa, suggested weight and share of right lone dissents."""
     lines = [heading("KAPPA AND WEIGHTS", width, "suggested, never applied")]
     head = ["juror", "fp", "fn", "kappa", "weight", "corrected", "lone"]
     weights = [one.weight for one in page.jurors]
@@ -210,17 +210,22 @@ def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Piece]:
     kappa = one.labelled_kappa if blind else one.kappa
     counts = str(one.counts.fp), str(one.counts.fn)
     corrected = None if blind else one.corrected[0]
-    return [_name(one), *_plain(*counts, _two(kappa), _two(weight), _two(corrected), dissents)]
+    return [
+        _name(one),
+        *_plain(
+            *counts, _two_decimals(kappa), _two_decimals(weight), _two_decimals(corrected), dissents
+        ),
+    ]
 
 
 def _leniency(found: Leniency, width: int) -> Lines:
-    """Whether jurors of the generator's own family let more pass that should fail."""
+    """Return whether jurors of the generator's family pass more of what should fail."""
     lines = [heading("OWN FAMILY", width, "passes of what should fail")]
     rows = [
         [
             (name, Ink.TEXT),
             (f"{side.k}/{side.n}", Ink.TEXT),
-            *_plain(_two(side.share)),
+            *_plain(_two_decimals(side.share)),
         ]
         for name, side in (("generator's family", found.own), ("other families", found.others))
     ]
@@ -236,7 +241,7 @@ def _leniency(found: Leniency, width: int) -> Lines:
 
 
 def _offsets(page: JurorsPage, width: int) -> Lines:
-    """Each juror's score less that of the others, and whether it moved."""
+    """Return each juror's mean score minus that of the others, and whether it drifted."""
     lines = [heading("OFFSET AND DRIFT", width, "score less the mean of the other jurors")]
     head = ["juror", "offset", "n", "change", "against", "q"]
     lines += table(head, [_offset(one) for one in page.jurors], width)
@@ -250,12 +255,12 @@ def _offsets(page: JurorsPage, width: int) -> Lines:
     moved = [
         inline(one.name, 60)
         for one in page.jurors
-        if one.offset and one.offset.drift and (one.offset.drift.q or 1.0) <= _DRIFTED
+        if one.offset and one.offset.drift and (one.offset.drift.q or 1.0) <= _DRIFT_RATE
     ]
     if moved:
-        lines += paragraph(f"drifted: {', '.join(moved)} (q <= {_DRIFTED})", width, Ink.WARN)
+        lines += paragraph(f"drifted: {', '.join(moved)} (q <= {_DRIFT_RATE})", width, Ink.WARN)
     else:
-        lines += paragraph(f"no juror drifted (q <= {_DRIFTED})", width, Ink.STRONG)
+        lines += paragraph(f"no juror drifted (q <= {_DRIFT_RATE})", width, Ink.STRONG)
     return [*lines, *_alarms(page, width)]
 
 
@@ -277,7 +282,7 @@ def _offset(one: JurorFacts) -> list[Piece]:
 
 
 def _alarms(page: JurorsPage, width: int) -> Lines:
-    """Where CUSUM left its limit, with how often it does so by chance."""
+    """Return where CUSUM left its limit, and how often that happens by chance."""
     lines: Lines = []
     limit = 0.0
     for one in page.jurors:
@@ -294,7 +299,7 @@ def _alarms(page: JurorsPage, width: int) -> Lines:
 
 
 def _failures(found: Sequence[JurorFacts], width: int) -> Lines:
-    """Seats without an answer, and replies that could not be read."""
+    """Return each juror's seats without an answer and its replies that could not be read."""
     lines = [heading("FAILED REPLIES", width, "over all seats of the run")]
     rows = [
         [
@@ -311,12 +316,12 @@ def _failures(found: Sequence[JurorFacts], width: int) -> Lines:
 
 
 def _volatile(page: JurorsPage, width: int) -> Lines:
-    """The cases whose panel score moves most from run to run: for a second look."""
+    """Return the cases whose panel score moves most from run to run."""
     lines = [heading("MOVING SCORES", width, f"{page.repeated} cases scored in two runs or more")]
     if not page.volatile:
         text = "- no case of this run has a panel score in another loaded run"
         return [*lines, *paragraph(text, width, Ink.MUTED)]
-    rows = [_case(one) for one in page.volatile[:_SHOWN]]
+    rows = [_case(one) for one in page.volatile[:_MOST_CASES]]
     lines += table(["case", "SD", "swing", "runs", "decision"], rows, width)
     return [*lines, *_swing(page.volatile[0], width)]
 
@@ -326,7 +331,7 @@ def _case(one: VolatileCase) -> list[Piece]:
     name = clip(inline(one.id, 200), 40)
     return [
         (name, Ink.STRONG),
-        *_plain(_two(one.sd), _two(one.swing), str(len(one.scores))),
+        *_plain(_two_decimals(one.sd), _two_decimals(one.swing), str(len(one.scores))),
         turned,
     ]
 

@@ -1,4 +1,4 @@
-"""The jury pane: decision, flags, the table of jurors and their reasons."""
+"""Painters for the jury pane: decision, flags, the table of jurors and their reasons."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _WORDS: dict[Decision | None, tuple[str, str]] = {
     None: (" NO DECISION ", Ink.BIG_WARN),
 }
 _WORD = 10
-"""Columns for the word of a juror that casts no vote."""
+"""Columns for the label that a juror gives in place of a vote."""
 
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 
 
 def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
-    """What the pane says while the panel's answer is hidden: the same for every item."""
+    """Return the pane while the panel's answer is hidden. It is the same for every item."""
     labels = " ".join(keymap.first(f"label.{word}") for word in ("pass", "fail", "unsure"))
     then = {
         Feedback.AFTER: f"Label the item first ({labels}), and the answer shows.",
@@ -70,7 +70,7 @@ def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
 
 
 def jury_lines(item: Item, width: int, again: RerunHistory = NOTHING, ask: str = "") -> Lines:
-    """The whole pane: what needs a person first, reasons in full last; ``ask`` asks again."""
+    """Return the whole pane, what needs a person first. ``ask`` is the key that starts a re-run."""
     return [
         *_decision(item, width),
         *running_lines(again.running, width),
@@ -121,7 +121,7 @@ def _decision(item: Item, width: int) -> Lines:
 
 
 def _stated_agreement(pair: AgreementPair) -> Content:
-    """The agreement that the report states under the metric it names, with its band."""
+    """Return the agreement that the report states, with its metric and band."""
     pieces: list[Piece | str] = ["stated "]
     if pair.metric is not None:
         figure = "none" if pair.value is None else f"{pair.value:.3f}"
@@ -130,14 +130,14 @@ def _stated_agreement(pair: AgreementPair) -> Content:
 
 
 def _band(band: Band | None) -> list[Piece]:
-    """A band stands beside the figure it was read from."""
+    """Return the band, which stands beside the figure it belongs to."""
     if band is None:
         return []
     return [(band.value, Ink.WARN if band is Band.LOW else Ink.TEXT)]
 
 
 def _flags(notes: Sequence[FlagNote], width: int) -> Lines:
-    """Each flag with its reason in full, the ones that ask for a person first."""
+    """Return each flag with its full reason. Flags that ask for a person come first."""
     ranked = sorted(notes, key=lambda note: note.flag not in _LOUD)
     if not ranked:
         return [Content(""), cut(line(("no flags", Ink.MUTED)), width)]
@@ -157,7 +157,7 @@ def _rank(seat: Seat) -> int:
 
 
 def jury_table(seats: Sequence[Seat], width: int) -> Lines:
-    """Trimmed dissents, then counted, trimmed and failed jurors, apart from each other."""
+    """Return the table of jurors: trimmed dissents, then counted, trimmed and failed jurors."""
     ranked = sorted(seats, key=lambda seat: (_rank(seat), seat.ballot.seat))
     if not ranked:
         return [cut(line(("no jurors", Ink.MUTED)), width)]
@@ -168,7 +168,7 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
     room = width - sum(widths[1:]) - len(widths) - 2
     state = max(cell_len(row[-2][0] + row[-1][0]) for row in rows)
     named = [
-        (_named(seat, max(0, room - state)), row[0][1])
+        (_juror_name(seat, max(0, room - state)), row[0][1])
         for seat, row in zip(ranked, rows, strict=True)
     ]
     rows = [[name, *row[1:]] for name, row in zip(named, rows, strict=True)]
@@ -179,12 +179,12 @@ def jury_table(seats: Sequence[Seat], width: int) -> Lines:
     lines = [cut(_row([(name, Ink.MUTED) for name in head], widths, "  "), width)]
     for seat, cells in zip(ranked, rows, strict=True):
         lost = seat.trimmed and seat.dissent
-        lines += _folded(_row(cells, widths, "◆ " if lost else "  "), width)
+        lines += _row_lines(_row(cells, widths, "◆ " if lost else "  "), width)
     return lines
 
 
-def _folded(content: Content, width: int) -> Lines:
-    """A row that is too wide puts the end of its state below instead of losing it."""
+def _row_lines(content: Content, width: int) -> Lines:
+    """Fold a row that is too wide, so that the end of its state goes below."""
     below: Lines = []
     while content.cell_length > width and (at := content.plain.rfind(" · ")) > 0:
         below.insert(0, line("    ") + content[at + 1 :])
@@ -227,15 +227,15 @@ def _cells(seat: Seat, *, weights: bool) -> list[Piece]:
     return [*cells, _state(seat), (seat.aside, Ink.MUTED)]
 
 
-def _named(seat: Seat, room: int) -> str:
-    """The juror's id, with its model where that differs and there is room for both."""
+def _juror_name(seat: Seat, room: int) -> str:
+    """Return the juror's id, with its model if that differs and both fit into ``room`` cells."""
     name, model = inline(seat.ballot.id, 200), inline(seat.ballot.model or "", 200)
     both = f"{name} ({model})"
     return both if model and model != name and cell_len(both) <= room else name
 
 
 def _state(seat: Seat) -> Piece:
-    """The state in words; dissent and contradiction are never told by colour alone."""
+    """Return the state in words, so that dissent and contradiction need no colour to be seen."""
     ballot = seat.ballot
     words = seat.words
     ink = Ink.MUTED if seat.state is not State.COUNTED else Ink.TEXT
@@ -249,7 +249,7 @@ def _state(seat: Seat) -> Piece:
 
 
 def _reasons(seats: Sequence[Seat], width: int) -> Lines:
-    """Every juror's reason in full, trimmed dissents first; of a failed juror, its error."""
+    """Return every juror's full reason, or its error if it failed. Trimmed dissents come first."""
     lines = [heading("REASONS", width)]
     for seat in sorted(seats, key=lambda seat: (_rank(seat), seat.ballot.seat)):
         ballot = seat.ballot

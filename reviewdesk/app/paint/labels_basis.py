@@ -1,4 +1,4 @@
-"""What the figures rest on: the draw, the jurors, and labels given blind or in the open."""
+"""Painters for what the figures rest on: the draw, the jurors, and blind and open labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEANS = {
 
 
 def design_lines(page: CalibrationPage, width: int) -> Lines:
-    """Each stratum with its prefix and weight, the audit, ESS, and what is still to do."""
+    """Return the strata with prefix and weight, the audit, the ESS, and what is still to do."""
     found = page.calibration
     lines = [heading("DESIGN", width, found.design.value)]
     if page.strata:
@@ -83,7 +83,7 @@ _JUROR = (
 
 
 def jurors_lines(found: Sequence[JurorCounts] | None, basis: str, width: int) -> Lines:
-    """The counts of each juror against the labels; its rates are on the jurors' own page."""
+    """Return each juror's counts against the labels. The jurors page has the rates."""
     if not found:
         return []
     lines = [heading("JURORS", width, basis), *table(_JUROR, [_juror(one) for one in found], width)]
@@ -91,7 +91,7 @@ def jurors_lines(found: Sequence[JurorCounts] | None, basis: str, width: int) ->
         "none: no vote; trim: left out; diss: votes against the decision, then how many were right"
     )
     lines += paragraph(text, width, Ink.MUTED)
-    return [*lines, *paragraph(_lost(found), width, Ink.STRONG)]
+    return [*lines, *paragraph(_dissent_text(found), width, Ink.STRONG)]
 
 
 def _juror(one: JurorCounts) -> list[Piece]:
@@ -102,8 +102,8 @@ def _juror(one: JurorCounts) -> list[Piece]:
     return [(inline(one.name, 200), Ink.STRONG), *((str(figure), Ink.TEXT) for figure in figures)]
 
 
-def _lost(found: Sequence[JurorCounts]) -> str:
-    """Whether lost votes deserve a look."""
+def _dissent_text(found: Sequence[JurorCounts]) -> str:
+    """Say how many dissents were right."""
     dissents = sum(one.dissents for one in found)
     heard = sum(one.dissents_right for one in found)
     lost = f"{heard} of {dissents} dissents were right" if dissents else "nobody dissented"
@@ -111,7 +111,7 @@ def _lost(found: Sequence[JurorCounts]) -> str:
 
 
 def split_lines(found: BlindSplit, basis: str, width: int) -> Lines:
-    """Labels given before and after the panel's answer was seen, side by side."""
+    """Compare, side by side, labels given before and after the panel's answer was seen."""
     ways = (found.blind, found.open)
 
     def row(name: str, *cells: str) -> list[Piece]:
@@ -128,11 +128,11 @@ def split_lines(found: BlindSplit, basis: str, width: int) -> Lines:
     if found.unsaid:
         text = f"open: {found.unsaid} of {found.open.n} come from a shell or a file and do not say"
         lines += paragraph(text, width, Ink.MUTED)
-    return [*lines, *paragraph(_anchored(found.blind, found.open), width, Ink.STRONG)]
+    return [*lines, *paragraph(_anchoring_text(found.blind, found.open), width, Ink.STRONG)]
 
 
-def _anchored(blind: Metrics, seen: Metrics) -> str:
-    """Whether people side with the panel more often once they have seen its answer."""
+def _anchoring_text(blind: Metrics, seen: Metrics) -> str:
+    """Say whether labels agree with the panel more often once its answer was seen."""
     if blind.accuracy is None:
         return (
             "- no label is blind (b in the queue): whether the answer in view sways it is unknown"
@@ -148,7 +148,7 @@ def _anchored(blind: Metrics, seen: Metrics) -> str:
 
 
 def tags_lines(found: Sequence[TagCount], width: int) -> Lines:
-    """How many items carry each tag, the most used first."""
+    """Return how many items carry each tag, the most frequent first."""
     if not found:
         return []
     shown = (
@@ -158,7 +158,7 @@ def tags_lines(found: Sequence[TagCount], width: int) -> Lines:
 
 
 def pace_lines(found: Pace, left: int | None, width: int) -> Lines:
-    """How fast the reviewer decides, and how long the ``left`` ones take at that pace."""
+    """Return how fast the reviewer labels, and how long the ``left`` verdicts take at that pace."""
     if not found.steady or found.per_hour is None or found.median_dwell is None:
         return []
     lines = [heading("PACE", width, f"yours, {found.counted} labels timed")]

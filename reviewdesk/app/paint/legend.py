@@ -1,4 +1,4 @@
-"""The legend: every short sign of the screen with its meaning, in the ink it is drawn with."""
+"""The legend: every sign of the screen with its meaning, in the ink it is drawn with."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FLAGS = {
     Flag.SAME_FAMILY: "a juror is of the generator's own model family",
     Flag.SINGLE_JUROR: "one ballot only, so no agreement to speak of",
 }
-"""What each flag means for any verdict; the jury pane says why this one has it."""
+"""What each flag means in general. The jury pane gives the reason for one verdict."""
 SIGNS: tuple[tuple[Piece, str], ...] = (
     (("▸", Ink.KEY), "the current line of the queue"),
     (("▶", Ink.STRONG), "the pane that has the keys"),
@@ -89,7 +89,7 @@ _COLUMN = 11
 
 
 def legend_lines(width: int) -> Lines:
-    """Every sign by the place where it stands."""
+    """Return all signs, grouped by the place where they appear."""
     return [
         heading("LABELS", width),
         *_facts(_labels(), width),
@@ -122,12 +122,12 @@ def _flags() -> Iterable[tuple[Piece, str]]:
 
 
 def _facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
-    """Side by side, as many on a line as fit."""
+    """Return the signs side by side, as many on a line as fit."""
     return flow((line("  ", sign, f" {text}") for sign, text in signs), width, 2)
 
 
 def _list(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:
-    """One below the other."""
+    """Return the signs one below the other."""
     lines: Lines = []
     for (sign, ink), text in signs:
         lead = (f"  {pad(sign, _COLUMN - 2)}", ink)

@@ -1,4 +1,4 @@
-"""Long texts as lines: one page of a text with its inks, folded or whole, alone or side by side."""
+"""Painters for long texts: one page with its inks, folded or not, alone or in two columns."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 
 LONGEST_LINE = 4_000
-"""Cells of a line that is not folded."""
+"""The most cells of a line that is not folded."""
 BESIDE = 60
-"""The narrowest pane with two columns."""
+"""The least width of a pane that shows two columns."""
 _BETWEEN = " │ "
 
 
 def section(title: str, text: str, width: int, reading: ReadingOptions, note: str = "") -> Lines:
-    """A titled text: which page of it this is, and the page."""
+    """Return the title with the page number, and one page of the text."""
     lines = _head(title, text, width, reading)
     if note:
         lines += paragraph(note, width, Ink.MUTED)
@@ -45,7 +45,7 @@ def section(title: str, text: str, width: int, reading: ReadingOptions, note: st
 
 
 def beside(left: Lines, right: Lines, width: int) -> Lines:
-    """Two painted columns with a rule between them; ``column`` says how wide they may be."""
+    """Join two painted columns with a rule between them. ``column`` returns their width."""
     room = column(width)
     rule = line((_BETWEEN, Ink.RULE))
     blank = Content("")
@@ -58,7 +58,7 @@ def beside(left: Lines, right: Lines, width: int) -> Lines:
 
 
 def column(width: int) -> int:
-    """The width of either of two columns."""
+    """Return the width of each of two columns."""
     return (width - cell_len(_BETWEEN)) // 2
 
 
@@ -78,11 +78,11 @@ def _head(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
 
 @lru_cache(maxsize=24)
 def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> tuple[Content, ...]:
-    """One page as lines; kept, because a pane is painted anew at every move."""
+    """Return one page as lines. They are cached, because every move paints the pane again."""
     found = _rows(text, page, plain)
     if wrap:
-        return tuple(painted for row in found for painted in _folded(row, width))
-    return tuple(_whole(row) for row in found)
+        return tuple(painted for row in found for painted in _folded_lines(row, width))
+    return tuple(_unfolded_line(row) for row in found)
 
 
 @lru_cache(maxsize=12)
@@ -91,11 +91,11 @@ def _rows(text: str, page: int, plain: bool) -> tuple[InkedLine, ...]:
     page_text = block(text[shown.start : shown.end], limit=shown.end - shown.start)
     if plain:
         return tuple(rows(InkedText(page_text)))
-    return tuple(rows(_inked(kind_of(text), page_text, text, shown.start)))
+    return tuple(rows(_inked_page(kind_of(text), page_text, text, shown.start)))
 
 
-def _inked(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
-    """A page that has passed the gate, with the inks of the whole text's kind."""
+def _inked_page(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
+    """Return a sanitised page with the inks for the kind of the whole text."""
     if kind is TextKind.TEXT:
         return text_inked(shown, text[:start])
     if kind is TextKind.JSON:
@@ -105,8 +105,8 @@ def _inked(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
     return code(shown, kind)
 
 
-def _folded(row: InkedLine, width: int) -> Iterator[Content]:
-    """A line folded under its own indentation, which takes a third of the width at most."""
+def _folded_lines(row: InkedLine, width: int) -> Iterator[Content]:
+    """Fold a line under its own indentation, which takes at most a third of the width."""
     text, spans = row.text, row.spans
     if cell_len(text) <= width:
         yield Content(text, [Span(*span) for span in spans])
@@ -126,7 +126,7 @@ def _folded(row: InkedLine, width: int) -> Iterator[Content]:
 def _piece(
     text: str, start: int, indent: int, spans: Sequence[tuple[int, int, str]], at: int, width: int
 ) -> Content:
-    """A folded piece behind its indentation, with the inks from the ``at``-th on."""
+    """Return a folded piece behind its indentation, with its inks from ``spans[at:]``."""
     if width - indent < 2 and cell_len(text) > width - indent:
         # A double-width character cannot stand in a single column.
         return Content(" " * indent + ELLIPSIS)
@@ -139,8 +139,8 @@ def _piece(
     return Content(" " * indent + text, mine)
 
 
-def _whole(row: InkedLine) -> Content:
-    """A line as it is; what would be too much even for scrolling is counted."""
+def _unfolded_line(row: InkedLine) -> Content:
+    """Return a line unfolded, cut at LONGEST_LINE with the number of characters left out."""
     if cell_len(row.text) <= LONGEST_LINE:
         return Content(row.text, [Span(*span) for span in row.spans])
     kept = fitting(row.text, LONGEST_LINE)

@@ -1,4 +1,4 @@
-"""What every rule makes of one panel, drawn side by side, and where the verdict came from."""
+"""Painters for one verdict's numbers: what every rule gives, the scores, and provenance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
 
 
 def numbers_lines(item: Item, width: int) -> Lines:
-    """Each rule's value and decision, the strip plot, and the spread of the scores."""
+    """Return each rule's value and decision, the strip plot, and the spread of the scores."""
     found, policy = item.assessment, item.verdict.policy
     rows = _rules(found, policy)
     cells = [_rule(*row, found.decision) for row in rows]
@@ -91,9 +91,9 @@ def _rule(name: str, value: str, made: Decision | None, verdict: Decision | None
 
 
 def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
-    """Scores on an axis from 0 to 1: ``●`` counted, ``○`` trimmed, ``◆`` a trimmed dissent.
+    """Plot scores from 0 to 1: ``●`` is counted, ``○`` trimmed, ``◆`` a trimmed dissent.
 
-    Where several meet, a digit says how many.
+    A digit says how many scores share one place.
     """
     if width < 3:
         return Content("")
@@ -129,7 +129,7 @@ def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
 
 
 def _threshold_line(threshold: float, room: int, width: int) -> Content:
-    """Points at the threshold from below, where jurors may stand on it."""
+    """Point at the threshold from the line below, because scores may hide it on the axis."""
     at, text = round(threshold * (room - 1)), f"threshold {threshold:g}"
     if at + 4 + len(text) <= width:
         return line(" " * (at + 2), ("▲ ", Ink.STRONG), (text, Ink.MUTED))
@@ -150,7 +150,7 @@ def _spread(found: Assessment, width: int) -> Lines:
 
 
 def provenance_lines(item: Item, width: int) -> Lines:
-    """How the verdict came about: rule, trim, scores, panel and times, notes and mismatches."""
+    """Return how the verdict came about: rule, trim, scores, panel, times, notes, mismatches."""
     verdict, found = item.verdict, item.assessment
     lines = [heading("PROVENANCE", width)]
     for name, text in _facts(item):
@@ -168,25 +168,25 @@ def _entry(name: str, text: str, width: int, ink: str = Ink.MUTED) -> Lines:
 
 def _facts(item: Item) -> Iterator[tuple[str, str]]:
     verdict, found = item.verdict, item.assessment
-    told = trail(verdict, found)
-    asked, used = told.strategy, told.strategy_used
-    rule = inline(told.fallback_reason or "unknown") if asked is None else asked.value
+    history = trail(verdict, found)
+    asked, used = history.strategy, history.strategy_used
+    rule = inline(history.fallback_reason or "unknown") if asked is None else asked.value
     if used is not asked and used is not None:
-        rule += f", used {used.value} ({inline(told.fallback_reason or '')})"
+        rule += f", used {used.value} ({inline(history.fallback_reason or '')})"
     yield "rule", rule
-    yield "trim", _trim(item, told)
-    if any(score is not None for score in told.pre_trim):
-        scores = " ".join(_number(score) for score in told.pre_trim)
-        yield "scores", f"{scores}; after the trim {_number(told.post_trim)}"
-    if (again := _again(told)) and verdict.agreement is not None:
+    yield "trim", _trim(item, history)
+    if any(score is not None for score in history.pre_trim):
+        scores = " ".join(_number(score) for score in history.pre_trim)
+        yield "scores", f"{scores}; after the trim {_number(history.post_trim)}"
+    if (again := _recomputed_agreement(history)) and verdict.agreement is not None:
         stated = f"{verdict.agreement.metric} {_number(verdict.agreement.value)}"
         yield "agreement", f"{stated}, {again}"
-    if told.panel_hash:
-        yield "panel hash", f"{inline(told.panel_hash)} ({told.panel_hash_status})"
-    if told.committed_at:
-        yield "committed", inline(told.committed_at)
-    if told.span:
-        yield "ballots", " to ".join(dict.fromkeys(inline(text) for text in told.span))
+    if history.panel_hash:
+        yield "panel hash", f"{inline(history.panel_hash)} ({history.panel_hash_status})"
+    if history.committed_at:
+        yield "committed", inline(history.committed_at)
+    if history.span:
+        yield "ballots", " to ".join(dict.fromkeys(inline(text) for text in history.span))
     if verdict.generator.model or verdict.generator.vendor:
         names = (verdict.generator.model, verdict.generator.vendor)
         yield "written by", ", ".join(inline(name) for name in names if name)
@@ -198,29 +198,29 @@ def _facts(item: Item) -> Iterator[tuple[str, str]]:
         yield "derived", inline(", ".join(found.derived), 2000)
 
 
-def _again(told: Trail) -> str:
-    """What the ballots give for the stated agreement; empty where nothing can be said."""
-    if told.agreement is not None:
-        return f"recomputed {told.agreement:.3f}"
-    if told.agreement_reason is not None:
-        return f"{told.agreement_reason} from the ballots of one verdict"
+def _recomputed_agreement(history: Trail) -> str:
+    """Return the agreement recomputed from the ballots, or why there is none, or an empty text."""
+    if history.agreement is not None:
+        return f"recomputed {history.agreement:.3f}"
+    if history.agreement_reason is not None:
+        return f"{history.agreement_reason} from the ballots of one verdict"
     return ""
 
 
-def _trim(item: Item, told: Trail) -> str:
-    """The trim as the report states it, beside ours."""
+def _trim(item: Item, history: Trail) -> str:
+    """Return the trim that the report states, beside the trim that we compute."""
     stated, ours = item.verdict.trim, item.assessment.trim
     text = f"ours {ours.fraction:g} {ours.rounding.value}, {ours.per_side} per side"
     if stated.method is None and stated.low is None:
         return f"{text}; the report states none"
-    said = inline(stated.method or "unnamed")
+    stated_text = inline(stated.method or "unnamed")
     if stated.fraction is not None:
-        said += f" {stated.fraction:g}"
+        stated_text += f" {stated.fraction:g}"
     if stated.rounding is not None:
-        said += f" {stated.rounding.value}"
-    if told.rule_version:
-        said += f", version {inline(told.rule_version, 80)}"
+        stated_text += f" {stated.rounding.value}"
+    if history.rule_version:
+        stated_text += f", version {inline(history.rule_version, 80)}"
     if stated.low is not None:
         gone = [inline(name, 80) for name in (*stated.low, *(stated.high or ()))]
-        said += f", left out {', '.join(gone) or 'nobody'}"
-    return f"stated {said}; {text}"
+        stated_text += f", left out {', '.join(gone) or 'nobody'}"
+    return f"stated {stated_text}; {text}"

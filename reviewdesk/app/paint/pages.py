@@ -1,4 +1,4 @@
-"""Pages that stand where an item would: a finished queue, an empty one, a tiny terminal."""
+"""Painters for pages in the place of an item: finished queue, empty queue, tiny terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def done_lines(
     keymap: Keymap,
     width: int,
 ) -> Lines:
-    """Everything in the queue is decided: what is done, what is open, what to do next.
+    """Return the page of a finished queue: what is done, what is open, what to do next.
 
     ``figures`` are bare metrics in a blind session.
     """
@@ -64,7 +64,7 @@ def _done(session: Session, pace: Pace | None) -> list[tuple[str, str]]:
 
 
 def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
-    """What a reviewer may want to do with a finished queue, each with how to do it."""
+    """Return the next steps after a finished queue, each with its key or command."""
     filter_, command = keymap.first("filter"), keymap.first("command") or ":"
     steps = []
     if session.view.filter:
@@ -90,7 +90,7 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
 
 
 def _figures(figures: Calibration | Metrics, width: int) -> Lines:
-    """What the labels say of the judge, if any of them makes a row."""
+    """Return accuracy, ECE and Brier by the labels, or nothing if no label makes a row."""
     if isinstance(figures, Calibration):
         found, warnings = figures.headline, figures.warnings
         which = "population" if found is figures.population else "labelled"
@@ -109,7 +109,7 @@ def _figures(figures: Calibration | Metrics, width: int) -> Lines:
 
 
 def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
-    """A filter that matches nothing, and how to clear it."""
+    """Return the page of an empty queue: the filter that matches nothing, and how to clear it."""
     if not session.view.filter:
         return paragraph("This run holds no verdicts.", width, Ink.STRONG)
     command = keymap.first("command") or ":"
@@ -123,7 +123,7 @@ def nothing_lines(session: Session, keymap: Keymap, width: int) -> Lines:
 
 
 def tiny_lines(width: int) -> Lines:
-    """What a terminal below 40x10 shows; nothing is lost meanwhile."""
+    """Return what a terminal below 40x10 shows. Nothing is lost meanwhile."""
     return [
         *paragraph("terminal too small", width, Ink.STRONG),
         *paragraph("needs 40x10; all is kept", width, Ink.MUTED),

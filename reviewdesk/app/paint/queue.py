@@ -1,4 +1,4 @@
-"""One line of the queue."""
+"""Painter for one line of the queue."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ LABELS: dict[Truth | None, tuple[str, str]] = {
 MARKED = "*"
 DEFERRED = ("z", Ink.NOTE)
 TENTATIVE, MORE = "?", "+"
-"""What stands behind the mark of a tentative label, and behind flags of which some are left out."""
+"""The suffix of a tentative label, and that of a list of flags of which some are left out."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
 def label_mark(row: QueueRow) -> Piece:
-    """The label as one or two characters: ``·`` none, ``p?`` tentative, ``z`` deferred."""
+    """Return the label as one or two characters: ``·`` none, ``p?`` tentative, ``z`` deferred."""
     if row.label is None and row.deferred:
         return DEFERRED
     mark, ink = LABELS[row.label]
@@ -56,7 +56,7 @@ def label_mark(row: QueueRow) -> Piece:
 
 
 def flag_names(flags: Flag, width: int) -> str:
-    """As many short names as fit, the most telling first, and ``+`` for those left out."""
+    """Return as many short names as fit, the most important first, then ``+`` if some do not."""
     names = [short for flag, short in SHORT.items() if flag in flags]
     text = ""
     for i, name in enumerate(names):
@@ -69,7 +69,7 @@ def flag_names(flags: Flag, width: int) -> str:
 
 
 def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
-    """One verdict; in a blind session only id, test and label."""
+    """Return the line of one verdict. A blind session shows only id, test and label."""
     mark, ink = label_mark(row)
     pieces: list[Piece | str] = [
         ("▸" if current else " ", Ink.KEY),
@@ -99,7 +99,7 @@ def _facts(row: QueueRow, flags: int) -> list[Piece]:
 
 
 def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
-    """Id and test in what is left."""
+    """Return id and test, fitted into the width that the facts leave."""
     if width <= 0:
         return []
     name, test = inline(row.id), inline(row.test)
@@ -115,5 +115,5 @@ def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
 
 
 def _clip_name(name: str, width: int) -> str:
-    """A sentence keeps its start; a path-like id its end, where such ids differ."""
+    """Clip a sentence at its end, and a path-like id at its start: such ids differ at the end."""
     return clip(name, width) if " " in name else clip_start(name, width)

@@ -1,4 +1,4 @@
-"""The reliability diagram: how often the judge is right where it says how sure it is."""
+"""Painters for the reliability diagram: how often the panel is right by stated confidence."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from reviewdesk.domain.stats.figures import Bin, Fit
 
 _BINS = 10
 _AXIS = 6
-"""What stands left of the plot: a tick's number, a space and the axis."""
+"""Columns to the left of the plot: a tick's number, a space and the axis."""
 _LOW, _HIGH = 13, 26
-"""Rows of the plot, in 24 lines and on a wide terminal, so that every tick has a row of its own."""
+"""Rows of the plot on 24 lines and on a wide terminal. Every tick falls exactly on a row."""
 _TICKS = {_LOW: 4, _HIGH: 5}
 _MARKS = {
     BinPosition.INSIDE: ("●", Ink.PASS),
@@ -42,23 +42,23 @@ _MARKS = {
 }
 _BARS = "▁▂▃▄▅▆▇█"
 _ROOMY, _WIDEST = 5, 9
-"""Columns of a bin from which any count fits, written short, and how many one gets at most."""
+"""The columns of a bin from which any short count fits, and the most columns of a bin."""
 
 
 def reliability_lines(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """The page; a blind one holds only what the labelled verdicts tell by themselves."""
-    found, basis = _behind(page, blind=blind)
+    """Return the page as a diagram; a blind page uses the labelled verdicts alone."""
+    found, basis = _fit_and_basis(page, blind=blind)
     return _nothing(width) if found is None else diagram_lines(found, basis, width)
 
 
 def reliability_table(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """The page as a table."""
-    found, basis = _behind(page, blind=blind)
+    """Return the page as a table; a blind page uses the labelled verdicts alone."""
+    found, basis = _fit_and_basis(page, blind=blind)
     return _nothing(width) if found is None else points_lines(found, basis, width)
 
 
-def _behind(page: CalibrationPage, *, blind: bool) -> tuple[Fit | None, str]:
-    """The fit to draw and what it rests on."""
+def _fit_and_basis(page: CalibrationPage, *, blind: bool) -> tuple[Fit | None, str]:
+    """Return the fit to draw, and the design and number of the labels behind it."""
     if blind:
         return page.alone.fit, f"n {page.alone.metrics.n}"
     found = page.calibration
@@ -66,7 +66,7 @@ def _behind(page: CalibrationPage, *, blind: bool) -> tuple[Fit | None, str]:
 
 
 def diagram_lines(found: Fit, basis: str, width: int) -> Lines:
-    """The diagram; on a wide screen its table stands beside it."""
+    """Return the diagram, with its table beside it on a wide screen."""
     if not found.bins:
         return _nothing(width)
     if width < WIDE:
@@ -79,7 +79,7 @@ def diagram_lines(found: Fit, basis: str, width: int) -> Lines:
 
 
 def points_lines(found: Fit, basis: str, width: int) -> Lines:
-    """The same points as a table, each bin with its place in words."""
+    """Return the points of the diagram as a table, with the place of each bin in words."""
     if not found.bins:
         return _nothing(width)
     columns = _WHOLE if width >= _TABLE else _SHORT
@@ -93,7 +93,7 @@ def points_lines(found: Fit, basis: str, width: int) -> Lines:
     )
     return [
         *lines,
-        *paragraph(_summed(found.bins), width, Ink.STRONG),
+        *paragraph(_outside_text(found.bins), width, Ink.STRONG),
         Content(""),
         *paragraph(text, width, Ink.MUTED),
     ]
@@ -111,7 +111,7 @@ _WHOLE = {
 }  # fmt: skip
 _SHORT = {name: _WHOLE[name] for name in ("bin", "n", "says", "right", "place")}
 _TABLE = 66
-"""From this width on, the table has its intervals."""
+"""The table has its intervals from this width on."""
 
 
 def _cell(one: Bin, name: str) -> Piece:
@@ -129,8 +129,8 @@ def _cell(one: Bin, name: str) -> Piece:
     return found[name]
 
 
-def _summed(bins: Sequence[Bin]) -> str:
-    """How many bins lie outside, beside how many would by chance."""
+def _outside_text(bins: Sequence[Bin]) -> str:
+    """Say how many bins lie outside the band, and how many would by chance."""
     over = sum(place(one) is BinPosition.BELOW for one in bins)
     under = sum(place(one) is BinPosition.ABOVE for one in bins)
     if not over + under:
@@ -154,14 +154,17 @@ def _diagram(found: Fit, basis: str, width: int, rows: int) -> Lines:
     _draw(canvas, found, each)
     lines = [
         heading("RELIABILITY", width, f"how often it is right by how sure it is, {basis}"),
-        *_framed(canvas),
+        *_plot_lines(canvas),
     ]
     lines += [_sizes(found.bins, each), *_legend(found.bins, each, width)]
-    return [cut(one, width) for one in [*lines, *paragraph(_summed(found.bins), width, Ink.STRONG)]]
+    return [
+        cut(one, width)
+        for one in [*lines, *paragraph(_outside_text(found.bins), width, Ink.STRONG)]
+    ]
 
 
 def _draw(canvas: Canvas, found: Fit, each: int) -> None:
-    """From the back to the front: band, diagonal, fitted line, intervals, points."""
+    """Draw band, diagonal, fitted line, intervals and points, in this order from back to front."""
     for one in found.bins:
         expected = band(one)
         rows = range(canvas.row(expected.high), canvas.row(expected.low) + 1)
@@ -171,7 +174,7 @@ def _draw(canvas: Canvas, found: Fit, each: int) -> None:
     if found.corp is not None:
         _curve(canvas, found.corp.curve)
     for one in found.bins:
-        # Within its own bin's columns, so that no two points fall on one cell.
+        # Each point stays within its bin's columns, so that no two fall on one cell.
         own = _columns(one, each)
         column = min(max(canvas.column(one.mean_confidence), own[0]), own[-1])
         canvas.whisker(column, canvas.row(one.high), canvas.row(one.low), Ink.TEXT)
@@ -179,29 +182,29 @@ def _draw(canvas: Canvas, found: Fit, each: int) -> None:
 
 
 def _columns(one: Bin, each: int) -> range:
-    """The columns of a bin; the last one has that of 1 too."""
+    """Return the columns of a bin. The last bin also has the column of confidence 1."""
     return range(one.index * each, (one.index + 1) * each + (one.index == _BINS - 1))
 
 
 def _curve(canvas: Canvas, corners: Sequence[tuple[float, float]]) -> None:
     first, last = canvas.column(corners[0][0]), canvas.column(corners[-1][0])
     rows = [
-        canvas.row(_between(corners, column / (canvas.columns - 1)))
+        canvas.row(_height_at(corners, column / (canvas.columns - 1)))
         for column in range(first, last + 1)
     ]
     canvas.steps(first, rows, Ink.NOTE)
 
 
-def _between(corners: Sequence[tuple[float, float]], x: float) -> float:
-    """The height of the line through the corners at ``x``, level beyond its ends."""
+def _height_at(corners: Sequence[tuple[float, float]], x: float) -> float:
+    """Interpolate the line through the corners at ``x``. Beyond its ends the line is level."""
     for (x1, y1), (x2, y2) in pairwise(corners):
         if x1 <= x < x2:
             return y1 + (y2 - y1) * (x - x1) / (x2 - x1)
     return corners[0][1] if x < corners[0][0] else corners[-1][1]
 
 
-def _framed(canvas: Canvas) -> Lines:
-    """The plot with its axes: a number at every tick."""
+def _plot_lines(canvas: Canvas) -> Lines:
+    """Return the plot with its axes and a number at every tick."""
     parts, each = _TICKS[canvas.rows], (canvas.columns - 1) // _BINS
     ticks = {canvas.row(tick / parts): f"{tick / parts:.2f}" for tick in range(parts + 1)}
     lines = [
@@ -211,18 +214,18 @@ def _framed(canvas: Canvas) -> Lines:
     ]
     rule = "└" + ("┴" + "─" * (each - 1)) * _BINS + "┘"
     left = " " * (_AXIS - 1)
-    return [*lines, line((left + rule, Ink.RULE)), line((left + _tens(each), Ink.MUTED))]
+    return [*lines, line((left + rule, Ink.RULE)), line((left + _edge_labels(each), Ink.MUTED))]
 
 
-def _tens(each: int) -> str:
-    """The edges of the bins, as many as have room, each under its own column."""
+def _edge_labels(each: int) -> str:
+    """Return the labels of the bin edges, as many as fit, each under its column."""
     step = 1 if each >= _ROOMY else 2 if each > 1 else 5
     names = [f"{tick / _BINS:.1f}" if tick else " 0" for tick in range(0, _BINS, step)]
     return "".join(pad(name, each * step) for name in names) + " 1"
 
 
 def _sizes(bins: Sequence[Bin], each: int) -> Content:
-    """How many labels each bin has, in digits or, where room is short, as bars."""
+    """Return the number of labels in each bin, in digits or, where room is short, as bars."""
     most, row = max(one.n for one in bins), [" " * each] * _BINS
     for one in bins:
         bar = _BARS[round(one.n / most * (len(_BARS) - 1))]
@@ -231,7 +234,7 @@ def _sizes(bins: Sequence[Bin], each: int) -> Content:
 
 
 def short(count: int) -> str:
-    """A count in at most four characters."""
+    """Format a count in at most four characters."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size:
             return f"{count // size}{unit}"

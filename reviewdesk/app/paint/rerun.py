@@ -1,4 +1,4 @@
-"""The jury pane's section on re-runs: each beside the first verdict, juror by juror."""
+"""Painters for re-runs in the jury pane: each beside the first verdict, juror by juror."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ _SCOPES = {
     None: "a panel",
 }
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
-"""The events of re-runs, in words."""
+"""The kinds of events that belong to re-runs, in words."""
 
 
 def offer_lines(item: Item, key: str, width: int) -> Lines:
-    """What can be done about a panel that is not whole; ``key`` asks again."""
+    """Return the offer to ask an incomplete panel again; ``key`` is the key that does it."""
     gone = missing(item.verdict)
     if not key or not (gone or item.assessment.degraded):
         return []
@@ -63,18 +63,18 @@ def offer_lines(item: Item, key: str, width: int) -> Lines:
 
 
 def rerun_lines(item: Item, again: RerunHistory, width: int) -> Lines:
-    """Every re-run with the newest first, then how often each juror turned its vote."""
+    """Return every re-run, the newest first, then how often each juror turned its vote."""
     if not again.told:
         return []
     note = f"{len(again.told)}, the newest first" if len(again.told) > 1 else ""
     lines = [heading("RE-RUNS", width, note)]
-    for told in reversed(again.told):
-        lines += _rerun(item, told.rerun, width)
+    for past in reversed(again.told):
+        lines += _rerun(item, past.rerun, width)
     return [*lines, *_rates(again, width), Content("")]
 
 
 def running_lines(running: OpenRerun | None, width: int) -> Lines:
-    """One line per juror that is being asked: its answer, or that it is waited for."""
+    """Return one line per juror of the running re-run: its answer, or that it is awaited."""
     if running is None:
         return []
     done, count = len(running.came), len(running.asked)
@@ -86,8 +86,8 @@ def running_lines(running: OpenRerun | None, width: int) -> Lines:
         found = next((one for one in came if one.juror == name), None)
         if found is not None:
             came.remove(found)
-        said = _arrival(found)
-        lines += fold(line("  ", (pad(inline(name, 200), column), ""), "  ", said), width)
+        answer = _arrival(found)
+        lines += fold(line("  ", (pad(inline(name, 200), column), ""), "  ", answer), width)
     return lines
 
 
@@ -124,7 +124,7 @@ def _outcome(item: Item, made: Rerun) -> Iterator[Content]:
     halt: Piece = (f"{stopped_after(came.answered + came.failed, came.asked)}: ", Ink.WARN)
     lead: Piece = halt if made.stopped else ("decision ", Ink.MUTED)
     pieces: list[Piece | str] = [
-        lead, _decided(before.decision), " → ", _decided(after.decision),
+        lead, _decision_piece(before.decision), " → ", _decision_piece(after.decision),
     ]  # fmt: skip
     if flipped(before.decision, after.decision):
         pieces.append(("  ≠ FLIPPED", Ink.WARN))
@@ -135,7 +135,7 @@ def _outcome(item: Item, made: Rerun) -> Iterator[Content]:
         yield line((word, ink), (" against the label", Ink.MUTED))
 
 
-def _decided(decision: Decision | None) -> Piece:
+def _decision_piece(decision: Decision | None) -> Piece:
     return ("-", Ink.MUTED) if decision is None else (decision.value, _INKS.get(decision, Ink.WARN))
 
 
@@ -177,8 +177,8 @@ def _changes(found: Iterable[Change], width: int) -> Lines:
         rows.append(
             [
                 (f"{'≠' if change.flipped else ' '} {inline(change.juror, 200)}", quiet),
-                (_cast(change.before), Ink.MUTED),
-                (_cast(change.after), quiet),
+                (_ballot_text(change.before), Ink.MUTED),
+                (_ballot_text(change.after), quiet),
                 (moved, quiet),
                 (marks, Ink.WARN if change.flipped else Ink.MUTED),
             ]
@@ -186,7 +186,7 @@ def _changes(found: Iterable[Change], width: int) -> Lines:
     return table(("  juror", "before", "after", "moved", ""), rows, width) if rows else []
 
 
-def _cast(cast: Ballot | None) -> str:
+def _ballot_text(cast: Ballot | None) -> str:
     if cast is None:
         return "not seated"
     if not cast.usable:
@@ -213,13 +213,13 @@ def _rate(rate: FlipRate | None) -> str:
 
 
 def event_text(detail: Mapping[str, Any], found: RerunResult | None = None) -> str:
-    """What such an event says: what was agreed to, or what came of it, where that is found."""
+    """Describe an event of a re-run: what was agreed to, or its result, if ``found`` has one."""
     if "scope" in detail:
         who = {"panel": "the whole panel", "missing": "the missing jurors"}.get(detail["scope"])
         masked = ", masked" if detail.get("masked") else ""
         hosts = ", ".join(map(str, detail.get("hosts") or ()))
-        said = f"{who or detail.get('juror')} of {detail.get('panel')}{masked}"
-        return f"{said}, {detail.get('calls')} calls to {hosts}"
+        target = f"{who or detail.get('juror')} of {detail.get('panel')}{masked}"
+        return f"{target}, {detail.get('calls')} calls to {hosts}"
     if "answered" not in detail:
         return f"{'stopped, ' if detail.get('stopped') else ''}nobody answered"
     if found is None:

@@ -1,4 +1,4 @@
-"""The runs screen: a line for each loaded run, and all that is known of one."""
+"""Painters for the runs screen: a line for each loaded run, and the details of one."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _BLIND = (
     ("verdicts", "labelled"),
     (),
 )
-"""Which columns stand on the line: the first choice that leaves the name its room."""
+"""The columns of the line. The first choice that leaves room for the name is used."""
 _NAME = 15
 _TITLES = {"day": "loaded"}
 
 
 def run_head(width: int, *, blind: bool) -> Content:
-    """The names of the columns of ``run_row``."""
-    shown = _shown(width, blind=blind)
+    """Return the line with the names of the columns of ``run_row``."""
+    shown = _shown_columns(width, blind=blind)
     return _line(
         "    ",
         ("run", Ink.MUTED),
@@ -72,7 +72,7 @@ def run_head(width: int, *, blind: bool) -> Content:
 
 
 def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: bool) -> Content:
-    """One run: ``current`` is under the cursor, ``chosen`` is the one being reviewed."""
+    """Return the line of one run: ``current`` is under the cursor, ``chosen`` is being reviewed."""
     run = found.run
     values: dict[str, Piece] = {
         "format": (clip(inline(run.format, 40), _COLUMNS["format"]), Ink.MUTED),
@@ -87,22 +87,22 @@ def run_row(found: RunLine, width: int, *, current: bool, chosen: bool, blind: b
     }
     mark = f"{'▸' if current else ' '} {'●' if chosen else ' '} "
     name: Piece = (inline(run.name, 300), Ink.STRONG if current or chosen else Ink.TEXT)
-    shown = _shown(width, blind=blind)
+    shown = _shown_columns(width, blind=blind)
     return _line(mark, name, {column: values[column] for column in shown}, width)
 
 
-def _shown(width: int, *, blind: bool) -> Sequence[str]:
+def _shown_columns(width: int, *, blind: bool) -> Sequence[str]:
     choices = _BLIND if blind else _OPEN
-    fits = (columns for columns in choices if 4 + _NAME + _taken(columns) <= width)
+    fits = (columns for columns in choices if 4 + _NAME + _columns_width(columns) <= width)
     return next(fits, ())
 
 
-def _taken(columns: Sequence[str]) -> int:
+def _columns_width(columns: Sequence[str]) -> int:
     return sum(_COLUMNS[name] + 2 for name in columns)
 
 
 def _line(mark: str, name: Piece, values: Mapping[str, Piece], width: int) -> Content:
-    room = max(0, width - 4 - _taken(tuple(values)))
+    room = max(0, width - 4 - _columns_width(tuple(values)))
     pieces: list[Piece | str] = [(mark, Ink.KEY), (pad(name[0], room), name[1])]
     for column, (text, ink) in values.items():
         left = column in {"format", "loaded", "day"}
@@ -111,7 +111,7 @@ def _line(mark: str, name: Piece, values: Mapping[str, Piece], width: int) -> Co
 
 
 def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
-    """Everything about one run; a blind one leaves out what comes from its panels' answers."""
+    """Return all about one run; a blind page leaves out what comes from the panels' answers."""
     run = found.run
 
     def section(title: str, pairs: list[tuple[str, str]], note: str = "") -> Section:
@@ -129,7 +129,7 @@ def details_lines(found: RunDetails, width: int, *, blind: bool) -> Lines:
     left = [
         about,
         section("AGREEMENT", _agreement(found), "of the jurors, over all verdicts"),
-        section("AUDIT", _audited(found), "where the report breaks its own rules"),
+        section("AUDIT", _breach_facts(found), "where the report breaks its own rules"),
         *rest,
     ]
     right = [
@@ -159,7 +159,7 @@ def _file(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
         return pairs
     return [
         *pairs,
-        *([("human labels", _in_file(found))] if run.human_labels else []),
+        *([("human labels", _file_labels_text(found))] if run.human_labels else []),
         ("ballots", f"{run.ballots}, {run.failed_ballots} of them failed{_unknown(found)}"),
         ("skipped rows", str(run.skipped)),
     ]
@@ -171,7 +171,7 @@ def _unknown(found: RunDetails) -> str:
 
 
 def _report(found: RunDetails) -> list[tuple[str, str]]:
-    """What the head of the report says of all its verdicts, and what a person filled in."""
+    """Return what the head of the report states for all verdicts, and what a person filled in."""
     header = found.run.header
     generator = header.get("generator") or {}
     defaults = {**(header.get("defaults") or {})}
@@ -186,8 +186,8 @@ def _report(found: RunDetails) -> list[tuple[str, str]]:
 
 
 def _settings(values: Mapping[str, Any]) -> str:
-    said = {name: value for name, value in values.items() if value not in (None, {}, [])}
-    return ", ".join(f"{inline(name, 60)} {inline(value, 300)}" for name, value in said.items())
+    stated = {name: value for name, value in values.items() if value not in (None, {}, [])}
+    return ", ".join(f"{inline(name, 60)} {inline(value, 300)}" for name, value in stated.items())
 
 
 def _labels(found: RunDetails) -> list[tuple[str, str]]:
@@ -200,47 +200,47 @@ def _labels(found: RunDetails) -> list[tuple[str, str]]:
     ]
 
 
-def _in_file(found: RunDetails) -> str:
-    """The labels that came with the report, and how many of them could still be taken."""
+def _file_labels_text(found: RunDetails) -> str:
+    """Describe the labels that came with the report, and how many could still be imported."""
     count, left = found.run.human_labels, found.unlabelled
-    said = f"{count} human label{'s' * (count > 1)} in the file"
+    text = f"{count} human label{'s' * (count > 1)} in the file"
     if not left:
-        return f"{said}, none left to take: every such item has a label"
+        return f"{text}, none left to take: every such item has a label"
     some = f"{left} of {count}" if left < count else "it" if count == 1 else "them"
-    return f"{said}; --import-labels takes {some}"
+    return f"{text}; --import-labels takes {some}"
 
 
-def _agreed(found: RunAlphas) -> list[tuple[str, str]]:
-    """Krippendorff's alphas, each that is undefined with the reason."""
+def _alpha_facts(found: RunAlphas) -> list[tuple[str, str]]:
+    """Return Krippendorff's alphas, or for an undefined one the reason."""
 
-    def said(name: str, value: float | None, what: str) -> str:
+    def alpha_text(name: str, value: float | None, what: str) -> str:
         why = found.reasons.get(name)
         return f"{number(value)}  {what}" if why is None else f"-  {why.words}"
 
     if found.alpha_low is None or found.alpha_high is None:
-        interval = said("alpha_low", None, "")
+        interval = alpha_text("alpha_low", None, "")
     else:
         interval = f"[{number(found.alpha_low)}, {number(found.alpha_high)}]  95% interval"
     return [
-        ("alpha", said("alpha", found.alpha, "interval, on the scores")),
+        ("alpha", alpha_text("alpha", found.alpha, "interval, on the scores")),
         *([("", interval)] if found.alpha is not None else []),
-        ("on votes", said("alpha_votes", found.alpha_votes, "nominal")),
-        ("on ranks", said("alpha_ordinal", found.alpha_ordinal, "ordinal, on the scores")),
+        ("on votes", alpha_text("alpha_votes", found.alpha_votes, "nominal")),
+        ("on ranks", alpha_text("alpha_ordinal", found.alpha_ordinal, "ordinal, on the scores")),
     ]
 
 
 def _agreement(found: RunDetails) -> list[tuple[str, str]]:
-    """The alphas, and how often all jurors of a verdict gave the same, as the filters say it."""
+    """Return the alphas, and how many verdicts are unanimous, by the names of the filters."""
     counted = found.tally
     scores = str(counted.unanimous_scores) if found.alphas.measured else "-"
     return [
-        *_agreed(found.alphas),
+        *_alpha_facts(found.alphas),
         ("unanimous", f"{scores} unanimous_scores, {counted.unanimous_votes} unanimous_votes"),
     ]
 
 
-def _audited(found: RunDetails) -> list[tuple[str, str]]:
-    """The rules that verdicts break, each as the filter that lists them."""
+def _breach_facts(found: RunDetails) -> list[tuple[str, str]]:
+    """Return how many verdicts breach each rule, named by the filter that lists them."""
     if not found.alphas.measured:
         return [("-", Undefined.NOT_MEASURED.words)]
     counted = found.tally.breaches
@@ -291,7 +291,7 @@ def _notes(run: Run, width: int) -> Lines:
 
 
 def _desk(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
-    """Where the run lies, and what names it for good."""
+    """Return the desk's file, the seed of the run, and the hashes that identify it."""
     pairs = [("file", inline(found.desk, 1000)), ("seed", inline(found.run.seed, 200))]
     if blind:
         return pairs
@@ -299,6 +299,6 @@ def _desk(found: RunDetails, *, blind: bool) -> list[tuple[str, str]]:
         *pairs,
         ("run hash", inline(found.run.hash, 80)),
         ("file sha256", inline(found.file_hash, 80)),
-        # The chain holds the run's hash, which follows what the panels said.
+        # The log's chain includes the run's hash, which depends on what the panels said.
         ("log head", inline(found.head, 200)),
     ]

@@ -1,7 +1,7 @@
-"""The one door by which text enters the screen, and the few shapes that painters build from it.
+"""The only way for text from outside onto the screen, and the shapes that painters build.
 
 A painter is a pure function of data and width that returns lines of ``Content``: plain strings with
-inks, never markup. No line is wider than the width, whatever the text.
+inks, never markup. No text makes a line wider than the width.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 Lines: TypeAlias = list[Content]
 Painter: TypeAlias = Callable[[int], Lines]
 Piece: TypeAlias = tuple[str, str]
-"""A text that has been through ``block`` or ``inline`` (or is our own), and its ink."""
+"""A text and its ink. The text is our own, or has been through ``block`` or ``inline``."""
 
 ELLIPSIS = "…"
 
 _UNSTEADY = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?=[\u2000-\U0010ffff])")
-"""What terminals disagree about the width of: emoji styles, skin tones, joined emoji. They are left
-out of the painted line, so that columns stand; the emoji themselves stay."""
+"""Characters whose width differs between terminals: emoji styles, skin tones and joiners. Painted
+lines leave them out, so that columns align; the emoji themselves stay."""
 
 
 _SARA_AM = str.maketrans({"\u0e33": "\u0e4d\u0e32", "\u0eb3": "\u0ecd\u0eb2"})
-"""Thai and Lao vowels of two parts, which terminals give one column or two."""
+"""Thai and Lao vowels of two parts. Some terminals give them one column, others two."""
 
 
 def inline(text: object, limit: int = 500) -> str:
-    """Text from outside, on one line."""
+    """Sanitise text from outside and return it on one line."""
     return _steady(safetext.show_line(str(text), limit))
 
 
 def block(text: object, limit: int = 20_000) -> str:
-    """Text from outside, with its line breaks."""
+    """Sanitise text from outside and return it with its line breaks."""
     return _steady(safetext.show(str(text), limit))
 
 
 def moment(at: str) -> str:
-    """A stored time to the minute, in UTC as it was written."""
+    """Format a stored time to the minute, in UTC as it was stored."""
     return inline(at, 40)[:16].replace("T", " ")
 
 
 def given(event: Event) -> tuple[str, str]:
-    """When and by whom; of an imported label, when it was given and whose judgement it is."""
+    """Return when and by whom an event was made, or an imported label was originally given."""
     if not event.detail.get("imported"):
         return moment(event.at), inline(event.reviewer, 80)
     at = event.detail.get("at")
@@ -64,7 +64,7 @@ def _steady(text: str) -> str:
 
 
 def line(*pieces: Piece | str) -> Content:
-    """One line of styled pieces, of whatever width."""
+    """Join styled pieces into one line of any width."""
     text, spans = "", []
     for piece in pieces:
         words, ink = (piece, "") if isinstance(piece, str) else piece
@@ -75,7 +75,7 @@ def line(*pieces: Piece | str) -> Content:
 
 
 def clip(text: str, width: int) -> str:
-    """The text cut at the end to ``width`` cells, with an ellipsis."""
+    """Cut the text at its end to ``width`` cells, with an ellipsis."""
     if width <= 0:
         return ""
     if cell_len(text) <= width:
@@ -84,7 +84,7 @@ def clip(text: str, width: int) -> str:
 
 
 def clip_start(text: str, width: int) -> str:
-    """The text cut at the start: of an id the end tells more."""
+    """Cut the text at its start to ``width`` cells: the end of an id tells more."""
     if width <= 0:
         return ""
     if cell_len(text) <= width:
@@ -94,14 +94,14 @@ def clip_start(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """The text in a column of exactly ``width`` cells."""
+    """Cut or pad the text to exactly ``width`` cells."""
     text = clip(text, width)
     space = " " * (width - cell_len(text))
     return space + text if right else text + space
 
 
 def cut(content: Content, width: int) -> Content:
-    """A styled line cut to ``width`` cells."""
+    """Cut a styled line to ``width`` cells, with an ellipsis."""
     if content.cell_length <= width:
         return content
     if width <= 0:
@@ -111,7 +111,7 @@ def cut(content: Content, width: int) -> Content:
 
 
 def wrap(text: str, width: int, first: int | None = None) -> list[str]:
-    """Fold text to ``width``; the very first line may be shorter, to ``first``."""
+    """Fold text to ``width`` cells. The first line has ``first`` cells if that is given."""
     width = max(1, width)
     room = width if first is None else max(1, first)
     lines: list[str] = []
@@ -127,7 +127,7 @@ def wrap(text: str, width: int, first: int | None = None) -> list[str]:
 def paragraph(
     text: str, width: int, ink: str = "", *, first: Sequence[Piece] = (), indent: int = 0
 ) -> Lines:
-    """Wrapped text with a hanging indent; ``first`` stands before the first line."""
+    """Wrap text with a hanging indent. ``first`` stands before the first line."""
     indent = indent if indent <= width // 2 else 0
     lead = line(*first)
     if lead.cell_length > max(indent, width // 2):
@@ -138,7 +138,7 @@ def paragraph(
 
 
 def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
-    """Small facts side by side, as many on a line as fit; a fact is broken only if it must."""
+    """Return small facts side by side, as many on a line as fit. Only wider facts are folded."""
     lines: Lines = []
     for group in groups:
         if lines and lines[-1].cell_length + gap + group.cell_length <= width:
@@ -149,7 +149,7 @@ def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:
 
 
 def fold(content: Content, width: int) -> Lines:
-    """A styled line folded at spaces where it is too wide."""
+    """Fold a styled line at spaces to ``width`` cells."""
     width = max(1, width)
     pieces = (content[start:end] for start, end in cuts(content.plain, width, width))
     # A double-width character cannot stand in a single column.
@@ -157,7 +157,7 @@ def fold(content: Content, width: int) -> Lines:
 
 
 def heading(title: str, width: int, note: str = "") -> Content:
-    """A section's title with a rule behind it."""
+    """Return a section's title with a rule behind it."""
     head = line((title, Ink.HEAD), (f"  {note}" if note else "", Ink.MUTED), " ")
     if head.cell_length >= width:
         return cut(head, width)

@@ -1,4 +1,4 @@
-"""Small tables and lists of facts: the first column gives way, the figures stay."""
+"""Small tables and lists of facts. Where room is short, the first column shrinks."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.theme.inks import Ink
 
 Section: TypeAlias = Callable[[int], Lines]
-"""Draws one section of a page at a width."""
+"""A function that draws one section of a page at a width."""
 
 WIDE = 120
-"""From this width on, the sections of a page stand in two columns."""
+"""The sections of a page stand in two columns from this width on."""
 _NARROWEST = 8
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """A figure with three decimals, or ``-`` where it is undefined."""
+    """Format a figure with three decimals, or ``-`` if it is undefined."""
     return "-" if value is None else f"{value:{sign}.3f}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Piece]], width: int) -> Lines:
-    """Rows under their head; where room is short the columns close up, then the names are cut."""
+    """Return the table. Where room is short, columns close up first, then names are cut."""
     columns = [*zip(*([(name, "") for name in head], *rows), strict=True)]
     widths = [max(cell_len(text) for text, _ in column) for column in columns]
     gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= width else 1
@@ -52,7 +52,7 @@ def _row(cells: Sequence[Piece], widths: Sequence[int], gap: int, width: int) ->
 
 
 def facts(pairs: Sequence[tuple[str, str]], width: int, column: int = 13) -> Lines:
-    """Names in a column, each with a text that folds behind it."""
+    """Return names in a column, each with a text that folds behind it."""
     lines: Lines = []
     for name, text in pairs:
         lines += paragraph(text, width, first=[(pad(name, column), Ink.MUTED)], indent=column)
@@ -60,7 +60,7 @@ def facts(pairs: Sequence[tuple[str, str]], width: int, column: int = 13) -> Lin
 
 
 def stack(sections: Sequence[Section], width: int) -> Lines:
-    """Sections under each other with a line between; one that draws nothing leaves no gap."""
+    """Stack sections with a blank line between. A section that draws nothing leaves no gap."""
     lines: Lines = []
     for section in sections:
         drawn = section(width)
@@ -69,7 +69,7 @@ def stack(sections: Sequence[Section], width: int) -> Lines:
 
 
 def two_columns(left: Sequence[Section], right: Sequence[Section], width: int) -> Lines:
-    """Two stacks of sections beside each other, or all of them in one where room is short."""
+    """Return two stacks of sections side by side, or all in one stack where room is short."""
     if width < WIDE or not right:
         return stack([*left, *right], width)
     gap = 4

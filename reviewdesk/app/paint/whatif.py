@@ -1,4 +1,4 @@
-"""What other rules would have decided: the table of a run, and the section of an item."""
+"""Painters for what-if: the table of a run and the section of an item."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ _COLUMNS: tuple[_Column, ...] = (
     ("Brier", 6, lambda row: number(row.brier)),
     ("ECE", 6, lambda row: number(row.ece)),
 )
-"""The figures, the most needed first."""
+"""The columns of figures, the most needed first."""
 _SHORTEST = 18
-"""What marks and names get before a figure is left out."""
+"""The least width for marks and names. A figure is left out before they get less."""
 _OWN, _MOST = "● ", "▲ "
 _HALF = 76
-"""What one column of the page needs; a wider one would only part the names from their figures."""
+"""The width of one column of the page. In a wider one, figures stand too far from names."""
 
 
 def what_if_lines(found: Table, width: int) -> Lines:
-    """The run as it stands and, group by group, what each policy makes of it."""
+    """Return the run as it stands and, group by group, what each policy would decide."""
     if not found.verdicts:
         return paragraph("The run has no verdicts.", width, Ink.MUTED)
-    lines = [*_standing(found, width), Content("")]
-    groups = {group: rows for group in _TITLES if (rows := _of(found, group))}
+    lines = [*_standing_lines(found, width), Content("")]
+    groups = {group: rows for group in _TITLES if (rows := _rows_of(found, group))}
     right = {Group.TRIMS, Group.JURORS} if width >= WIDE else set()
     lines += two_columns(
         [_section(group, rows) for group, rows in groups.items() if group not in right],
@@ -75,8 +75,8 @@ def what_if_lines(found: Table, width: int) -> Lines:
     return [*lines, Content(""), *_legend(found, width)]
 
 
-def _of(found: Table, group: Group) -> list[Result]:
-    """The rows of one group; no rounding changes a trim of nothing, so one of these is enough."""
+def _rows_of(found: Table, group: Group) -> list[Result]:
+    """Return the rows of one group. A trim of 0 appears once, as rounding does not change it."""
     return [
         row
         for row in found.rows
@@ -85,7 +85,7 @@ def _of(found: Table, group: Group) -> list[Result]:
     ]
 
 
-def _standing(found: Table, width: int) -> Lines:
+def _standing_lines(found: Table, width: int) -> Lines:
     basis = "no labels" if found.design is Design.NONE else f"labels: {found.design.value}"
     lines = [heading("WHAT IF", width, f"{found.verdicts:,} verdicts, {basis}")]
     room = min(width, _HALF)
@@ -97,11 +97,11 @@ def _standing(found: Table, width: int) -> Lines:
         text = "None of these policies turns a pass into a fail or a fail into a pass."
         return [*lines, *paragraph(text, width, Ink.STRONG)]
     most = [row.variant for row in found.rows if row.flipped == flips]
-    text = f"{_named(most)} turns the most decisions: {flips:,} of {found.verdicts:,}."
+    text = f"{_policy_text(most)} turns the most decisions: {flips:,} of {found.verdicts:,}."
     return [*lines, *paragraph(text, width, Ink.STRONG)]
 
 
-def _named(variants: Sequence[Variant]) -> str:
+def _policy_text(variants: Sequence[Variant]) -> str:
     name = inline(variants[0].name, 80)
     name = name[:1].upper() + name[1:]
     return name if len(variants) == 1 else f"{name} (and {len(variants) - 1} more)"
@@ -130,7 +130,7 @@ def _section(group: Group, rows: Sequence[Result]) -> Section:
 
 
 def short(variant: Variant) -> str:
-    """A policy under the title of its group."""
+    """Return the short name of a policy, as it stands under the title of its group."""
     group = variant.group
     if group is Group.JURORS:
         return inline(variant.dropped or "", 200)
@@ -145,12 +145,12 @@ def short(variant: Variant) -> str:
 
 
 def rule(strategy: Strategy) -> str:
-    """A strategy in words."""
+    """Return the name of a strategy in words."""
     return strategy.value.replace("_", " ")
 
 
 def _head(title: str, note: str, width: int) -> Content:
-    """The title of a group stands above its names, those of the columns above the figures."""
+    """Return the head of a group: its title above the names, column titles above the figures."""
     room = _room(width) + len(_OWN)
     words = cut(line((title, Ink.HEAD), (note, Ink.MUTED)), room)
     columns = [(pad(name, size, right=True), Ink.MUTED) for name, size, _ in _columns(width)]
@@ -168,7 +168,7 @@ def _row(row: Result, name: str, mark: str, width: int) -> Content:
 
 
 def _columns(width: int) -> Sequence[_Column]:
-    """The figures that fit beside the names: a number that is cut would be another number."""
+    """Return the columns that fit whole beside the names: a number cut short would mislead."""
     kept = len(_COLUMNS)
     while kept and _SHORTEST + sum(column[1] for column in _COLUMNS[:kept]) > width:
         kept -= 1
@@ -176,7 +176,7 @@ def _columns(width: int) -> Sequence[_Column]:
 
 
 def _room(width: int) -> int:
-    """What the names get: all that the figures leave."""
+    """Return the width that the figures leave to the names."""
     return max(1, width - len(_OWN) - sum(column[1] for column in _columns(width)))
 
 
@@ -197,19 +197,19 @@ def _legend(found: Table, width: int) -> Lines:
 
 
 def _cautions(found: Table) -> list[str]:
-    said = []
+    notes = []
     lacking = max((row.undecided for row in found.rows), default=0)
     if lacking:
-        said.append(
+        notes.append(
             f"incon. holds at most {lacking:,} that lack the threshold, quorum, score or "
             "vote that a policy needs."
         )
     if found.jurors > MOST_LEFT_OUT:
-        said.append(f"Of {found.jurors:,} jurors the {MOST_LEFT_OUT} that sit most are left out.")
+        notes.append(f"Of {found.jurors:,} jurors the {MOST_LEFT_OUT} that sit most are left out.")
     if found.design is Design.NONE:
-        return [*said, "acc, Brier and ECE need labels that say pass or fail."]
+        return [*notes, "acc, Brier and ECE need labels that say pass or fail."]
     return [
-        *said,
+        *notes,
         (
             "acc, Brier and ECE: by the labels of the verdicts that the policy decides. The best "
             "of many policies on the same labels looks better than it is."
@@ -229,15 +229,16 @@ _INKS = {Decision.PASS: Ink.PASS, Decision.FAIL: Ink.FAIL}
 
 
 def item_whatif_lines(item: Item, width: int) -> Lines:
-    """Which trims, quorums, thresholds and jurors left out would turn this decision."""
+    """Return which trims, quorums, thresholds and left-out jurors would turn this decision."""
     standing = item.assessment.decision
     names = seat_names([ballot.id for ballot in item.verdict.ballots])[:MOST_LEFT_OUT]
-    asked = (*trims(), *quorums(), *thresholds(), *left_out(names))
-    own, *found = outcomes(item.verdict, (Variant(), *asked))
+    variants = (*trims(), *quorums(), *thresholds(), *left_out(names))
+    own, *found = outcomes(item.verdict, (Variant(), *variants))
     turned = [
         (one.variant, one.decision)
         for one in found
-        if one.decision not in {None, standing, _before(one.variant, own.decision, standing)}
+        if one.decision
+        not in {None, standing, _compared_decision(one.variant, own.decision, standing)}
     ]
     word = "no decision" if standing is None else standing.value
     lines = [heading("WHAT IF", width, f"what would turn this {word}")]
@@ -253,24 +254,26 @@ def item_whatif_lines(item: Item, width: int) -> Lines:
     for group, title in _CHANGES.items():
         mine = [(variant, made) for variant, made in turned if variant.group is group]
         for decision in dict.fromkeys(made for _, made in mine):
-            variants = [variant for variant, made in mine if made is decision]
-            lines += _turning(title, decision, _listed(group, variants), width)
+            same = [variant for variant, made in mine if made is decision]
+            lines += _turning_lines(title, decision, _policy_names(group, same), width)
     return lines
 
 
-def _before(variant: Variant, own: Decision | None, standing: Decision | None) -> Decision | None:
-    """What a policy that keeps the own rule is held against: what that rule itself gives here."""
+def _compared_decision(
+    variant: Variant, own: Decision | None, standing: Decision | None
+) -> Decision | None:
+    """Return the decision to compare with: the own rule's if the policy keeps that rule."""
     return own if variant.group in {Group.THRESHOLDS, Group.JURORS} else standing
 
 
-def _turning(title: str, decision: Decision, names: Sequence[str], width: int) -> Lines:
+def _turning_lines(title: str, decision: Decision, names: Sequence[str], width: int) -> Lines:
     ink = _INKS.get(decision, Ink.WARN)
     first: list[Piece] = [(pad(title, 14), Ink.MUTED), (f"{decision.value}: ", ink)]
     return paragraph(", ".join(names), width, first=first, indent=20)
 
 
-def _listed(group: Group, variants: Sequence[Variant]) -> list[str]:
-    """The policies by name; a trim that turns it by every rounding is named once."""
+def _policy_names(group: Group, variants: Sequence[Variant]) -> list[str]:
+    """Return the names of the policies. A trim that turns it by every rounding is named once."""
     if group is not Group.TRIMS:
         return [short(variant) for variant in variants]
     names = []

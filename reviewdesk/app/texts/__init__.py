@@ -1,1 +1,1 @@
-"""Long texts for reading: what kind a text is, its pages, its inks, its folds, its found words."""
+"""Long texts for reading: their kinds, pages, inks, folds and search hits."""

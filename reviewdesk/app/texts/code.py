@@ -1,7 +1,7 @@
 """Inks for code: comments, strings, numbers, keywords and names, by one pattern per family.
 
-Every alternative consumes what it has looked at, closed or not, so a hostile text takes no longer
-than an honest one of the same length.
+Every alternative consumes what it has scanned, closed or not, so that a hostile text takes no
+longer than a normal one of the same length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINE_STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' + r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*
 _LONG_STRING = r'"""[\s\S]*?(?:"""|\Z)' + r"|'''[\s\S]*?(?:'''|\Z)"
 _TEMPLATE = r"`[^`\\]*(?:\\[\s\S][^`\\]*)*`?"
 _CHARACTER = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?' + r"|'(?:\\[^\n]{1,9}?|[^'\\\n])'|`[^`]*`?"
-"""A lone apostrophe is a lifetime or a label, not the start of a string."""
+"""Strings where a lone apostrophe is a lifetime or a label, not the start of a string."""
 
 _NOTES = {
     TextKind.PYTHON: (_HASH, _LONG_STRING + "|" + _LINE_STRING),
@@ -92,12 +92,12 @@ _INKS = {"comment": Ink.COMMENT, "string": Ink.STRING, "number": Ink.NUMBER, "na
 
 
 def code(text: str, kind: TextKind) -> InkedText:
-    """A text of code with its inks."""
+    """Return a text of code with its inks."""
     return InkedText(text, tuple(code_spans(text, kind)), INDENT, _CONTINUED)
 
 
 def code_spans(text: str, kind: TextKind) -> Iterator[Span]:
-    """The inks of a piece of code, in order."""
+    """Yield the inks of a piece of code, in order."""
     if kind is TextKind.MARKUP:
         for match in _MARKUP.finditer(text):
             yield *match.span(), _INKS[match.lastgroup or "name"]

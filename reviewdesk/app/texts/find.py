@@ -1,4 +1,4 @@
-"""Found words in painted lines: words that begin like a search word, whatever case or accent."""
+"""Search hits in painted lines: words that start with a search word, in any case or accent."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def highlight(lines: Sequence[Content], words: Sequence[str]) -> list[Content]:
-    """The lines with every found word marked; section titles of our own are left alone."""
+    """Return the lines with every search hit marked. Section titles are never marked."""
     pattern = _pattern(tuple(words))
     if pattern is None:
         return list(lines)
-    return [_marked(content, pattern) for content in lines]
+    return [_with_hits_marked(content, pattern) for content in lines]
 
 
 def found_line(lines: Sequence[Content], words: Sequence[str]) -> int | None:
-    """The first line that holds a search word."""
+    """Return the number of the first line with a search hit, or None."""
     pattern = _pattern(tuple(words))
     if pattern is None:
         return None
-    return next((at for at, line in enumerate(lines) if any(_places(line, pattern))), None)
+    return next((at for at, line in enumerate(lines) if any(_hits(line, pattern))), None)
 
 
-def _marked(content: Content, pattern: re.Pattern[str]) -> Content:
-    spans = [Span(start, end, Ink.FOUND.value) for start, end in _places(content, pattern)]
+def _with_hits_marked(content: Content, pattern: re.Pattern[str]) -> Content:
+    spans = [Span(start, end, Ink.FOUND.value) for start, end in _hits(content, pattern)]
     return content.add_spans(spans) if spans else content
 
 
-def _places(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where found words stand in a line, in characters of the line."""
+def _hits(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of every search hit, in characters of the line."""
     text = content.plain
     if any(span.style == Ink.HEAD for span in content.spans):
         return
@@ -51,7 +51,7 @@ def _places(content: Content, pattern: re.Pattern[str]) -> Iterator[tuple[int, i
 
 
 def _bare(text: str) -> tuple[str, list[int]]:
-    """The text without case and marks, and which character each of its characters comes from."""
+    """Return the text without case and accents, and the origin in ``text`` of each character."""
     letters: list[str] = []
     origins: list[int] = []
     for at, char in enumerate(text):
@@ -71,13 +71,13 @@ def _bare_char(char: str) -> str:
 
 @lru_cache(maxsize=32)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Any of the words where a word starts; ideographs have no starts and match anywhere."""
+    """Compile a pattern for any of the words at a word's start; ideographs match anywhere."""
     bare = {part for word in words for part in _WORD.findall(_bare(word)[0])}
     if not bare:
         return None
     longest = sorted(bare, key=lambda word: (-len(word), word))
-    return re.compile("|".join(_start(word) + re.escape(word) for word in longest))
+    return re.compile("|".join(_start_pattern(word) + re.escape(word) for word in longest))
 
 
-def _start(word: str) -> str:
+def _start_pattern(word: str) -> str:
     return "" if cell_len(word[0]) == 2 else r"(?<![^\W_])"

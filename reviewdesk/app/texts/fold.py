@@ -1,7 +1,7 @@
-"""Where a line is cut to fit a width in terminal cells.
+"""Fold lines to a width in terminal cells.
 
 A line breaks at spaces and between ideographs, and anywhere between two graphemes where a word is
-wider than the line. The order is the text's own, for scripts that run leftward as well.
+wider than the line. Characters keep their order in the text, in right-to-left scripts as well.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _NO_START = frozenset(
     "、。，．・：；？！ー々〻〕］｝〉》」』】）…‥ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ"
     ")]},.:;?!%’”"
 )
-"""Closing marks and small kana that do not begin a line."""
+"""Closing marks and small kana, which do not begin a line."""
 _NO_END = frozenset("（「『【〔［｛〈《([{‘“")
-"""Opening marks that do not end one."""
+"""Opening marks, which do not end a line."""
 
 Cut = tuple[int, int]
 
 
 def fitting(text: str, width: int, start: int = 0) -> int:
-    """How many characters from ``start`` fit into ``width`` cells, whole graphemes alone."""
+    """Return how many characters from ``start`` fit into ``width`` cells, in whole graphemes."""
     if text[start : start + width + 1].isascii():
         return min(width, len(text) - start)
     used, end = 0, start
@@ -38,7 +38,7 @@ def fitting(text: str, width: int, start: int = 0) -> int:
 
 
 def fitting_end(text: str, width: int) -> int:
-    """How many characters at the end of a short text fit into ``width`` cells."""
+    """Return how many characters at the end of a short text fit into ``width`` cells."""
     used, kept = 0, len(text)
     for start, _, size in reversed(list(clusters(text))):
         used += size
@@ -60,8 +60,8 @@ def cuts(text: str, first: int, rest: int) -> list[Cut]:
     return _any_cuts(text, first, rest)
 
 
-def _solid(text: str, start: int) -> int:
-    """Where the first character from ``start`` stands that is no space."""
+def _skip_spaces(text: str, start: int) -> int:
+    """Return the place of the first character from ``start`` on that is not a space."""
     while start < len(text) and text[start] == " ":
         start += 1
     return start
@@ -71,12 +71,12 @@ def _ascii_cuts(text: str, first: int, rest: int) -> list[Cut]:
     found: list[Cut] = []
     start, room = 0, first
     while len(text) - start > room:
-        end, lead = start + room, _solid(text, start)
+        end, lead = start + room, _skip_spaces(text, start)
         if lead >= end:
             start = lead
             continue
         stop = max(text.rfind(" ", lead, end + 1), 0) or end
-        after = _solid(text, stop)
+        after = _skip_spaces(text, stop)
         while text[stop - 1] == " ":
             stop -= 1
         found.append((start, stop))
@@ -94,9 +94,9 @@ def _any_cuts(text: str, first: int, rest: int) -> list[Cut]:
 
 
 def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
-    """The same for any script: start and end of every piece, and where the next begins.
+    """Yield start and end of every piece of a text in any script, and where the next one begins.
 
-    One walk over the graphemes that remembers the last place to break.
+    One pass over the graphemes remembers the last place to break.
     """
     first, total, base, before = start, 0, 0, ""
     place: tuple[int, int, int] | None = None
@@ -105,7 +105,7 @@ def _pieces(text: str, start: int, room: int) -> Iterator[tuple[int, int, int]]:
         char = text[at]
         if char == " ":
             if solid:
-                # The break is before the first of several spaces, and goes on after the last.
+                # A piece ends before the first of several spaces, the next begins after the last.
                 place = (place[0] if place and place[1] == at else at, end, total + 1)
         else:
             if solid and before != " " and _breaks(before, char):
@@ -135,5 +135,5 @@ def _breaks(before: str, char: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _ideograph(char: str) -> bool:
-    """Wide characters but Hangul, whose words have spaces."""
+    """Whether a character is wide and not Hangul, whose words have spaces."""
     return char >= "\u2e80" and not "\uac00" <= char <= "\ud7a3" and cell_len(char) == 2

@@ -1,4 +1,4 @@
-"""Characters as a reader counts them: a base with its marks, a flag, a syllable is one."""
+"""Graphemes: characters as a reader counts them, such as a base with its marks, or a flag."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rich.cells import cell_len
 
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _VIRAMA = 9
-"""Unicode's combining class of the sign that ties the next consonant to the one before."""
+"""Unicode's combining class of a sign that joins the next consonant to the one before."""
 _EXTENDS, _TIES, _REGIONAL = 1, 2, 4
-"""Belongs to the one before it; ties the one after it; is half of a flag."""
+"""Bits: a character extends the one before, joins the one after, or is half of a flag."""
 
 
 def clusters(text: str, start: int = 0) -> Iterator[tuple[int, int, int]]:
-    """Start, end and cells of every grapheme from ``start``; marks stay with their base."""
+    """Yield start, end and cells of every grapheme from ``start``; marks stay with their base."""
     if start >= len(text):
         return
-    cells, nature = _known(text[start])
+    cells, nature = _traits(text[start])
     for at in range(start + 1, len(text)):
         char = text[at]
-        more, following = _known(char)
+        more, following = _traits(char)
         if (following | nature) and _sticks(nature, char, following, alone=at == start + 1):
             cells += more
         else:
@@ -33,7 +33,7 @@ def clusters(text: str, start: int = 0) -> Iterator[tuple[int, int, int]]:
 
 
 def joined(text: str, at: int) -> bool:
-    """Whether a cut at ``at`` would part what is one character to the reader, or a CR LF."""
+    """Return True if a cut at ``at`` would split a grapheme or a CR LF."""
     if not 0 < at < len(text):
         return False
     before, char = text[at - 1], text[at]
@@ -43,21 +43,21 @@ def joined(text: str, at: int) -> bool:
         return False
     first = at - 1
     # Regional letters make flags in pairs, counted from where their run begins.
-    while first and _known(text[first])[1] & _known(text[first - 1])[1] & _REGIONAL:
+    while first and _traits(text[first])[1] & _traits(text[first - 1])[1] & _REGIONAL:
         first -= 1
-    return _sticks(_known(before)[1], char, _known(char)[1], alone=(at - first) % 2 == 1)
+    return _sticks(_traits(before)[1], char, _traits(char)[1], alone=(at - first) % 2 == 1)
 
 
 def _sticks(before: int, char: str, nature: int, *, alone: bool) -> bool:
-    """Whether a character belongs to the grapheme before it; ``alone``: that is one character."""
+    """Whether a character belongs to the grapheme before it; ``alone`` if that is one character."""
     if nature & _EXTENDS or (before & _TIES and char >= "\u0300"):
         return True
     return alone and bool(before & nature & _REGIONAL)
 
 
 @lru_cache(maxsize=8192)
-def _known(char: str) -> tuple[int, int]:
-    """The cells of a character, and how it goes with its neighbours."""
+def _traits(char: str) -> tuple[int, int]:
+    """Return the cells of a character, and the bits that say how it joins its neighbours."""
     extends = (
         unicodedata.category(char)[0] == "M"
         or char in (_ZWNJ, _ZWJ, "\u0e33", "\u0eb3")

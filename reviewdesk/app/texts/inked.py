@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int, str]
-"""The characters from the first number to the second, and their ink."""
+"""Start and end of some characters, and their ink."""
 
 
 @dataclass(frozen=True, slots=True)
 class InkedText:
-    """A text that has passed the gate, its inks in order, and where its folded lines go on."""
+    """A sanitised text, its inks in order, and the indentation of its folded lines."""
 
     text: str
     spans: tuple[Span, ...] = ()
     hang: re.Pattern[str] | None = None
-    """Matches at the start of a line what the line's continuation is indented by."""
+    """Its match at the start of a line is as long as the indentation of the continuation."""
     extra: int = 0
-    """Cells by which a continuation is indented further."""
+    """Additional cells of indentation of a continuation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class InkedLine:
 
 
 def rows(inked: InkedText) -> Iterator[InkedLine]:
-    """The lines of a text, each with its share of the inks, in one pass."""
+    """Yield the lines of a text, each with its inks, in one pass."""
     start, at, spans = 0, 0, inked.spans
     for text in inked.text.split("\n"):
         end = start + len(text)

@@ -1,4 +1,4 @@
-"""JSON for reading: indented token by token, so that nothing is lost or spelled anew."""
+"""JSON for reading, indented token by token, so that no token is lost or changed."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from reviewdesk.app.theme.inks import Ink
 
 _INSIDE = r'[^"\\]*(?:\\.[^"\\]*)*(?:(?P<shut>")|(?P<lone>\\)?)'
 _TOKEN = re.compile(r'"' + _INSIDE + r'|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
-"""A string that the page cuts off is a token too, with or without half of an escape."""
+"""JSON tokens. A string that the page cuts off is one too, even within an escape."""
 _REST = re.compile(_INSIDE, re.DOTALL)
 _INLINE = 40
-"""An array or object of at most so many characters stays on one line."""
+"""An array or object of at most this many characters stays on one line."""
 _DEEPEST = 24
-"""Levels that are indented; deeper ones stand below each other."""
+"""The deepest level that is indented further; deeper ones get the same indentation."""
 _OPEN, _SHUT = ("{", "["), ("}", "]")
 
 
 def json_inked(shown: str, before: str = "", *, lay: bool) -> InkedText:
-    """A page of valid JSON, and the text ``before`` it; ``lay`` indents it anew."""
+    """Ink a page of valid JSON that follows the text ``before``; ``lay`` indents it anew."""
     depth, tokens = _tokens(shown, before)
     if lay:
-        tokens = _laid(tokens, depth)
+        tokens = _indented_tokens(tokens, depth)
     return InkedText("".join(tokens), tuple(_spans(tokens)), INDENT, 2)
 
 
 def is_minified(text: str) -> bool:
-    """Whether nobody has laid the text out for reading."""
+    """Return True if the text has no line break, so that it needs indenting for reading."""
     return "\n" not in text.strip()
 
 
 def _tokens(shown: str, before: str) -> tuple[int, list[str]]:
-    """How deep the page starts, and its tokens; the first may be the rest of a string."""
+    """Return the depth where the page starts, and its tokens; the first may end a string."""
     depth, last = 0, None
     for last in _TOKEN.finditer(before):
         depth += (last[0] in _OPEN) - (last[0] in _SHUT)
@@ -49,31 +49,31 @@ def _tokens(shown: str, before: str) -> tuple[int, list[str]]:
     return max(0, depth), [token for token in tokens if token]
 
 
-def _laid(tokens: Sequence[str], depth: int) -> list[str]:
-    """The tokens with white space of our own between them."""
+def _indented_tokens(tokens: Sequence[str], depth: int) -> list[str]:
+    """Return the tokens with our own white space between them."""
     tokens = [token for token in tokens if not token.isspace()]
-    inline = _inline(tokens)
+    inline = _one_line_ranges(tokens)
     laid: list[str] = []
     until = -1
     for at, token in enumerate(tokens):
         if token in _SHUT and at > until:
             depth = max(0, depth - 1)
-            laid.append(_line(depth))
+            laid.append(_line_break(depth))
         laid.append(token)
         if token in _OPEN and at > until:
             until = inline.get(at, until)
             if at > until:
                 depth += 1
-                laid.append(_line(depth))
+                laid.append(_line_break(depth))
         elif token == "," and at > until:
-            laid.append(_line(depth))
+            laid.append(_line_break(depth))
         elif token in {",", ":"}:
             laid.append(" ")
     return laid
 
 
-def _inline(tokens: Sequence[str]) -> dict[int, int]:
-    """Where short arrays and objects open, and where they close."""
+def _one_line_ranges(tokens: Sequence[str]) -> dict[int, int]:
+    """Return the closing token's index for each short array or object, by its opening token's."""
     found: dict[int, int] = {}
     opened: list[tuple[int, int]] = []
     size = 0
@@ -88,12 +88,12 @@ def _inline(tokens: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _line(depth: int) -> str:
+def _line_break(depth: int) -> str:
     return "\n" + "  " * min(depth, _DEEPEST)
 
 
 def _spans(tokens: Sequence[str]) -> list[Span]:
-    """Keys, strings, and what is neither; a first token may be the rest of a string."""
+    """Return the inks of keys, strings and other values. The first token may end a string."""
     spans: list[Span] = []
     solid: list[tuple[int, str]] = []
     at = 0

@@ -1,4 +1,4 @@
-"""What kind of text something is, told by a few careful signs; prose is never taken for code."""
+"""Recognise the kind of a text by a few careful signs. In doubt, a text is prose."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import StrEnum
 from functools import lru_cache
 
 _HEAD = 20_000
-"""The signs are looked for in the beginning of a text alone."""
+"""How many characters from the start of a text are searched for signs."""
 _LONGEST_JSON = 2_000_000
 
 
 class TextKind(StrEnum):
-    """How a text is inked and folded."""
+    """The kind of a text, which decides how it is inked and folded."""
 
     TEXT = "text"
     """Prose and Markdown."""
@@ -26,9 +26,9 @@ class TextKind(StrEnum):
     SQL = "sql"
     SHELL = "shell"
     BRACES = "braces"
-    """C, C++, Java, C#, Go, Rust and their kin."""
+    """C, C++, Java, C#, Go, Rust and similar languages."""
     CONFIG = "config"
-    """YAML, TOML and INI; known by the word at a fence alone."""
+    """YAML, TOML and INI, which only the word at a fence identifies."""
 
 
 _ALIASES = {
@@ -98,8 +98,8 @@ _ASIDE = re.compile(
     r'|"[^"\n]*"|^[ \t]*(?:#|//|--).*|[ \t](?:#|//|--)[ \t].*',
     re.MULTILINE,
 )
-"""Comments and strings of code, where prose has its place."""
-_LISTED = re.compile(r"(?:[-*•]|\d{1,3}[.)]) \w")
+"""Comments and strings of code, which may hold prose."""
+_LIST_ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)]) \w")
 _STATEMENT = re.compile(
     r"(?:from [\w.]+ import\b|import [\w., ]+$|(?:return|yield|raise|throw|del|global|assert)\b"
     r"|(?:if|elif|while|with|for|class|async|else if)\b.*:$)"
@@ -107,12 +107,12 @@ _STATEMENT = re.compile(
 _CODE_MARK = re.compile(r"[=(){}\[\]<>;|\\+*/@$]|\w\.\w|->")
 _SENTENCE = re.compile(r"[A-Z“'(][\w’'-]*,?(?: [\w’'(),:–-]+){6,}[.?!:]?$")
 _WORD_RUN = re.compile(r"[^\W\d_a-zA-Z]{8}")
-"""Letters of a script without spaces between words, or of one that code is not written in."""
+"""Eight letters that are not ASCII: code is not written in such scripts."""
 
 
 @lru_cache(maxsize=64)
 def kind_of(text: str) -> TextKind:
-    """The kind of a whole text."""
+    """Return the kind of a whole text."""
     text = text.strip()
     if is_json(text):
         return TextKind.JSON
@@ -123,20 +123,20 @@ def kind_of(text: str) -> TextKind:
         return TextKind.MARKUP
     if _FENCE.search(head):
         return TextKind.TEXT
-    return _code(head)
+    return _code_kind(head)
 
 
 def fence_kind(word: str, body: str) -> TextKind:
-    """The kind of a fenced block: by its word, or where it has none by its signs."""
+    """Return the kind of a fenced block, by the word at its fence or, without one, by its signs."""
     return _FENCE_KINDS.get(word.lower(), TextKind.TEXT) if word else kind_of(body)
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is one whole JSON array or object."""
+    """Return True if the text is one whole JSON array or object."""
     if not (text[:1] in ("{", "[") and text[-1:] in ("}", "]") and len(text) <= _LONGEST_JSON):
         return False
     try:
-        # Numbers are not needed, and long ones are refused by int.
+        # Numbers are not needed, and int refuses long ones.
         json.loads(text, parse_int=len, parse_float=len)
     except (ValueError, RecursionError):
         return False
@@ -144,7 +144,7 @@ def is_json(text: str) -> bool:
 
 
 def _is_markup(head: str, text: str) -> bool:
-    """One element, or a document, from the first character to the last."""
+    """Whether the text is one element or document, from the first character to the last."""
     found = _MARKUP.match(head)
     if not found or not text.endswith(">"):
         return False
@@ -152,7 +152,7 @@ def _is_markup(head: str, text: str) -> bool:
     return name is None or text.endswith((f"</{name}>", "/>")) or "</" in text[-200:]
 
 
-def _code(head: str) -> TextKind:
+def _code_kind(head: str) -> TextKind:
     shebang = _SHEBANG.match(head)
     if shebang:
         return TextKind.PYTHON if shebang["python"] else TextKind.SHELL
@@ -171,15 +171,15 @@ def _code(head: str) -> TextKind:
 
 
 def _has_prose(head: str) -> bool:
-    """Whether a line outside comments and strings reads like prose: one is enough."""
+    """Whether at least one line outside comments and strings reads like prose."""
     return any(_is_prose(line.rstrip()) for line in _ASIDE.sub("", head).split("\n"))
 
 
 def _is_prose(line: str) -> bool:
     if line[:1] in ("", " ", "\t"):
-        # What is indented goes on from a line that is not.
+        # An indented line continues one that is not indented.
         return False
-    if _LISTED.match(line) or _WORD_RUN.search(line):
+    if _LIST_ITEM.match(line) or _WORD_RUN.search(line):
         return True
     if line.count(" ") < 3 or _STATEMENT.match(line):
         return False

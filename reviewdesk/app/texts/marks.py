@@ -41,12 +41,12 @@ _DIFF_INKS = {
 
 
 def text_inked(shown: str, before: str = "") -> InkedText:
-    """Prose or Markdown; a fence left open in the text ``before`` goes on."""
+    """Ink prose or Markdown. A fence left open in the text ``before`` goes on."""
     return InkedText(shown, tuple(_text_spans(shown, before)), _HANG)
 
 
 def diff_inked(shown: str, *, started: bool = False) -> InkedText:
-    """A unified diff, with prose before its first header unless the page ``started`` within."""
+    """Ink a unified diff, with prose before its first header unless it ``started`` earlier."""
     found = None if started else _DIFF_START.search(shown)
     start = found.start() if found else 0
     spans = [*_prose(shown, 0, start), *_diff(shown, start)]
@@ -54,20 +54,20 @@ def diff_inked(shown: str, *, started: bool = False) -> InkedText:
 
 
 def _text_spans(text: str, before: str) -> Iterator[Span]:
-    at, opened = 0, _left_open(before)
+    at, opened = 0, _open_fence(before)
     if opened:
-        at = yield from _fenced(text, 0, *opened)
+        at = yield from _fence_spans(text, 0, *opened)
     while at < len(text):
         fence = _FENCE.search(text, at)
         yield from _prose(text, at, fence.start() if fence else len(text))
         if not fence:
             return
         yield fence.start(), fence.end(), Ink.MUTED
-        at = yield from _fenced(text, fence.end(), fence["fence"], fence["word"])
+        at = yield from _fence_spans(text, fence.end(), fence["fence"], fence["word"])
 
 
-def _fenced(text: str, start: int, mark: str, word: str) -> Generator[Span, None, int]:
-    """The block from ``start``; the generator's value is where the prose goes on."""
+def _fence_spans(text: str, start: int, mark: str, word: str) -> Generator[Span, None, int]:
+    """Yield the inks of the block from ``start``, and return where the prose goes on."""
     shut = re.compile(rf"^ {{0,3}}{mark[0]}{{{len(mark)},}} *$", re.MULTILINE).search(text, start)
     end = shut.start() if shut else len(text)
     body = text[start:end]
@@ -87,8 +87,8 @@ def _block(body: str, kind: TextKind) -> Iterator[Span]:
         yield from code_spans(body, kind)
 
 
-def _left_open(before: str) -> tuple[str, str] | None:
-    """The fence that a text opens and does not close."""
+def _open_fence(before: str) -> tuple[str, str] | None:
+    """Return mark and word of the fence that a text leaves open, or None."""
     opened: tuple[str, str] | None = None
     for fence in _FENCE.finditer(before):
         if opened is None:

@@ -10,12 +10,12 @@ from reviewdesk.app.texts.graphemes import joined
 PAGE = 20_000
 """The most characters on one page."""
 _NEAR = 2_000
-"""How far back from a full page a line break or a space is looked for."""
+"""How many characters at the end of a full page are searched for a line break or a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """One page of a text: the characters from ``start`` to ``end``, the ``number``-th of ``of``."""
+    """One page of a text: characters ``start`` to ``end``, page ``number`` of ``of``."""
 
     start: int
     end: int
@@ -24,12 +24,12 @@ class TextPage:
 
 
 def page_count(text: str) -> int:
-    """How many pages a text has."""
+    """Return how many pages a text has."""
     return len(_starts(text)) if len(text) > PAGE else 1
 
 
 def part(text: str, page: int) -> TextPage:
-    """The page counted from 0, or the last there is."""
+    """Return the page with this number, counted from 0, or the last page if there are fewer."""
     starts = _starts(text) if len(text) > PAGE else (0,)
     at = max(0, min(page, len(starts) - 1))
     end = starts[at + 1] if at + 1 < len(starts) else len(text)
@@ -45,15 +45,15 @@ def _starts(text: str) -> tuple[int, ...]:
 
 
 def _cut(text: str, start: int) -> int:
-    """Where the page from ``start`` ends: after a line, else a word, else a grapheme."""
+    """Return where the page from ``start`` ends: after a line, else a word, else a grapheme."""
     limit = start + PAGE
     for mark in ("\n", " "):
-        # A mark on the character after the space or the line break belongs to it.
+        # A combining mark right after the space or line break belongs to it: no cut there.
         found = text.rfind(mark, limit - _NEAR, limit) + 1
         if found and not joined(text, found):
             return found
     at = limit
     while at > start and joined(text, at):
         at -= 1
-    # One grapheme of a whole page is no text to a reader.
+    # One grapheme as long as a page cannot be read anyway, so it may be cut.
     return at if at > start else limit

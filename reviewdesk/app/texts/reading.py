@@ -1,4 +1,4 @@
-"""How the reviewer wants texts drawn."""
+"""The reviewer's choices for how texts are drawn."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """The reviewer's choices for the texts of an item; the text itself is the same in all."""
+    """The reviewer's choices for drawing an item's texts. They never change the text itself."""
 
     wrap: bool = True
-    """Fold long lines, or leave them whole for a pane that scrolls sideways."""
+    """Whether long lines are folded. Otherwise they stay whole, and the pane scrolls sideways."""
     plain: bool = False
-    """The text as it stands, without inks and without indenting it for reading."""
+    """Whether a text is shown as it is, without inks and without indentation for reading."""
     beside: bool = True
-    """Response and alternative in two columns where the pane is wide enough."""
+    """Whether response and alternative stand in two columns where the pane is wide enough."""
     page: int = 0
-    """Which page of the texts that are longer than one; a shorter text shows its last."""
+    """The page to show, counted from 0. A text with fewer pages shows its last."""
     find: tuple[str, ...] = ()
     """Words to highlight."""

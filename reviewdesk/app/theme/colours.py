@@ -148,11 +148,11 @@ _PAIRS = {
     "screen-selection-foreground": "ansi_black",
     "screen-selection-background": "ansi_cyan",
 }
-"""Cursors are reversed and selections have both colours: they read on any background."""
+"""Colours that read on any background: reversed for cursors, both set for selections."""
 
 
 def _sixteen(base: Theme, inks: Mapping[str, str]) -> Theme:
-    """One of Textual's 16-colour themes with these inks; every other is the terminal's own."""
+    """Return a 16-colour theme of Textual's with these inks; all others are the terminal's own."""
     ours = {name: _DEFAULT for name in DESK.variables if name.startswith("desk-")}
     ours |= {f"desk-{ink}": f"ansi_{colour}" for ink, colour in inks.items()}
     return replace(base, variables={**base.variables, **ours, **_PAIRS})
@@ -191,4 +191,4 @@ _PLAIN = _sixteen(BUILTIN_THEMES["ansi-dark"], {})
 COLOURLESS = replace(
     _PLAIN, name="no-color", variables={**_PLAIN.variables, "scrollbar-background": _DEFAULT}
 )
-"""For ``NO_COLOR``: every ink is the terminal's own colour."""
+"""The theme for ``NO_COLOR``: every ink is the terminal's own colour."""

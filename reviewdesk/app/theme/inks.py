@@ -22,7 +22,7 @@ _STEPS = 10
 
 
 def contrast(one: Color, other: Color) -> float:
-    """The contrast ratio of two colours by WCAG 2, from 1 to 21."""
+    """Return the contrast ratio of two colours by WCAG 2, from 1 to 21."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -36,9 +36,9 @@ def _luminance(colour: Color) -> float:
 
 
 def legible(ink: Color, grounds: Sequence[Color], least: float) -> Color:
-    """The ink, moved towards white or black as far as it takes to read on every ground.
+    """Blend the ink with white or black until its contrast on every ground is at least ``least``.
 
-    A colour of the terminal's own stays: nobody knows what it looks like.
+    A colour from the terminal's palette stays, because its appearance is unknown.
     """
     if not grounds or ink.ansi is not None:
         return ink
@@ -48,7 +48,7 @@ def legible(ink: Color, grounds: Sequence[Color], least: float) -> Color:
 
 
 class Ink(StrEnum):
-    """What a piece of text means; the theme decides how that looks."""
+    """The meaning of a piece of text. The theme decides how it looks."""
 
     TEXT = ""
     STRONG = "strong"
@@ -98,10 +98,10 @@ _VARIABLES = {
 _BOLD = frozenset({Ink.STRONG, Ink.HEAD, Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.KEY})
 _BLOCK = frozenset({Ink.BIG_PASS, Ink.BIG_FAIL, Ink.BIG_WARN, Ink.FOUND})
 _FAINT = frozenset({Ink.MUTED, Ink.RULE, Ink.COMMENT})
-_SLANTED = frozenset({Ink.EMPHASIS})
+_ITALIC = frozenset({Ink.EMPHASIS})
 _GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
 TEXT_CONTRAST, RULE_CONTRAST = 4.5, 1.5
-"""The least contrast of an ink on every surface of its theme; a rule is no text."""
+"""The least contrast of an ink on every surface of its theme: for text, and for drawn rules."""
 
 THEMES = {
     "desk": "dark",
@@ -110,9 +110,9 @@ THEMES = {
     "ansi-light": "16 colours on white",
     "high-contrast": "black and white",
 }
-"""The themes that the palette offers with a word for each, the default first."""
+"""The themes that the palette offers, with a description of each. The default comes first."""
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
-"""The themes to register; two of them replace Textual's own of the same name."""
+"""The themes to register. Two of them replace Textual's themes of the same name."""
 
 STYLES = """
 CommandPalette > .command-palette--help-text { color: $desk-muted; text-style: not bold; }
@@ -132,16 +132,16 @@ Input:ansi > .input--cursor, TextArea:ansi .text-area--cursor {
 TextArea:ansi .text-area--selection {
     background: $input-selection-background; text-style: not reverse; }
 """
-"""What the widgets need beside the variables of a theme."""
+"""The styles that widgets need beside the variables of a theme."""
 
 
 def fallback(color_system: str | None) -> str:
-    """The theme where none was chosen; with 16 colours the shades of ``desk`` run together."""
+    """Return the default theme's name. With 16 colours the shades of ``desk`` are too similar."""
     return HIGH_CONTRAST.name if color_system == "standard" else DESK.name
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Values of our variables for a theme that does not set them."""
+    """Return values of our variables for a theme that does not set them."""
     if theme.ansi:
         ours = ANSI_DARK if theme.dark else ANSI_LIGHT
     else:
@@ -160,9 +160,9 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
 
 
 def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
-    """Every ink as a style that reads on every surface of the theme.
+    """Return, by ink, a style that reads on every surface of the theme.
 
-    Without colours of its own, a 16-colour theme dims what is faint.
+    A 16-colour theme has no faint colours, so it dims faint inks.
     """
     grounds = [] if ansi else [Color.parse(variables[name]) for name in _GROUNDS]
     styles: dict[str, Style] = {Ink.TEXT.value: Style.null()}
@@ -171,7 +171,7 @@ def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
         styles[ink.value] = Style(
             foreground=legible(Color.parse(variables[variable]), grounds, least),
             bold=True if ink in _BOLD else None,
-            italic=True if ink in _SLANTED else None,
+            italic=True if ink in _ITALIC else None,
             dim=True if ansi and ink in _FAINT else None,
             reverse=True if ink in _BLOCK else None,
         )

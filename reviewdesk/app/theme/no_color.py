@@ -1,4 +1,4 @@
-"""No colour at all, for those who ask for none with ``NO_COLOR``."""
+"""A filter that removes all colour, for users who set ``NO_COLOR``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _REVERSED = Style(reverse=True)
 
 
 class Colourless(LineFilter):
-    """Drops every colour on its way to the terminal, where Textual's own filter sends greys.
+    """Drops every colour on its way to the terminal. Textual's own filter would send greys.
 
-    What stood out by its background stands out reversed: cursors, selections, chosen options.
+    What has a background colour is reversed instead: cursors, selections, chosen options.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same text, told apart by bold, dim, underlined and reversed alone."""
+        """Return the segments without colour; bold, dim, underline and reverse remain."""
         del background
         return [
             Segment(text, None if style is None else _plain(style), control)
@@ -34,4 +34,4 @@ def _plain(style: Style) -> Style:
 
 
 NO_COLOUR = (Colourless(),)
-"""The filters of a session without colour, in place of Textual's."""
+"""The filters of a session without colour. They replace Textual's filters."""

@@ -1,4 +1,4 @@
-"""The second layer for the fields that Textual draws."""
+"""A second filter against control characters, for the input fields that Textual draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from reviewdesk.domain.safetext import strip_controls
 
 
 def harmless(strip: Strip) -> Strip:
-    """A drawn line without control characters, whatever was typed or pasted."""
+    """Return a drawn line without control characters, whatever was typed or pasted."""
     clean = [segment._replace(text=strip_controls(segment.text)) for segment in strip]
     return Strip(clean, strip.cell_length)

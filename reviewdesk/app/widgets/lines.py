@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from reviewdesk.app.app import ReviewApp
 
 MORE_LEFT, MORE_RIGHT = "‹", "›"
-"""Marks of a line that goes on beyond the pane."""
+"""Marks of a line that continues beyond the left or right edge of the pane."""
 
 
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
-    """One line as terminal segments, its inks resolved, of exactly ``width`` cells.
+    """Return one line as terminal segments of exactly ``width`` cells, with its inks resolved.
 
-    A reversed line has no inks: reversed, each would be a patch of its own background.
+    A reversed line loses its inks, because each would become a patch of background colour.
     """
     inks = cast("ReviewApp", widget.app).inks
     base = widget.visual_style if under is None else under
@@ -58,25 +58,25 @@ class Bar(Widget):
     ALLOW_SELECT = False
 
     def __init__(self, painter: Painter | None = None, *, id: str | None = None) -> None:  # noqa: A002
-        """Draw what ``painter`` says; it is asked again at every new width."""
+        """Draw the lines of ``painter``, which is called again at every new width."""
         super().__init__(id=id)
         self._painter = painter or (lambda _width: [])
         self._lines: Lines = []
         self._width = -1
 
     def paint(self, painter: Painter) -> None:
-        """Show something else; the layout stays as it is."""
+        """Draw another painter's lines. The layout does not change."""
         self._painter = painter
         self._width = -1
         self.refresh()
 
     @property
     def text(self) -> str:
-        """What is shown, as plain text."""
+        """The shown lines as plain text."""
         return "\n".join(content.plain for content in self._painter(self.size.width or 80))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line, asking the painter once per width."""
+        """Draw one line. The painter is called once per width."""
         width = self.size.width
         if width != self._width:
             self._lines, self._width = self._painter(width), width
@@ -85,7 +85,7 @@ class Bar(Widget):
 
 
 class Pane(ScrollView, can_focus=True, inherit_bindings=False):
-    """A scrolling text. Its place survives being resized or hidden."""
+    """A scrolling text, which keeps its scroll position when it is resized or hidden."""
 
     DEFAULT_CSS = """
     Pane { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
@@ -104,11 +104,11 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def allow_select(self) -> bool:
-        """Text in a pane can be selected with the mouse and copied."""
+        """Whether text can be selected with the mouse and copied: always, in a pane."""
         return True
 
     def paint(self, painter: Painter, *, keep: bool = False) -> None:
-        """Show another text from its start, or the same text anew where it was scrolled to."""
+        """Show a text from its start or, if ``keep``, from the current scroll position."""
         self._painter = painter
         if not keep:
             self._anchor, self._left = (0, 1), 0
@@ -131,12 +131,12 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def on_resize(self) -> None:
-        """Fold the text to the new width, with the same passage at the top."""
+        """Fold the text to the new width, and keep the same passage at the top."""
         if self.scrollable_content_region.width != self._width:
             self._repaint()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Remember the passage at the top, unless it was a resize that moved it."""
+        """Remember the passage at the top, unless a resize or a repaint moved it."""
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.scrollable_content_region.width == self._width:
             self._anchor = (round(new_value), len(self._lines))
@@ -146,24 +146,24 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
 
     def go(self, at: int) -> None:
-        """Scroll so that a line is the first in view."""
+        """Scroll so that line ``at`` is the first in view."""
         self.scroll_to(y=at, animate=False)
 
     def sideways(self, columns: int) -> None:
-        """Scroll lines that are wider than the pane, to the right by so many columns."""
+        """Scroll lines that are wider than the pane by this many columns to the right."""
         self._left = max(0, min(self._left + columns, self._furthest))
         self.refresh()
 
     @property
     def _furthest(self) -> int:
-        """How far the text can be scrolled to the right."""
+        """How many columns the text can be scrolled to the right."""
         if self._widest is None:
             self._widest = max((content.cell_length for content in self._lines), default=0)
         return max(0, self._widest - max(1, self._width - 1))
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """The first line in view, how many are in view, how many there are."""
+        """The index of the first line in view, and the counts of lines in view and of all lines."""
         return round(self.scroll_offset.y), self.page, len(self._lines)
 
     @property
@@ -178,11 +178,11 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def text(self) -> str:
-        """The whole text, folded as it is shown."""
+        """The whole text, folded as shown."""
         return "\n".join(content.plain for content in self._lines)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, for copying."""
+        """Return the selected text for copying, and its line end."""
         return selection.extract(self.text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -191,15 +191,15 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line with a margin of one column, and marks where it goes on sideways."""
+        """Draw one line with a margin of one column, and marks where it continues sideways."""
         width, at = self.size.width, y + self.scroll_offset.y
         if at >= len(self._lines):
             return Strip.blank(width, self.visual_style.rich_style)
         content = self._lines[at]
-        # A scroll bar that is not there leaves its column free.
+        # The column of a scroll bar that is not shown stays blank.
         room = max(0, min(width, self._width) - 1)
         plain, cells = content.plain, content.cell_length
-        # Section titles stay, so that a reader knows where in the text they are.
+        # Section titles do not scroll sideways, so that readers know where in the text they are.
         left = 0 if any(span.style == Ink.HEAD for span in content.spans) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")

@@ -21,11 +21,11 @@ from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 
 PAGE = 64
-"""Rows fetched by one query: a little more than a tall screen."""
+"""The number of rows that one query fetches: a little more than a tall screen."""
 
 
 class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
-    """All verdicts of a queue, one line each; a million cost no more than a hundred."""
+    """All verdicts of a queue, one line each. Drawing a million costs no more than a hundred."""
 
     DEFAULT_CSS = """
     QueueList { scrollbar-gutter: stable; scrollbar-size-vertical: 1; overflow-x: hidden; }
@@ -40,7 +40,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         *,
         id: str | None = None,  # noqa: A002
     ) -> None:
-        """Ask ``fetch`` for the rows of the keys that are on screen."""
+        """Start empty. ``fetch`` returns the rows of the keys that are on screen."""
         super().__init__(id=id)
         self._fetch = fetch
         self._keys: array[int] = array("q")
@@ -59,7 +59,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self.reload()
 
     def reload(self) -> None:
-        """Forget the rows, so that those on screen are read again."""
+        """Drop the cached rows, so that those on screen are fetched again."""
         self._pages.clear()
         self._failed = False
         self.notify_style_update()
@@ -112,14 +112,14 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
             except ReviewDeskError as error:
                 # Drawing must not raise, and one message for a screenful of lines is enough.
                 self._failed = True
-                self.call_later(self._tell, error)
+                self.call_later(self._post_failure, error)
                 return None
             self._pages[number] = page
         place = index - number * PAGE
         return page[place] if place < len(page) else None
 
-    def _tell(self, error: ReviewDeskError) -> None:
-        """Outside of drawing: a message made while the screen draws stops at the screen."""
+    def _post_failure(self, error: ReviewDeskError) -> None:
+        """Post the failure after drawing: a message posted while drawing stops at the screen."""
         self.post_message(PaintFailed(error))
 
     def render_line(self, y: int) -> Strip:
