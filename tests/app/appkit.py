@@ -224,5 +224,9 @@ async def staged(
     async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:
         stage = Stage(app, QuickPilot(pilot.app), clock)
         await stage.settle()
+        drawn: list[str] = []
+        # A scroll bar follows what its pane was told a moment after the pane.
+        while drawn != (drawn := stage.cells()):
+            await stage.settle()
         yield stage
     desk.close()
