@@ -1,4 +1,4 @@
-"""The application: settings, themes, global keys, and which screen is on top."""
+"""The application: it holds settings, themes and global keys, and chooses the screen on top."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
     ENABLE_COMMAND_PALETTE = True
-    # A list folds its lines to its width, and cannot fold to nothing on a very narrow terminal.
+    # A list wraps its lines to its width, which must not be zero on a very narrow terminal.
     CSS = f"OptionList, CommandList {{ min-width: 16; }}{STYLES}"
 
     def __init__(
@@ -76,11 +76,12 @@ class ReviewApp(App[None], inherit_bindings=False):
     ) -> None:
         """Open ``run`` where ``view`` left it.
 
-        ``clock`` drives the label guard alone; ``stamp`` tells when an event came in by it.
+        ``clock`` returns monotonic seconds, for the label guard and for the delay of keys;
+        ``stamp`` returns the time of an event on the same clock.
         """
         self.inks: dict[str, Style] = {}
         if not os.environ.get("NO_COLOR"):
-            # Textual takes an empty value for a yes.
+            # Textual treats an empty value as set.
             os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.settings = settings or Settings()
@@ -101,7 +102,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     def _open_session(
         self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None
     ) -> ReviewSession:
-        """Begin a session; a remembered filter or order that cannot be read is left out."""
+        """Return a new session of ``run``; drop a saved filter or order that cannot be parsed."""
         begin = partial(
             ReviewSession, desk, run, feedback=self.settings.feedback, exposure=exposure
         )
@@ -112,33 +113,33 @@ class ReviewApp(App[None], inherit_bindings=False):
             return begin(View(blind=view.blind, item=view.item))
 
     def get_default_screen(self) -> Screen[None]:
-        """The review itself is the bottom of the stack."""
+        """Return the review screen, which stays at the bottom of the screen stack."""
         guard = LabelGuard(self.clock, self.settings.repeat_guard / 1000)
         return ReviewScreen(self.review_session, guard, self.notice)
 
     @property
     def review(self) -> ReviewScreen:
-        """The screen at the bottom."""
+        """The review screen, at the bottom of the screen stack."""
         screen = self.screen_stack[0]
         assert isinstance(screen, ReviewScreen)  # noqa: S101 - get_default_screen makes it
         return screen
 
     @property
     def top(self) -> DeskScreen:
-        """The screen of the desk that is in view, below any dialog."""
+        """The desk screen in view, below any dialog."""
         return next(s for s in reversed(self.screen_stack) if isinstance(s, DeskScreen))
 
     @property
     def asking(self) -> bool:
-        """Whether a dialog is open above the screen of the desk."""
+        """Whether a dialog is open above the desk screen."""
         return self.screen is not self.top
 
     def ask(self, dialog: Screen[T], answered: Callable[[T | None], None]) -> None:
-        """Open a dialog; what it closes with is acted on once it has gone from the stack."""
+        """Open a dialog; call ``answered`` with its result once it has left the screen stack."""
         self.push_screen(dialog, lambda answer: self.call_next(answered, answer))
 
     def go(self, where: str) -> None:
-        """Bring a screen of the desk into view; a dialog is never taken from under its reader."""
+        """Bring a desk screen into view; do nothing while a dialog is open."""
         if self.top.where == where or self.asking:
             return
         if self.top is not self.review:
@@ -149,8 +150,8 @@ class ReviewApp(App[None], inherit_bindings=False):
             self.push_screen(RunsScreen())
 
     def review_run(self, run: Run, item: str | None = None) -> None:
-        """Turn to a run: the one under review, or another where its reviewer left it."""
-        # Before anything changes: a verdict that is not there leaves the review where it was.
+        """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""
+        # Looked up before anything changes: an unknown verdict must leave the review as it is.
         key = None if item is None else self.review_session.desk.find(run, item)
         if run.hash != self.review_session.session.run.hash:
             self.review_session.save()
@@ -170,29 +171,29 @@ class ReviewApp(App[None], inherit_bindings=False):
     # actions
 
     def do(self, name: str) -> None:
-        """Carry out an action by its key."""
+        """Carry out the action ``name``, for a key that was pressed."""
         self._dispatch.do(name)
 
     def choose(self, name: str) -> None:
-        """Carry out an action that was chosen by name."""
+        """Carry out the action ``name``, chosen by name instead of by its key."""
         self._dispatch.choose(name)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our semantic variables, for themes that do not know them."""
+        """Return our semantic variables, for themes that do not define them."""
         return variable_defaults(self.current_theme)
 
     def get_css_variables(self) -> dict[str, str]:
-        """The theme's variables; the inks follow them."""
+        """Return the theme's CSS variables, and rebuild the inks from them."""
         variables = super().get_css_variables()
         self.inks = ink_styles(variables, ansi=self.current_theme.ansi)
         return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where no colour is wanted, the one filter that lets none through."""
+        """Return the filter that removes all colour if NO_COLOR is set, else Textual's filters."""
         return NO_COLOUR if self.no_color else super().get_line_filters()
 
     def _first_theme(self) -> str:
-        """The settings' theme; without one, what the terminal can show."""
+        """Return the theme of the settings or, if none is set, one that the terminal can show."""
         if self.no_color:
             return COLOURLESS.name
         if self.settings.source("theme") == DEFAULT:
@@ -200,7 +201,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         return self.settings.theme
 
     def use_theme(self, name: str) -> None:
-        """Switch to one of the themes that the palette offers."""
+        """Switch to the theme ``name``; raise UsageError if it is unknown or NO_COLOR is set."""
         if name not in THEMES:
             raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
         if self.no_color:
@@ -210,42 +211,42 @@ class ReviewApp(App[None], inherit_bindings=False):
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Note how long a key had waited. An event carries the time at which it was read."""
+        """Store in ``lateness`` how many seconds a key waited after it was read."""
         if isinstance(event, events.Key):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
 
     def on_job_moved(self, message: JobMoved) -> None:
-        """Show how far a job is."""
+        """Show the progress of a job."""
         self.jobs.moved(message)
         self.top.frame()
 
     def on_ballot_arrived(self, message: BallotArrived) -> None:
-        """Show a ballot of a re-run as it arrives."""
+        """Show a ballot of a re-run."""
         self.controller.ballot_arrived(message)
 
     def on_job_ended(self, message: JobEnded) -> None:
-        """A job is done; what it found is said on the screen in view."""
+        """Show the result of a finished job on the screen in view."""
         self.jobs.ended(message)
         self.controller.job_ended(message)
 
     def action_command_palette(self) -> None:
-        """Open the palette, once, above whatever is in view."""
+        """Open the palette above the screen in view, unless it is open already."""
         if not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_close_desk(self) -> None:
-        """Keep the view and close; every label is already on disk."""
+        """Save the view and close; every label is already on disk."""
         self.jobs.stop()
         try:
             self.review_session.save()
         except ReviewDeskError:
-            # The view is a convenience: failing to keep it must not keep the app open.
+            # The view is a convenience: failing to save it must not keep the app open.
             self.log.warning("the view could not be kept")
         self.exit()
 
     def _handle_exception(self, error: Exception) -> None:
-        """A fault ends the app with one line; the traceback is for whoever asks for it."""
+        """End the app on a fault; show the traceback only with ``--debug`` or headless."""
         self.jobs.stop()
         if self.is_headless or "--debug" in sys.argv:
             super()._handle_exception(error)

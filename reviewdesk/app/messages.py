@@ -1,4 +1,4 @@
-"""The frozen messages that workers and widgets post; handlers own the state."""
+"""The messages that workers and widgets post; their payloads are frozen to cross threads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reviewdesk.errors import ReviewDeskError
 
 @dataclass(frozen=True)
 class Figures:
-    """What a calibration worker found; ``token`` tells which request it answers."""
+    """The figures that a calibration worker computed; ``token`` names the request they answer."""
 
     token: int
     calibration: Calibration | None = None
     alone: Metrics | None = None
-    """What the labelled verdicts tell by themselves, for a blind session."""
+    """The metrics of the labelled verdicts alone, for a blind session."""
     pace: Pace | None = None
     error: ReviewDeskError | None = None
 
@@ -34,7 +34,7 @@ class CalibrationFinished(Message):
 
 @dataclass(frozen=True)
 class CalibrationReady:
-    """What a page of the calibration screen shows; ``token`` as above."""
+    """The content of a page of the calibration screen; ``token`` names the request it answers."""
 
     token: int
     page: object | None = None
@@ -42,7 +42,7 @@ class CalibrationReady:
 
 
 class PageRead(Message):
-    """The calibration screen's worker has finished."""
+    """A worker has read a page of the calibration screen."""
 
     def __init__(self, judged: CalibrationReady) -> None:
         """Carry the frozen page across the thread boundary."""
@@ -60,7 +60,7 @@ class RowChosen(Message):
 
 
 class PaintFailed(Message):
-    """A widget met an error while it was painting; it belongs on the status line."""
+    """A widget met an error while painting; the screen shows it on the status line."""
 
     def __init__(self, error: ReviewDeskError) -> None:
         """Carry the error."""
@@ -69,26 +69,26 @@ class PaintFailed(Message):
 
 
 class JobMoved(Message):
-    """A job in the background came some way."""
+    """A background job has made progress."""
 
     def __init__(self, name: str, share: float) -> None:
-        """Carry the job's name and the share that is done."""
+        """Carry the job's name and the share that is done, from 0 to 1."""
         super().__init__()
         self.name, self.share = name, share
 
 
 class JobEnded(Message):
-    """A job in the background has finished, or failed."""
+    """A background job has finished or failed."""
 
     def __init__(self, name: str, found: object, error: ReviewDeskError | None) -> None:
-        """Carry what came of it."""
+        """Carry the job's name, its result and its error."""
         super().__init__()
         self.name, self.found, self.error = name, found, error
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A ballot of a re-run as it arrives; ``error`` is empty where it can be used."""
+    """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
 
     juror: str
     vote: bool | None
@@ -98,12 +98,12 @@ class Arrival:
 
     @property
     def failed(self) -> bool:
-        """Whether it came without an answer; who abstained has answered."""
+        """Whether the ballot holds no answer; an abstention counts as an answer."""
         return bool(self.error) or Status(self.status).missing
 
 
 class BallotArrived(Message):
-    """A juror that was asked again has answered, or failed."""
+    """A juror of a re-run has answered or failed."""
 
     def __init__(self, arrival: Arrival) -> None:
         """Carry the ballot."""

@@ -1,1 +1,1 @@
-"""What each action does: controllers of the review, the queue, the item and the desk."""
+"""Controllers: each carries out the actions of the review, the queue, the item or the desk."""

@@ -1,4 +1,4 @@
-"""What works on every screen: changing screens, help, the command line, and the desk itself."""
+"""The controller of what works on every screen: screens, help, commands, loading and export."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PREFILLED = {
 
 
 class DeskController:
-    """Carries out the actions and commands that belong to no screen."""
+    """Carries out the actions and commands that work on every screen."""
 
     def __init__(self, app: ReviewApp) -> None:
         """Act for ``app``."""
         self._app = app
         self._typed: list[str] = []
-        self._arriving = False
+        self._review_loaded = False
         self.verbs = self._verbs()
         self._commands = self._command_table()
 
@@ -89,16 +89,16 @@ class DeskController:
         self._app.review.frame()
 
     def _help(self) -> None:
-        self._app.ask(HelpScreen(live_actions(self._app.top)), self._helped)
+        self._app.ask(HelpScreen(live_actions(self._app.top)), self._do_from_help)
 
-    def _helped(self, action: str | None) -> None:
+    def _do_from_help(self, action: str | None) -> None:
         if action is not None:
             self._app.choose(action)
 
     def _stop(self) -> None:
         stopped = self._app.jobs.stop()
-        said = f"stopped: {', '.join(stopped)}" if stopped else "nothing runs in the background"
-        self._app.top.say(said, Ink.NOTE)
+        notice = f"stopped: {', '.join(stopped)}" if stopped else "nothing runs in the background"
+        self._app.top.say(notice, Ink.NOTE)
         self._app.top.frame()
 
     def _copy(self) -> None:
@@ -113,7 +113,7 @@ class DeskController:
     # the command line
 
     def command(self, start: str = "") -> None:
-        """Ask for a command; the arrow up brings back what was typed before, given or left."""
+        """Open the command line; arrow up recalls earlier lines, also those left with escape."""
         arguments = argument_completers(self._app.review_session)
         prompt = PromptField(
             "Command",
@@ -122,9 +122,9 @@ class DeskController:
             complete=lambda text, cursor: complete_command(text, cursor, arguments),
             past=self._typed[-50:],
         )
-        self._app.ask(prompt, self._commanded)
+        self._app.ask(prompt, self._take_command)
 
-    def _commanded(self, answer: FieldInput | None) -> None:
+    def _take_command(self, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if answer.text.strip():
@@ -137,7 +137,7 @@ class DeskController:
             self._app.top.complain(error)
 
     def run(self, text: str) -> None:
-        """Carry out a command line."""
+        """Carry out the command line ``text``; raise UsageError if it cannot be parsed."""
         typed = parse_command(text)
         for screen in (self._app.top, self._app.review):
             screen.calm()
@@ -172,33 +172,33 @@ class DeskController:
         kind = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}.get(path.suffix, "mcptest")
         if path.name.endswith("full.jsonl"):
             kind = "full"
-        text, found = files.export(review_session.desk, review_session.session.run, kind)
+        text, exported = files.export(review_session.desk, review_session.session.run, kind)
         files.write_new(review_session.desk, path, text)
-        said = f"{len(found.rows)} rows written to {path}"
-        for warning in found.warnings:
-            said += f" · {warning}"
-        self._app.top.say(inline(said), Ink.NOTE)
+        notice = f"{len(exported.rows)} rows written to {path}"
+        for warning in exported.warnings:
+            notice += f" · {warning}"
+        self._app.top.say(inline(notice), Ink.NOTE)
 
     # loading
 
     def load(self, path: str, *, review: bool = True) -> None:
-        """Load a report in the background; ``review`` turns to it when it is there."""
+        """Load a report in the background; with ``review``, show its run once it is loaded."""
         share = self._app.settings.audit_share
         self._app.jobs.load(path, LoadOptions(audit_share=share))
-        # Not before: a load that is refused says nothing of the one that goes on.
-        self._arriving = review
+        # Set only now: a refused load must not change what follows the one that is running.
+        self._review_loaded = review
         self._app.top.say(f"loading {inline(path)}", Ink.NOTE)
         self._app.top.frame()
 
     def ballot_arrived(self, message: BallotArrived) -> None:
-        """Keep a ballot of a re-run, and show it where its item is in view."""
+        """Add a ballot to the running re-run, and draw it if its item is in view."""
         job = self._app.jobs.rerun
         job.arrived(message.arrival)
         self._app.review.asked(job.running)
         self._app.top.frame()
 
     def job_ended(self, message: JobEnded) -> None:
-        """Say what came of a job, and turn to a report that was asked for."""
+        """Show a job's result or error on the status line; review a run that was loaded for it."""
         top = self._app.top
         if isinstance(message.found, RerunEnded):
             self._app.review.controller.rerun.ended(message.found, message.error)
@@ -207,17 +207,17 @@ class DeskController:
         elif message.name == LOAD and isinstance(message.found, Loaded):
             run = message.found.run
             known = "" if message.found.new else " (known already)"
-            if self._arriving and not self._app.asking:
+            if self._review_loaded and not self._app.asking:
                 try:
                     self._app.review_run(run)
                 except ReviewDeskError as error:
                     self._app.top.complain(error)
                     return
-            said = f"loaded {inline(run.name)}: {run.verdicts:,} verdicts{known}"
-            # What the reader noticed follows the panels' answers.
+            notice = f"loaded {inline(run.name)}: {run.verdicts:,} verdicts{known}"
+            # The reader's notes depend on the panel's answers, which a blind session hides.
             blind = self._app.review_session.session.view.blind
             notes = () if blind else message.found.notes
-            self._app.top.say(" · ".join([said, *map(inline, notes)]), Ink.NOTE)
+            self._app.top.say(" · ".join([notice, *map(inline, notes)]), Ink.NOTE)
             self._app.top.arrived()
         elif message.name == EXPORT:
             top.say(f"{inline(message.found)}: written", Ink.NOTE)

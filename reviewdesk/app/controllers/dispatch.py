@@ -1,4 +1,4 @@
-"""From the name of an action to the screen that carries it out."""
+"""Finds the screen that carries out an action, by the action's name."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ _WHEN_TINY = frozenset({"quit", "quit.anywhere", "help"})
 
 
 class Dispatch:
-    """Carries out actions, wherever they were asked for."""
+    """Carries out actions by name, and changes to the screen that an action belongs to."""
 
     def __init__(self, app: ReviewApp) -> None:
         """Act on the screens of ``app``."""
         self._app = app
 
     def do(self, name: str) -> None:
-        """Carry out an action by its key, on the screen it belongs to.
+        """Carry out an action for a pressed key, on the screen it belongs to.
 
-        A key that was on its way when a dialog opened was not meant for what lies below.
+        Nothing happens while a dialog is open: a key typed before it appeared was not meant for
+        the screen below.
         """
         app = self._app
         action, screen = ACTIONS.get(name), app.top
@@ -38,7 +39,7 @@ class Dispatch:
                 return
             if screen.where not in action.where:
                 app.go(min(action.where))
-                # The screen that was asked for has to be there before it can do anything.
+                # The screen must be mounted before it can carry out the action.
                 app.call_after_refresh(self._follow, name)
             else:
                 screen.verbs[name]()
@@ -46,7 +47,7 @@ class Dispatch:
             app.top.complain(error)
 
     def _follow(self, name: str) -> None:
-        """Carry out an action on the screen that was brought into view for it."""
+        """Carry out an action once its screen is in view; labels are refused there."""
         app = self._app
         if name in GIVES_LABEL:
             app.top.say_here("read the item first: a label is given where it can be read", Ink.TEXT)
@@ -54,7 +55,7 @@ class Dispatch:
             self.do(name)
 
     def choose(self, name: str) -> None:
-        """Carry out an action that was chosen by name; a label that way must be confirmed."""
+        """Carry out an action that was chosen by name; ask for confirmation if it gives a label."""
         app = self._app
         if name in GIVES_LABEL and app.top is app.review:
             app.review.controller.confirm(name)

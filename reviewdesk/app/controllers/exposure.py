@@ -1,4 +1,4 @@
-"""What the panel has shown the reviewer in this session, which makes a later label not blind."""
+"""Which panel answers the reviewer has seen in a session: later labels on them are not blind."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from reviewdesk.domain.records import Item
 
 
 class Exposure:
-    """Remembers whose panel was in view, and whose line stood in the queue in the open."""
+    """Remembers which items and which queue rows were on screen with the panel's answer shown."""
 
     def __init__(self) -> None:
-        """Nothing has been seen yet."""
+        """Start with nothing seen."""
         self._opened: set[str] = set()
         self._listed: set[int] = set()
-        self._kept: set[int] = set()
+        self._stored: set[int] = set()
 
     @property
     def seen(self) -> int:
-        """How many lines of the queue have told of their panel."""
+        """The number of verdicts whose panel answer has been on screen."""
         return len(self._listed)
 
     def unkept(self) -> set[int]:
-        """The verdicts seen since the last call, for the desk to remember."""
-        found = self._listed - self._kept
-        self._kept |= found
+        """Return the keys of the verdicts seen since the last call, for the desk to store."""
+        found = self._listed - self._stored
+        self._stored |= found
         return found
 
     def listed(self, session: Session, keys: Sequence[int]) -> None:
-        """Lines came on screen: in the open, or under a hidden filter, they tell of the panel."""
+        """Record rows drawn on screen, if they or the query reveal the panel's answers."""
         if not session.view.blind or session.hidden_query:
             self._listed.update(keys)
 
     def opened(self, session: Session) -> None:
-        """An item came on screen, its panel with it unless that is hidden."""
+        """Record that the current item came on screen, unless its panel is hidden."""
         if session.item is not None and not session.hidden:
             self._opened.add(session.item.item_hash)
             self._listed.add(session.item.row.key)
 
     def labelled(self, item: Item) -> None:
-        """A label was given, after which the panel's answer is told."""
+        """Record that an item was labelled, after which the panel's answer is shown."""
         self._opened.add(item.item_hash)
 
     def is_blind(self, session: Session, item: Item) -> bool:
-        """Whether a label given now is blind: nothing has told of this item's panel."""
+        """Return True if a label given now is blind: its panel's answer has not been seen."""
         return (
             session.view.blind
             and item.revealed_at is None

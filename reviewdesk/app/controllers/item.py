@@ -44,10 +44,10 @@ class ItemController:
         self._screen = screen
         self._tags: dict[int, str] = {}
         self._unsaved: dict[int, str] = {}
-        """Notes that the desk refused, by verdict: nothing that was typed is lost."""
+        """Notes that the desk could not save, by verdict key, so that no typed text is lost."""
 
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """The actions of the registry that are carried out here."""
+        """Return the methods that carry out this controller's actions, by action id."""
         return {
             "note": self._note,
             "tags": self._ask_tags,
@@ -59,7 +59,7 @@ class ItemController:
         }
 
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """The commands that are carried out here."""
+        """Return the methods that carry out this controller's commands, by command name."""
         return {"tag": self._tag_now, "note": self._note_now}
 
     def _item(self, what: str) -> Item | None:
@@ -81,7 +81,7 @@ class ItemController:
             return
         key, note, desk = item.row.key, item.note or "", screen.review_session.desk
         draft = self._unsaved.pop(key, None) or drafts.draft(desk, key)
-        # So that a next start, after whatever end, is at the item that the draft belongs to.
+        # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
             screen.review_session.save()
 
@@ -92,9 +92,9 @@ class ItemController:
                 screen.complain(error)
 
         dialog = NoteDialog(note if draft is None else draft, changed)
-        screen.desk_app.ask(dialog, partial(self._noted, key))
+        screen.desk_app.ask(dialog, partial(self._take_note, key))
 
-    def _noted(self, key: int, answer: tuple[bool, str] | None) -> None:
+    def _take_note(self, key: int, answer: tuple[bool, str] | None) -> None:
         screen = self._screen
         if answer is None:
             return
@@ -133,9 +133,9 @@ class ItemController:
             complete=last_of_list(lambda: marks.known_tags(desk)),
             hint="what went wrong, in your own words: wrong-policy, invented-fact, tone",
         )
-        screen.desk_app.ask(prompt, partial(self._tagged, key))
+        screen.desk_app.ask(prompt, partial(self._take_tags, key))
 
-    def _tagged(self, key: int, answer: FieldInput | None) -> None:
+    def _take_tags(self, key: int, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if not answer.given:
@@ -163,8 +163,8 @@ class ItemController:
             self._screen.say_here("No item to mark here.")
             return
         where = self._screen.desk_app.keymap.first("filter")
-        said = f"marked: {where} then mark shows the marked ones" if on else "mark taken away"
-        self._saved("mark" if on else "unmark", said)
+        notice = f"marked: {where} then mark shows the marked ones" if on else "mark taken away"
+        self._saved("mark" if on else "unmark", notice)
 
     def _reveal(self) -> None:
         screen = self._screen
@@ -189,9 +189,9 @@ class ItemController:
             blind=session.view.blind,
             found=Outcomes(screen.review_session.desk).of,
         )
-        screen.desk_app.ask(dialog, self._went)
+        screen.desk_app.ask(dialog, self._go_to_place)
 
-    def _went(self, place: HistoryPlace | None) -> None:
+    def _go_to_place(self, place: HistoryPlace | None) -> None:
         if place is None:
             return
         app = self._screen.desk_app
@@ -208,21 +208,21 @@ class ItemController:
             screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         desk, blind = screen.review_session.desk, screen.session.view.blind
-        told, found = rerun_history.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
-        if not told and not found:
+        records, found = rerun_history.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
+        if not records and not found:
             screen.say_here("no other loaded run judged this content")
             return
-        again = [rerun_history.beside(item, one) for one in told]
-        dialog = DiffScreen(desk, item, [*again, *found], blind=blind, halts=_halts(item, told))
-        screen.desk_app.ask(dialog, self._compared)
+        reruns = [rerun_history.beside(item, one) for one in records]
+        dialog = DiffScreen(desk, item, [*reruns, *found], blind=blind, halts=_halts(item, records))
+        screen.desk_app.ask(dialog, self._filter_flips)
 
-    def _compared(self, run: Run | None) -> None:
-        """Show the verdicts that the other run turned over."""
+    def _filter_flips(self, run: Run | None) -> None:
+        """Filter the queue to the verdicts that the other run decided differently."""
         if run is None:
             return
-        asked = condition("flip", run.name) or f"flip:{run.hash}"
+        flip_filter = condition("flip", run.name) or f"flip:{run.hash}"
         try:
-            self._screen.controller.commands["filter"](asked)
+            self._screen.controller.commands["filter"](flip_filter)
         except ReviewDeskError as error:
             self._screen.complain(error)
 
@@ -230,7 +230,7 @@ class ItemController:
         screen, item = self._screen, self._item("copy")
         if item is None:
             return
-        shape = _shape(screen.review_session.desk, item, hidden=screen.session.hidden)
+        shape = _copy_shape(screen.review_session.desk, item, hidden=screen.session.hidden)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         screen.app.copy_to_clipboard(text)
         path = keep_copy(text, "copied.json")
@@ -238,12 +238,12 @@ class ItemController:
         screen.say(f"copied, {len(text):,} characters of JSON; also in {inline(where)}", Ink.NOTE)
 
 
-def _halts(item: Item, told: Iterable[rerun_history.RerunRecord]) -> list[str]:
-    """How far each re-run came that was stopped; empty for the others."""
-    return [outcome(item, one.rerun).halt if one.rerun.stopped else "" for one in told]
+def _halts(item: Item, records: Iterable[rerun_history.RerunRecord]) -> list[str]:
+    """Return how far each stopped re-run came, in words; empty for those that were not stopped."""
+    return [outcome(item, record.rerun).halt if record.rerun.stopped else "" for record in records]
 
 
-def _shape(desk: Desk, item: Item, *, hidden: bool) -> dict[str, Any]:
+def _copy_shape(desk: Desk, item: Item, *, hidden: bool) -> dict[str, Any]:
     return (
         json_shapes.content(item)
         if hidden

@@ -1,30 +1,30 @@
-"""What keeps a held key, a paste or a slow screen from labelling an item nobody looked at."""
+"""Ignores label keys from a held key, a paste or a slow screen, which nobody meant as labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 INTERVAL = 0.150
-"""Seconds that an item must have been on screen, and that must lie between two equal keys."""
+"""Seconds that an item must be on screen before a label, and between two presses of one key."""
 
 REACTION = 0.080
-"""Seconds that saving a label and drawing the next item may take without being held against the
-reviewer: five keys a second must all count, also on a busy machine."""
+"""Seconds for saving a label and drawing the next item that do not lengthen the reviewer's wait:
+five keys a second must all count, also on a busy machine."""
 
 _SLACK = 1e-6
-"""Clocks are floats: 0.4 - 0.25 must count as 0.15."""
+"""Tolerance in seconds for rounding errors: 0.4 - 0.25 must count as 0.15."""
 
 
 class LabelGuard:
-    """Decides whether a label key counts; the clock is injected, in seconds that never go back.
+    """Decides whether a label key counts; ``clock`` returns monotonic seconds.
 
     A key counts when the item has been shown for ``interval`` and the same key did not arrive
     within the last ``interval``. An ignored press restarts that second wait, so that a held key
-    stays ignored until it is let go.
+    stays ignored until it is released.
     """
 
     def __init__(self, clock: Callable[[], float], interval: float = INTERVAL) -> None:
-        """Start with nothing on screen: no key counts before ``shown``."""
+        """Start with nothing on screen: no key counts before ``shown`` is called."""
         self._clock, self._interval = clock, interval
         self._shown_at: float | None = None
         self._pressed: dict[str, float] = {}
@@ -32,20 +32,20 @@ class LabelGuard:
         self._counted = float("-inf")
 
     def shown(self) -> None:
-        """An item was handed to the screen just now, in answer to a label or of itself."""
+        """Record that an item came on screen just now, after a label or without one."""
         now = self._clock()
         answers = now - self._counted <= 2 * self._interval
         self._shown_at = max(self._counted, now - REACTION) if answers else now
 
     def stray(self) -> None:
-        """A key that does nothing arrived: typing or pasting into the void is not labelling."""
+        """Record a key without an action: a label key right after it may be part of a paste."""
         self._stray = self._clock()
 
     def press(self, key: str, late: float = 0.0) -> bool:
-        """Whether this press of ``key`` counts; every press, counted or not, is remembered.
+        """Record a press of ``key`` and return True if it counts.
 
-        ``late`` is how many seconds the key had waited to be handled: what is judged is when the
-        reviewer pressed it, so that a busy machine neither drops keys nor bunches them.
+        ``late`` is how many seconds the key waited to be handled. The time of the press decides,
+        so that a busy machine neither drops keys nor brings them too close together.
         """
         now = self._clock() - late
         last = max(self._pressed.get(key, float("-inf")), self._stray)

@@ -1,6 +1,6 @@
 """Writes what the reviewer decides: labels, notes, tags, marks and undo.
 
-Each is one event of the desk, on disk when the method returns.
+Each decision is one event of the desk, on disk when the method returns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from reviewdesk.settings import Feedback
 
 @dataclass(frozen=True, slots=True)
 class GivenLabel:
-    """What a label came to: the event, the item as it was shown, whether it was given blind."""
+    """A saved label: its event, the item as it was shown, and whether the label is blind."""
 
     event: Event
     item: Item
@@ -24,10 +24,10 @@ class GivenLabel:
 
 
 class Labeller:
-    """Writes for the reviewer of one review session."""
+    """Saves the decisions of one review session's reviewer to the desk."""
 
     def __init__(self, review_session: ReviewSession) -> None:
-        """Write for the reviewer of ``review_session``."""
+        """Save labels for the reviewer of ``review_session``, and update its state."""
         self._review_session = review_session
 
     @property
@@ -36,7 +36,7 @@ class Labeller:
         return None if item is None else item.row.key
 
     def label(self, truth: Truth, *, tentative: bool) -> GivenLabel | None:
-        """Label the current item. The cursor does not move yet."""
+        """Label the current item without moving on; return ``None`` if there is no item."""
         review_session = self._review_session
         session, item = review_session.session, review_session.session.item
         if item is None:
@@ -59,7 +59,7 @@ class Labeller:
         return GivenLabel(event, item, blind)
 
     def defer(self) -> bool:
-        """Put the current item at the end of the queue, still undecided."""
+        """Move the current item, undecided, to the end of the queue; return False without one."""
         if self._key is None:
             return False
         self._review_session.desk.defer(self._key)
@@ -67,19 +67,19 @@ class Labeller:
         return True
 
     def note(self, key: int, text: str) -> None:
-        """Write the note of an item; its draft is done with."""
+        """Save the note of a verdict and delete its draft."""
         self._review_session.desk.note(key, text)
         drafts.keep(self._review_session.desk, key, "")
         self._review_session.refresh()
 
     def tag(self, key: int, tags: Sequence[str]) -> bool:
-        """Give an item these tags; ``False`` where it has them already."""
+        """Give a verdict these tags; return False if it has exactly these already."""
         done = marks.tag(self._review_session.desk, key, tags) is not None
         self._review_session.refresh()
         return done
 
     def mark(self) -> bool | None:
-        """Mark the current item or take its mark away; the new state, ``None`` without an item."""
+        """Mark or unmark the current item; return the new state, ``None`` without an item."""
         item = self._review_session.session.item
         if item is None:
             return None
@@ -97,7 +97,7 @@ class Labeller:
         self._review_session.exposure.opened(self._review_session.session)
 
     def undo(self, *, redo: bool = False) -> Event | None:
-        """Undo or redo the newest event and go to its item; ``None`` when there is nothing."""
+        """Undo or redo the newest event and go to its item; return ``None`` if there is none."""
         review_session = self._review_session
         event = review_session.desk.redo() if redo else review_session.desk.undo()
         if event is None:
@@ -110,5 +110,5 @@ class Labeller:
 
 
 def is_of(event: Event, run: Run) -> bool:
-    """Whether an event belongs to a run."""
+    """Return True if an event belongs to ``run``, or to no run."""
     return event.run in {None, run.hash, run.name}

@@ -1,4 +1,4 @@
-"""The line that says what just happened, and how long what it says is so."""
+"""The notice on the status line, and how long it stays valid."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from reviewdesk.app.theme.inks import Ink
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line of the status; ``about`` is what it speaks of, ``None`` where that is nothing shown.
+    """One notice; ``about`` is the item, run or page it concerns, ``None`` if it concerns none.
 
-    What speaks of an item, a run or a page would be read as said of the next one.
+    A notice about one item goes when another is shown, or it would seem to concern that one.
     """
 
     text: str = ""
@@ -19,5 +19,5 @@ class Notice:
     about: object = None
 
     def beside(self, shown: object) -> Notice:
-        """Return the notice while what it speaks of is ``shown``, and an empty one after that."""
+        """Return the notice if it concerns ``shown`` or no one thing, else an empty notice."""
         return self if self.about in (None, shown) else Notice()

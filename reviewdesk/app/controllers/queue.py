@@ -1,4 +1,4 @@
-"""What changes the queue or finds a place in it: filter, order, blind review, search, jumps."""
+"""The controller of the queue: filter, order, blind review, search and jumps."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class QueueController:
-    """Filters, orders, hides and finds; in a blind session a hidden fact is asked about once."""
+    """Changes the queue; asks once before a blind session filters or orders by a hidden fact."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
-        self._asked = False
+        self._confirmed = False
         self._past: dict[str, list[str]] = {"filter": [], "find": []}
 
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """The actions of the registry that are carried out here."""
+        """Return the methods that carry out this controller's actions, by action id."""
         return {
             "filter": self.filter,
             "order": self.order,
@@ -43,7 +43,7 @@ class QueueController:
         }
 
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """The commands that are carried out here."""
+        """Return the methods that carry out this controller's commands, by command name."""
         return {"filter": self.use, "order": self._order_now, "find": self._find, "go": self._jump}
 
     # filter, order, blind
@@ -61,9 +61,9 @@ class QueueController:
             past=self._past["filter"],
             replaces=True,
         )
-        screen.desk_app.ask(dialog, self._filtered)
+        screen.desk_app.ask(dialog, self._take_filter)
 
-    def _filtered(self, answer: FieldInput | None) -> None:
+    def _take_filter(self, answer: FieldInput | None) -> None:
         if answer is None or not self._keep("filter", answer):
             return
         try:
@@ -72,13 +72,13 @@ class QueueController:
             self._screen.complain(error)
 
     def _keep(self, kind: str, answer: FieldInput) -> bool:
-        """Remember what was typed, given or not, for the arrow up; whether it was given."""
+        """Store the typed text for recall with arrow up; return True if it was submitted."""
         if answer.text:
             self._past[kind].append(answer.text)
         return answer.given
 
     def use(self, text: str) -> None:
-        """Filter the queue."""
+        """Filter the queue by ``text``, in which ``@NAME`` stands for a saved filter."""
         text = filters.expand(self._screen.review_session.desk, text)
         parse_filter(text)
         self._requery(lambda: self._screen.review_session.reorder(filter_text=text), text, None)
@@ -86,9 +86,9 @@ class QueueController:
     def order(self) -> None:
         """Ask for an order and apply it."""
         view = self._screen.session.view
-        self._screen.desk_app.ask(OrderDialog(view.order, blind=view.blind), self._ordered)
+        self._screen.desk_app.ask(OrderDialog(view.order, blind=view.blind), self._take_order)
 
-    def _ordered(self, order: str | None) -> None:
+    def _take_order(self, order: str | None) -> None:
         if order is not None:
             self._order_now(order)
 
@@ -109,11 +109,11 @@ class QueueController:
         *,
         blind: bool | None = None,
     ) -> None:
-        """Change the queue; in a blind session a hidden fact in it is asked about once."""
+        """Change the queue; ask first, once, if a blind session would follow a hidden fact."""
         view = self._screen.session.view
         text, order = view.filter if text is None else text, order or view.order
         becomes_blind = view.blind if blind is None else blind
-        if not becomes_blind or self._asked or not uses_hidden(text, order):
+        if not becomes_blind or self._confirmed or not uses_hidden(text, order):
             self._apply(change)
             return
         question = Question(
@@ -123,7 +123,7 @@ class QueueController:
 
         def answered(answer: bool | None) -> None:
             if answer:
-                self._asked = True
+                self._confirmed = True
                 self._apply(change)
             else:
                 self._screen.say("kept as it was", Ink.MUTED)
@@ -135,8 +135,8 @@ class QueueController:
         try:
             change()
         except ReviewDeskError as error:
-            # The queue may have changed and only keeping the view failed: a label key must mean
-            # the item that is drawn.
+            # The queue may have changed although saving the view failed. It is drawn anew, because
+            # a label key must mean the item on screen.
             screen.show(rows=True)
             screen.complain(error)
             return
@@ -160,9 +160,9 @@ class QueueController:
             past=self._past["find"],
             replaces=True,
         )
-        self._screen.desk_app.ask(prompt, self._searched)
+        self._screen.desk_app.ask(prompt, self._take_search)
 
-    def _searched(self, answer: FieldInput | None) -> None:
+    def _take_search(self, answer: FieldInput | None) -> None:
         if answer is None or not self._keep("find", answer):
             return
         try:
@@ -171,7 +171,7 @@ class QueueController:
             self._screen.complain(error)
 
     def _find(self, text: str) -> None:
-        """Search, and go to the first place at or behind the current one."""
+        """Search for ``text``, and go to the first hit at or after the current row."""
         screen = self._screen
         review_session, session = screen.review_session, screen.session
         if not text:
@@ -193,7 +193,7 @@ class QueueController:
             screen.say(f"nothing was searched for yet: {key} searches", Ink.MUTED)
             return
         if not found.places:
-            screen.say(_report(found, None), Ink.WARN)
+            screen.say(_search_notice(found, None), Ink.WARN)
             screen.show(keep=True)
             return
         here = -1 if session.index is None else session.index
@@ -202,7 +202,7 @@ class QueueController:
         place = (place - 1 if by < 0 else place) % last
         screen.review_session.show(found.places[place])
         screen.show(find=True)
-        screen.say_here(_report(found, place), Ink.NOTE)
+        screen.say_here(_search_notice(found, place), Ink.NOTE)
 
     def _jump(self, target: str) -> None:
         """Go to a row of the queue by its number, or to a verdict by its id."""
@@ -219,7 +219,7 @@ class QueueController:
 
 
 def mode_notice(blind: bool, seen: int) -> str:
-    """What the other mode means, and which labels it comes too late for."""
+    """Return the notice for a switch to open or blind review, after ``seen`` items were seen."""
     if not blind:
         return "open"
     if not seen:
@@ -228,8 +228,8 @@ def mode_notice(blind: bool, seen: int) -> str:
     return f"blind: hidden until you label; labels on {items} seen before are not blind"
 
 
-def _report(found: SearchHits, place: int | None) -> str:
-    """How many were found, where we are among them, and how far the index is."""
+def _search_notice(found: SearchHits, place: int | None) -> str:
+    """Return the search notice: the hits, the current one, and how much of the run is indexed."""
     text, more = inline(found.text, 80), ""
     if found.share < 1:
         more = f" · {found.share:.0%} of the run is indexed so far"

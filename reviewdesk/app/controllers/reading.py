@@ -1,4 +1,4 @@
-"""How the texts of an item are read: wrapped or not, formatted or not, page by page."""
+"""The controller of how an item's texts are drawn: wrapped, formatted, side by side, by page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reviewdesk.app.screens.review import ReviewScreen
 
 _SIDEWAYS = 8
-"""Columns that one press moves lines that are not wrapped."""
+"""Columns by which one key press scrolls unwrapped lines."""
 
 
 class ReadingController:
@@ -25,7 +25,7 @@ class ReadingController:
         self._screen = screen
 
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """The actions of the registry that are carried out here."""
+        """Return the methods that carry out this controller's actions, by action id."""
         return {
             "text.next": partial(self._page, 1),
             "text.previous": partial(self._page, -1),
@@ -51,17 +51,17 @@ class ReadingController:
         self._screen.read(replace(reading, wrap=not reading.wrap))
         keys = self._screen.desk_app.keymap
         sideways = f"{keys.first('left')} {keys.first('right')} move sideways"
-        said = f"lines are not wrapped: {sideways}" if reading.wrap else "lines are wrapped"
-        self._screen.say(said, Ink.MUTED)
+        notice = f"lines are not wrapped: {sideways}" if reading.wrap else "lines are wrapped"
+        self._screen.say(notice, Ink.MUTED)
 
     def _plain(self) -> None:
         reading = self._screen.reading
         self._screen.read(replace(reading, plain=not reading.plain))
-        said = "texts are formatted" if reading.plain else "texts are shown exactly as they are"
-        self._screen.say(said, Ink.MUTED)
+        notice = "texts are formatted" if reading.plain else "texts are shown exactly as they are"
+        self._screen.say(notice, Ink.MUTED)
 
     def _beside(self) -> None:
         reading = self._screen.reading
         self._screen.read(replace(reading, beside=not reading.beside))
-        said = "below each other" if reading.beside else "side by side where there is room"
-        self._screen.say(f"two responses stand {said}", Ink.MUTED)
+        layout = "below each other" if reading.beside else "side by side where there is room"
+        self._screen.say(f"two responses stand {layout}", Ink.MUTED)

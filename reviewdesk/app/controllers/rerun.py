@@ -1,4 +1,4 @@
-"""Asking the jurors of an item again: the dialog, the command, and what came of it."""
+"""The controller of re-runs: the consent dialog, the ``rerun`` command and the result."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _USE = "rerun [juror NAME | missing | panel] [FILE]."
 
 
 class RerunController:
-    """Acts on the current item."""
+    """Re-runs jurors on the current item."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Act for ``screen``."""
         self._screen = screen
         self._path: str | None = None
-        """The panel file named last in this session; empty for the report's own panel."""
+        """The panel file last chosen in this session: "" is the report's, ``None`` none yet."""
 
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """The actions of the registry that are carried out here."""
+        """Return the methods that carry out this controller's actions, by action id."""
         return {"rerun": lambda: self._open(None, "")}
 
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """The commands that are carried out here."""
+        """Return the methods that carry out this controller's commands, by command name."""
         return {"rerun": lambda text: self._open(*parse(text))}
 
     def _open(self, wish: RerunRequest | None, path: str) -> None:
@@ -55,14 +55,14 @@ class RerunController:
         chosen = app.settings.panel if self._path is None else self._path
         guard = LabelGuard(app.clock, app.settings.repeat_guard / 1000)
         dialog = RerunDialog(
-            screen.review_session.desk, item, guard, path=chosen, named=self._name, wish=wish
+            screen.review_session.desk, item, guard, path=chosen, named=self._set_path, wish=wish
         )
-        app.ask(dialog, self._agreed)
+        app.ask(dialog, self._take_consent)
 
-    def _name(self, path: str) -> None:
+    def _set_path(self, path: str) -> None:
         self._path = path
 
-    def _agreed(self, prepared: PreparedRerun | None) -> None:
+    def _take_consent(self, prepared: PreparedRerun | None) -> None:
         screen = self._screen
         if prepared is None:
             screen.say("nothing was sent", Ink.MUTED)
@@ -79,7 +79,7 @@ class RerunController:
         screen.frame()
 
     def ended(self, ended: RerunEnded, error: ReviewDeskError | None) -> None:
-        """Say what came of a re-run, and show it where its item is in view."""
+        """Show the result of a re-run on the status line, and redraw the current item."""
         screen = self._screen
         try:
             screen.review_session.refresh()
@@ -89,17 +89,17 @@ class RerunController:
         if error is not None:
             top.complain(error)
         else:
-            # In a blind session its decision may be one that the reviewer must not know yet.
-            top.say(_result(ended, blind=screen.session.view.blind), Ink.NOTE)
+            # A blind reviewer must not know the new decision before labelling the item.
+            top.say(_result_notice(ended, blind=screen.session.view.blind), Ink.NOTE)
         if screen.ready:
             screen.show(keep=True, rows=True)
 
 
 def parse(text: str) -> tuple[RerunRequest | None, str]:
-    """What stands behind ``:rerun``: who is asked, and the panel file, empty where none is named.
+    """Parse the argument of ``:rerun``: who is asked, and the panel file, empty if none is named.
 
     Raises:
-        UsageError: it cannot be understood.
+        UsageError: the argument cannot be parsed.
     """
     try:
         words = shlex.split(text)
@@ -117,7 +117,7 @@ def parse(text: str) -> tuple[RerunRequest | None, str]:
     return wish, words[0] if words else ""
 
 
-def _result(ended: RerunEnded, *, blind: bool) -> str:
+def _result_notice(ended: RerunEnded, *, blind: bool) -> str:
     name, count = inline(ended.verdict, 80), counted(ended.answered, ended.failed)
     if ended.stopped:
         came = ended.answered + ended.failed

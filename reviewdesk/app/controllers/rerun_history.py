@@ -1,4 +1,4 @@
-"""What the screen tells of an item's re-runs, read once for as long as it holds."""
+"""The re-runs of an item, as the screen shows them; a run's flip rates are cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RerunHistory:
-    """The re-runs of an item, the oldest first, how often votes turned, and what is on its way."""
+    """The re-runs of an item, oldest first, flip rates of item and run, and a running re-run."""
 
     told: tuple[RerunRecord, ...] = ()
     here: tuple[FlipRate, ...] = ()
@@ -29,7 +29,7 @@ NOTHING = RerunHistory()
 
 
 class RerunReader:
-    """Reads re-runs; the flip rates of a run are kept until another re-run ends."""
+    """Reads re-runs; the flip rates of a run are cached until another re-run ends."""
 
     def __init__(self) -> None:
         """Start with nothing read."""
@@ -37,13 +37,13 @@ class RerunReader:
         self._rates: tuple[FlipRate, ...] = ()
 
     def read(self, desk: Desk, item: Item, running: OpenRerun | None) -> RerunHistory:
-        """The re-runs of ``item``; ``running`` counts where it is about this item."""
+        """Return the re-runs of ``item``, with ``running`` if that one concerns this item."""
         mine = running if running is not None and running.key == item.row.key else None
-        told = rerun_history.of_item(desk, item)
-        if not told:
+        records = rerun_history.of_item(desk, item)
+        if not records:
             return replace(NOTHING, running=mine)
-        here = flip_rates([(item.verdict, [one.rerun for one in told])])
-        return RerunHistory(told, here, self._of_run(desk, item.run), mine)
+        here = flip_rates([(item.verdict, [one.rerun for one in records])])
+        return RerunHistory(records, here, self._of_run(desk, item.run), mine)
 
     def _of_run(self, desk: Desk, run: Run) -> tuple[FlipRate, ...]:
         mark = run.hash, rerun_history.newest(desk, run)

@@ -1,4 +1,4 @@
-"""What came of a re-run, in figures and in one line."""
+"""The result of a re-run, as counts and in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RerunResult:
-    """How many were asked, answered and failed; ``stopped`` before the others came back."""
+    """How many jurors were asked, answered and failed; ``stopped`` if the re-run ended early."""
 
     before: Decision | None
     after: Decision | None
@@ -29,50 +29,50 @@ class RerunResult:
 
     @property
     def count(self) -> str:
-        """Who answered and who did not, in words."""
+        """How many jurors answered and how many failed, in words."""
         return counted(self.answered, self.failed)
 
     @property
     def decided(self) -> str:
-        """Both decisions."""
+        """The decisions before and after the re-run, as in "pass → fail"."""
         was, now = (one.value if one else "no decision" for one in (self.before, self.after))
         return f"{was} → {now}"
 
     @property
     def halt(self) -> str:
-        """How far it came where it was stopped, and both decisions."""
+        """How far a stopped re-run came, and both decisions, in words."""
         return f"{stopped_after(self.answered + self.failed, self.asked)}: {self.decided}"
 
 
 def counted(answered: int, failed: int) -> str:
-    """Ballots that came, in words; one that failed came without an answer."""
+    """Return how many jurors answered and how many failed, in words."""
     return f"{answered} answered" + (f", {failed} failed" if failed else "")
 
 
 def stopped_after(came: int, asked: int) -> str:
-    """How far a re-run came that was stopped."""
+    """Return how far a stopped re-run came, in words."""
     return f"stopped after {came} of {asked}"
 
 
 def outcome(item: Item, made: Rerun) -> RerunResult:
-    """What came of a re-run of ``item``."""
+    """Return the result of ``made``, a re-run of ``item``."""
     asked = [one.juror for one in changes(item.verdict, made) if one.asked and one.after]
-    cut = _cut_short(made.verdict.body) if made.stopped else set()
-    gone = set(missing(made.verdict))
-    failed = sum(name in gone and name not in cut for name in asked)
-    answered = sum(name not in gone for name in asked)
+    stopped_names = _cut_short(made.verdict.body) if made.stopped else set()
+    missing_names = set(missing(made.verdict))
+    failed = sum(name in missing_names and name not in stopped_names for name in asked)
+    answered = sum(name not in missing_names for name in asked)
     before, after = item.assessment.decision, made.assessment.decision
     return RerunResult(before, after, len(asked), answered, failed, made.stopped)
 
 
 def _cut_short(body: Mapping[str, Any]) -> set[str]:
-    """The jurors whose calls were ended before an answer came."""
+    """Return the ids of the jurors whose calls were stopped before an answer came."""
     jurors = body.get("jurors") or ()
     return {one["id"] for one in jurors if (one.get("error") or {}).get("type") == "stopped"}
 
 
 class Outcomes:
-    """The outcomes that events of ended re-runs tell of, read once for each verdict."""
+    """Finds the results of ended re-runs by their events; reads each verdict once."""
 
     def __init__(self, desk: Desk) -> None:
         """Start with nothing read."""
@@ -80,7 +80,7 @@ class Outcomes:
         self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
 
     def of(self, event: Event) -> RerunResult | None:
-        """What came of it; ``None`` where there is no verdict, or its run was removed."""
+        """Return the result of an event's re-run, ``None`` if it has none or the run is gone."""
         if event.run is None or event.verdict is None or "answered" not in event.detail:
             return None
         place = event.run, event.verdict
@@ -92,8 +92,8 @@ class Outcomes:
         desk = self._desk
         try:
             item = desk.item(desk.find(desk.run(run), verdict))
-            told = rerun_history.of_item(desk, item)
+            records = rerun_history.of_item(desk, item)
         except ReviewDeskError:
-            # Without the verdict the event still says what it holds itself.
+            # The event can be shown without the verdict.
             return {}
-        return {one.plan: outcome(item, one.rerun) for one in told if one.plan}
+        return {one.plan: outcome(item, one.rerun) for one in records if one.plan}

@@ -1,4 +1,4 @@
-"""What each action of the review screen does: labels and moves here, the rest in its neighbours."""
+"""The controller of the review screen: it labels, undoes and moves, and combines the others."""
 
 from __future__ import annotations
 
@@ -77,29 +77,31 @@ class ReviewController:
             return False
         if not screen.panes.readable:
             keys = screen.desk_app.keymap.first("deeper")
-            said = f"{keys} opens the item: a label is given where it can be read"
-            screen.say_here(said, Ink.WARN)
+            notice = f"{keys} opens the item: a label is given where it can be read"
+            screen.say_here(notice, Ink.WARN)
             return False
         return True
 
     def confirm(self, name: str) -> None:
-        """Ask before a label that was chosen by name, away from the item."""
+        """Ask before giving a label that was chosen by name instead of by its key."""
         kind, _, word = name.partition(".")
         item = self._screen.session.item
         if not self._labelable() or item is None:
             return
-        said = _WORDS[_TRUTHS[word]] + (", tentative" if kind == "tentative" else "")
+        label_text = _WORDS[_TRUTHS[word]] + (", tentative" if kind == "tentative" else "")
 
         def answered(answer: bool | None) -> None:
             now = self._screen.session.item
-            # Read anew when another window wrote meanwhile, and still the same verdict.
+            # Another window may have written meanwhile: label only if it is still this verdict.
             if answer and now is not None and now.row.key == item.row.key:
                 try:
                     self._give(_TRUTHS[word], tentative=kind == "tentative")
                 except ReviewDeskError as error:
                     self._screen.complain(error)
 
-        question = Question(f"Label {inline(item.verdict.id, 80)} {said}?", "u takes it back.")
+        question = Question(
+            f"Label {inline(item.verdict.id, 80)} {label_text}?", "u takes it back."
+        )
         self._screen.desk_app.ask(question, answered)
 
     def _give(self, truth: Truth, *, tentative: bool) -> None:
@@ -119,15 +121,15 @@ class ReviewController:
             screen.recalibrate()
 
     def _feedback(self, done: GivenLabel) -> str:
-        """After a label in a blind session, what the panel had said, if that is wanted now."""
+        """Return what the panel decided, after a blind label and if the settings show it then."""
         session = self._screen.session
         if not session.view.blind or session.feedback is not Feedback.AFTER:
             return ""
-        found = done.item.assessment
-        said = "nothing" if found.decision is None else found.decision.value
-        score = "" if found.score is None else f" {found.score:.2f}"
-        votes = f"({found.votes.passes} of {found.votes.answered})"
-        return f"{inline(done.item.verdict.id)}: the panel said {said}{score} {votes}"
+        assessment = done.item.assessment
+        decision = "nothing" if assessment.decision is None else assessment.decision.value
+        score = "" if assessment.score is None else f" {assessment.score:.2f}"
+        votes = f"({assessment.votes.passes} of {assessment.votes.answered})"
+        return f"{inline(done.item.verdict.id)}: the panel said {decision}{score} {votes}"
 
     def _defer(self) -> None:
         screen = self._screen
@@ -149,15 +151,15 @@ class ReviewController:
             return
         if not is_of(event, screen.session.run):
             self._follow(event)
-        # Where its run was removed we stay here, and an item of the same name is not meant.
+        # The screen stays here if the event's run was removed: the same id here is another item.
         away = "" if is_of(event, screen.session.run) else ", in a run that was removed"
-        screen.say(f"{word}: {_named(event)}{away}", Ink.NOTE)
+        screen.say(f"{word}: {_event_text(event)}{away}", Ink.NOTE)
         screen.meter.mark(f"saved ✓ {word}")
         screen.show(rows=True)
         screen.recalibrate()
 
     def _follow(self, event: Event) -> None:
-        """Turn to the run of an event; one that was removed stays away, and so do we."""
+        """Review the run and verdict of an event; stay here if they were removed."""
         app = self._screen.desk_app
         try:
             app.review_run(app.review_session.desk.run(event.run), event.verdict)
@@ -177,7 +179,7 @@ class ReviewController:
             self._screen.say_here("No item was seen before this one.")
 
     def step(self, by: int) -> None:
-        """Move through the queue whatever the state."""
+        """Move by rows of the queue, decided ones included."""
         if self._screen.review_session.step(by):
             self._screen.show()
 
@@ -194,8 +196,8 @@ class ReviewController:
         screen.frame()
 
 
-def _named(event: Event) -> str:
-    """What an undo or redo was about."""
+def _event_text(event: Event) -> str:
+    """Return what an undo or redo changed, and where, in words."""
     what = inline(event.detail.get("was") or event.label or event.kind)
     place = f" on {clip(inline(event.verdict), 80)}" if event.verdict else ""
     other = f" in {inline(event.run)}" if event.run and not event.verdict else ""

@@ -31,7 +31,7 @@ BACKLOG = 500
 
 
 class ReviewSession:
-    """A reviewer's hour with one run: every step is a use case of the desk, then a new session."""
+    """A reviewer's session with one run: each step calls the desk, then replaces ``session``."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ReviewSession:
         feedback: Feedback = Feedback.AFTER,
         exposure: Exposure | None = None,
     ) -> None:
-        """Open the run's queue where ``view`` left it; what was seen in other runs is passed on."""
+        """Open the queue where ``view`` left it; ``exposure`` holds what was seen in other runs."""
         self.desk = desk
         self._trail: list[int] = []
         self.exposure = exposure or Exposure()
@@ -51,12 +51,12 @@ class ReviewSession:
         self._land(view.item)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """The lines of the queue that are on screen."""
+        """Return the queue rows of ``keys``, and record that they came on screen."""
         self.exposure.listed(self.session, keys)
         return self.desk.rows(keys)
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:
-        """Apply another filter or order; the current item stays where it is still in the queue."""
+        """Apply another filter or order; keep the current item if it is still in the queue."""
         view = self.session.view
         new = replace(
             view,
@@ -66,8 +66,8 @@ class ReviewSession:
         self._requery(new)
 
     def set_blind(self, blind: bool) -> None:
-        """Turn blind review on or off; the current item stays."""
-        # What a search in the open found may tell of the jurors' reasons.
+        """Turn blind review on or off; keep the current item."""
+        # An open search also matches the jurors' reasons, which its hits would reveal.
         self.session = replace(self.session, found=None)
         self._requery(replace(self.session.view, blind=blind))
 
@@ -76,7 +76,7 @@ class ReviewSession:
         self._query(view)
         self._land(current.verdict.id if current else None, stay=True)
         if view.filter and self.session.page is Page.DONE:
-            # Whoever asks for decided verdicts wants to see them.
+            # A filter that leaves only decided verdicts is meant to show them.
             self.show(0)
         self.save()
 
@@ -87,7 +87,7 @@ class ReviewSession:
         self._place_found()
 
     def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
-        """Show the view's verdict if it is undecided (or ``stay``), else the next undecided."""
+        """Show ``verdict_id`` if it is undecided (or with ``stay``), else the next undecided."""
         session = self.session
         if not session.keys:
             self.session = replace(session, item=None, index=None, page=Page.NOTHING)
@@ -122,7 +122,7 @@ class ReviewSession:
         self.show_key(self.session.keys[index], index, trail=trail)
 
     def show_key(self, key: int, index: int | None, *, trail: bool = True) -> None:
-        """Make a verdict current, inside the queue or outside of it."""
+        """Make a verdict the current one; ``index`` is its place in the queue, ``None`` outside."""
         item = self.desk.item(key)
         old = self.session.item
         if trail and old is not None and old.row.key != key:
@@ -131,7 +131,7 @@ class ReviewSession:
         self.exposure.opened(self.session)
 
     def step(self, by: int) -> bool:
-        """Move through the queue whatever the state; ``False`` at its end."""
+        """Move by rows of the queue, decided ones included; return False at its end."""
         if not self.session.keys:
             return False
         index = -1 if self.session.index is None else self.session.index
@@ -142,7 +142,7 @@ class ReviewSession:
         return True
 
     def next_undecided(self) -> bool:
-        """Go to the next undecided item; ``False``, and the done page, if none is left."""
+        """Go to the next undecided item; if none is left, show the done page and return False."""
         session = self.session
         if not session.keys:
             return False
@@ -161,7 +161,7 @@ class ReviewSession:
         self.session = replace(self.session, index=index, item=None, page=Page.DONE, told=told)
 
     def back(self) -> bool:
-        """Go to the item seen before; ``False`` when there is none."""
+        """Go to the item seen before; return False if there is none."""
         while self._trail:
             key = self._trail.pop()
             if self.session.item is not None and key == self.session.item.row.key:
@@ -171,7 +171,7 @@ class ReviewSession:
         return False
 
     def goto(self, key: int, *, trail: bool = True) -> None:
-        """Make a verdict current, wherever it stands."""
+        """Make a verdict the current one, inside the queue or outside."""
         self.show_key(key, _place(self.session.keys, key), trail=trail)
 
     def refresh(self) -> None:
@@ -183,12 +183,12 @@ class ReviewSession:
         self.session = replace(session, item=item, progress=self.desk.progress(session.run))
 
     def view(self) -> View:
-        """What the next start resumes with."""
+        """Return the view that the next start resumes with."""
         item = self.session.item
         return replace(self.session.view, item=item.verdict.id if item else None)
 
     def found(self, found: SearchHits | None) -> None:
-        """Keep what a search found, with its places in the queue as it stands."""
+        """Store the hits of a search with their places in the queue; ``None`` clears them."""
         self.session = replace(self.session, found=found)
         self._place_found()
 
@@ -200,13 +200,13 @@ class ReviewSession:
             self.session = replace(self.session, found=replace(found, places=places))
 
     def save(self) -> None:
-        """Keep the view, so that the next start resumes here."""
+        """Save the view, so that the next start resumes here, and the verdicts that were seen."""
         self.desk.save_view(self.session.run, self.view())
         exposure.keep(self.desk, self.exposure.unkept())
 
 
 def _place(keys: array[int], key: int) -> int | None:
-    """Where a verdict stands in the queue; ``None`` where the filter leaves it out."""
+    """Return a verdict's index in the queue, ``None`` if the filter leaves it out."""
     try:
         return keys.index(key)
     except ValueError:

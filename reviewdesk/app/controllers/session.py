@@ -1,4 +1,4 @@
-"""One frozen value of where a reviewer stands in a run."""
+"""The frozen state of a review session, which the screen draws."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Page(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
-    """What a search found: the words to show and the places in the queue, ascending."""
+    """The hits of a search: the words to highlight, and ascending places in the queue."""
 
     text: str
     words: tuple[str, ...]
     keys: frozenset[int]
     places: tuple[int, ...]
     share: float
-    """How much of the run was indexed when it was asked."""
+    """The share of the run that was indexed at the time of the search, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Run, view, queue, current item and counts. ``index`` is ``None`` outside the queue."""
+    """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue."""
 
     run: Run
     view: View
@@ -44,12 +44,12 @@ class Session:
     page: Page = Page.ITEM
     feedback: Feedback = Feedback.AFTER
     told: bool = False
-    """Whether the end has come that ``Feedback.END`` waits for."""
+    """Whether the queue was finished, after which ``Feedback.END`` shows the panel's answers."""
     found: SearchHits | None = None
 
     @property
     def hidden(self) -> bool:
-        """Whether the current item's panel must not be told."""
+        """Whether the panel's answer to the current item must stay hidden."""
         item = self.item
         if not self.view.blind or item is None or item.revealed_at is not None:
             return False
@@ -57,29 +57,29 @@ class Session:
 
     @property
     def withheld(self) -> bool:
-        """Whether a blind session keeps the panel's answers back even after a label."""
+        """Whether a blind session hides the panel's answers even after a label."""
         if not self.view.blind or self.feedback is Feedback.AFTER:
             return False
         return self.feedback is Feedback.NEVER or not self.told
 
     @property
     def order(self) -> str:
-        """The order the desk is asked for: blind, the draw does not tell the strata apart."""
+        """The queue's order; a blind session replaces the draw, which would reveal the strata."""
         return effective_order(self.view)
 
     @property
     def hidden_query(self) -> bool:
-        """Whether the filter or the order follows a fact that blind review hides."""
+        """Whether the filter or the order uses a fact that blind review hides."""
         return uses_hidden(self.view.filter, self.view.order)
 
 
 def effective_order(view: View) -> str:
-    """``draw`` becomes ``mix`` in a blind session, the direction kept."""
+    """Return the view's order; a blind session uses ``mix`` for ``draw``, in either direction."""
     if view.blind and view.order.removeprefix("-") == "draw":
         return view.order.replace("draw", MIXED)
     return view.order
 
 
 def uses_hidden(filter_text: str, order: str) -> bool:
-    """Whether a filter or an order follows a hidden fact; raises ``FilterError``."""
+    """Return True if a filter or order uses a hidden fact; raise FilterError if it is wrong."""
     return parse_filter(filter_text).hidden or hidden_order(order)

@@ -20,10 +20,11 @@ EVERYWHERE = REVIEW | PAGES
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a reviewer can do. ``keys`` is Textual's list with commas; empty: palette only.
+    """One thing a reviewer can do; without ``keys`` only the palette offers it.
 
-    ``where`` names the screens on which the keys are bound, ``hint`` is the footer's word (empty
-    where the footer leaves the action out), and ``why`` the reason for having no key.
+    ``keys`` are Textual's names, separated by commas, ``where`` names the screens on which they are
+    bound, ``hint`` is the footer's word (empty if the footer leaves the action out), and ``why`` is
+    the reason for having no key.
     """
 
     id: str
@@ -153,13 +154,13 @@ ACTIONS: dict[str, Action] = {
 }
 GROUPS = (LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK)
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
-"""What must be meant: chosen by name instead of by its key, it asks first."""
+"""The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 _ON_APP = frozenset({"palette", "quit.anywhere"})
 
 
 def screen_bindings(name: str) -> list[Binding]:
-    """The bindings of one screen."""
+    """Return the key bindings of the screen ``name``."""
     return [
         _binding(a, f"do('{a.id}')")
         for a in ACTIONS.values()
@@ -168,7 +169,7 @@ def screen_bindings(name: str) -> list[Binding]:
 
 
 def app_bindings() -> list[Binding]:
-    """The bindings that must also work above a dialog."""
+    """Return the bindings that must also work above a dialog."""
     return [
         _binding(ACTIONS["palette"], "command_palette"),
         _binding(ACTIONS["quit.anywhere"], "close_desk", priority=True),
@@ -189,23 +190,23 @@ def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hint of the footer: an action and what it would do at this moment."""
+    """One hint of the footer: an action and the word for what it does now."""
 
     action: str
     word: str
 
 
 def hints(wanted: Mapping[str, object]) -> list[Hint]:
-    """The wanted actions in their order; a text replaces the registry's word, false leaves out."""
+    """Return a hint for each true value of ``wanted``; a string replaces the registry's word."""
     return [
-        Hint(name, said if isinstance(said, str) else ACTIONS[name].hint)
-        for name, said in wanted.items()
-        if said
+        Hint(name, word if isinstance(word, str) else ACTIONS[name].hint)
+        for name, word in wanted.items()
+        if word
     ]
 
 
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    """Actions by group, in the order in which the groups are shown."""
+    """Return the actions by group, in the order of ``GROUPS``; empty groups are left out."""
     found: dict[str, list[Action]] = {group: [] for group in GROUPS}
     for action in actions:
         found[action.group].append(action)
@@ -215,10 +216,10 @@ def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
 def review_hints(
     session: Session, deeper: str, back: str, *, readable: bool
 ) -> Mapping[str, object]:
-    """Actions of the review screen; a text replaces the registry's word, false leaves out.
+    """Return the review screen's actions for the footer, with values as ``hints`` takes them.
 
-    ``deeper`` and ``back`` name the panes next to the one that has the keys; a label is offered
-    where the item is ``readable``.
+    ``deeper`` and ``back`` name the panes next to the one that has the keys; labels are offered
+    only if the item is ``readable``.
     """
     item, found = session.item, session.found
     has_item = item is not None

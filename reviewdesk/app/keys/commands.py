@@ -1,4 +1,4 @@
-"""The command line: what may be typed after ``:``, and what completes it."""
+"""The command line: the commands after ``:``, their parser and their completion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Completer = Callable[[str, int], Completion]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. ``argument`` says what follows, in square brackets where it may be left out."""
+    """One command. ``argument`` names what follows it, in square brackets if it is optional."""
 
     name: str
     argument: str
@@ -24,7 +24,7 @@ class Command:
 
     @property
     def must(self) -> bool:
-        """Whether it cannot do without its argument."""
+        """Whether the command needs its argument."""
         return bool(self.argument) and not self.argument.startswith("[")
 
 
@@ -60,20 +60,20 @@ COMMANDS = {
 
 @dataclass(frozen=True, slots=True)
 class TypedCommand:
-    """A command line taken apart; ``name`` is a command or the id of an action."""
+    """A parsed command line; ``name`` is a command or the id of an action."""
 
     name: str
     argument: str
 
 
 def parse_command(text: str) -> TypedCommand:
-    """Read a command line; an unknown name is answered with the nearest ones."""
+    """Parse a command line; raise UsageError for an unknown name or a wrong argument."""
     text = text.strip().removeprefix(":").strip()
     if text.isdecimal():
         return TypedCommand("go", text)
     name, _, argument = text.partition(" ")
     argument = argument.strip()
-    # Some actions are commands too, and are one word.
+    # Some actions are commands too: each name is listed once.
     known = list(dict.fromkeys((*COMMANDS, *ACTIONS)))
     if name not in known:
         near = difflib.get_close_matches(name, known, 3, 0.5)
@@ -88,7 +88,7 @@ def parse_command(text: str) -> TypedCommand:
 
 
 def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer]) -> Completion:
-    """The commands that begin like this, or what the command's own completer offers."""
+    """Complete the name of a command or action or, after the name, the command's argument."""
     head = text[:cursor]
     lead = len(head) - len(head.lstrip(": "))
     name, space, typed = head[lead:].partition(" ")
@@ -106,7 +106,7 @@ def complete_command(text: str, cursor: int, arguments: Mapping[str, Completer])
 
 
 def choose(start: int, end: int, typed: str, options: Iterable[Option]) -> Completion:
-    """The options that begin with what was typed, then those that hold it."""
+    """Return the options that contain ``typed``, those that start with it first."""
     typed = typed.lower()
     found = [option for option in options if typed in option.text.lower()]
     found.sort(key=lambda option: not option.text.lower().startswith(typed))
@@ -114,12 +114,12 @@ def choose(start: int, end: int, typed: str, options: Iterable[Option]) -> Compl
 
 
 def among(names: Callable[[], Iterable[Option]]) -> Completer:
-    """A completer over whole arguments."""
+    """Return a completer whose options replace the whole argument."""
     return lambda typed, cursor: choose(0, cursor, typed, names())
 
 
 def last_of_list(names: Callable[[], Iterable[str]]) -> Completer:
-    """A completer over the last of several words with commas, leaving out what is there already."""
+    """Return a completer for the last word of a list with commas; it skips words already there."""
 
     def complete(typed: str, cursor: int) -> Completion:
         before, comma, last = typed[:cursor].rpartition(",")
@@ -132,16 +132,16 @@ def last_of_list(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def files(typed: str, cursor: int) -> Completion:
-    """Files and folders that begin with what was typed."""
+    """Complete a path with the files and folders that start with it."""
     try:
-        options = tuple(Option(name) for name in _beginning(typed[:cursor]))
+        options = tuple(Option(name) for name in _matching_paths(typed[:cursor]))
     except (OSError, RuntimeError, ValueError):
         # No such home folder, a folder that may not be read, or no path at all.
         options = ()
     return Completion(0, cursor, options)
 
 
-def _beginning(typed: str) -> list[str]:
+def _matching_paths(typed: str) -> list[str]:
     path = Path(typed).expanduser()
     folder, start = (path, "") if typed.endswith("/") or not typed else (path.parent, path.name)
     found = sorted(p for p in folder.iterdir() if p.name.startswith(start))[:200]

@@ -1,4 +1,4 @@
-"""What completes the arguments of commands and the filter, from what the desk knows."""
+"""Completion of filters and command arguments, from what the desk holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reviewdesk.domain.query.completion import (
 
 
 def argument_completers(review_session: ReviewSession) -> dict[str, Completer]:
-    """A completer for each command that has one; the desk is asked once, when it is needed."""
+    """Return completers by command name; the filter's words are read from the desk once, on use."""
     desk = review_session.desk
 
     @lru_cache(maxsize=1)
@@ -45,12 +45,12 @@ def argument_completers(review_session: ReviewSession) -> dict[str, Completer]:
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
         "export": files,
-        "rerun": lambda text, cursor: _rerun(review_session, text, cursor),
+        "rerun": lambda text, cursor: _complete_rerun(review_session, text, cursor),
     }
 
 
-def _rerun(review_session: ReviewSession, text: str, cursor: int) -> Completion:
-    """Who is asked, then the file of a panel; a juror's name in between."""
+def _complete_rerun(review_session: ReviewSession, text: str, cursor: int) -> Completion:
+    """Complete who is asked, a juror's name after ``juror``, and then a panel file."""
     item, head = review_session.session.item, text[:cursor]
     words = head.split(" ")
     if len(words) == 1:

@@ -1,4 +1,4 @@
-"""Which keys do what: the registry's own, with those of the settings file put over them."""
+"""The keys of every action: the registry's, overridden by those of the settings file."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 
 ALL = frozenset({"review", "calibration", "runs"})
-"""The screens; an action that names none is bound on each of them."""
+"""Every screen; an action without ``where`` is bound on each of them."""
 
 NO_KEY = "<none>"
-"""Bound to actions without a key: Textual takes an empty entry of its keymap for no entry."""
+"""Bound to actions without a key, because Textual ignores an empty entry of its keymap."""
 
 FIXED = {
     "quit.anywhere": "it is the way out, also from a text field",
     "copy": "people press it to get out of a program, which must never label",
 }
-"""Actions whose keys stay as they are, and why."""
+"""Actions whose keys cannot be changed, with the reason."""
 
 NEEDED = ("label.pass", "label.fail", "label.unsure", "undo", "help")
-"""Actions that must have a key; closing has one that is fixed."""
+"""Actions that must have a key; closing always has its fixed one."""
 
 OF_DIALOGS = frozenset({"enter", "escape"})
 """Keys that answer dialogs: pressed once too often they must not act on the item below."""
 
 
 class Bindable(Protocol):
-    """What the keymap needs to know of an action; ``where`` names its screens, all without it."""
+    """The fields of an action that the keymap reads; an optional ``where`` names its screens."""
 
     @property
     def id(self) -> str:
@@ -44,7 +44,7 @@ class Bindable(Protocol):
 
     @property
     def keys(self) -> str:
-        """Textual's names of its keys, with commas between them."""
+        """Textual's names of its keys, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Keymap:
     """The keys of every action, checked: no two actions share one on any screen."""
 
     chosen: Mapping[str, tuple[str, ...]]
-    """Textual's names of the keys of every action of the registry."""
+    """Textual's names of the keys in force, by action id; ``defaults`` are the registry's."""
     defaults: Mapping[str, tuple[str, ...]]
 
     @classmethod
@@ -62,14 +62,17 @@ class Keymap:
         overrides: Mapping[str, Iterable[str]] | None = None,
         sources: Mapping[str, str] | None = None,
     ) -> Keymap:
-        """The registry's keys under those of the settings, each as a person wrote it.
+        """Return the registry's keys, overridden by those of the settings as a person wrote them.
 
-        ``sources`` says where ``keys.ACTION`` was set, for the errors.
+        ``sources`` says where each ``keys.ACTION`` was set.
+
+        Raises:
+            SettingsError: a key cannot be used, or two actions would share it.
         """
         places = _Places(sources or {})
-        defaults = {name: _listed(action) for name, action in actions.items()}
+        defaults = {name: _default_keys(action) for name, action in actions.items()}
         changed = {
-            name: _wanted(name, tuple(written), defaults, places)
+            name: _checked_keys(name, tuple(written), defaults, places)
             for name, written in (overrides or {}).items()
         }
         chosen = {**defaults, **changed}
@@ -77,33 +80,33 @@ class Keymap:
         return cls(chosen, defaults)
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """Textual's names of an action's keys."""
+        """Return Textual's names of an action's keys."""
         return self.chosen.get(action, ())
 
     def shown(self, action: str) -> str:
-        """An action's keys as people read them, with spaces between them."""
+        """Return an action's keys as people read them, separated by spaces."""
         return " ".join(map(shown_key, self.keys(action)))
 
     def first(self, action: str) -> str:
-        """The key by which people are told of an action; empty where it has none."""
+        """Return the first key of an action, as people read it; empty if it has none."""
         return self.shown(action).split(" ", maxsplit=1)[0]
 
     def changed(self) -> list[str]:
-        """The actions whose keys are not the registry's."""
+        """Return the actions whose keys differ from the registry's."""
         return [name for name, keys in self.chosen.items() if keys != self.defaults[name]]
 
     def textual(self) -> dict[str, str]:
-        """What ``App.set_keymap`` must be told; it leaves every other action as it is bound."""
+        """Return the argument of ``App.set_keymap``: the keys of actions that are not as bound."""
         return {
-            name: ",".join(_arriving(keys)) or NO_KEY
+            name: ",".join(_sent_names(keys)) or NO_KEY
             for name, keys in self.chosen.items()
-            if _arriving(keys) != list(self.defaults[name])
+            if _sent_names(keys) != list(self.defaults[name])
         }
 
 
 def checked(settings: Settings) -> Keymap:
-    """The keys that the settings give, once these and the theme are known to be usable."""
-    # The registry may look up names of keys here.
+    """Return the keymap of the settings; raise SettingsError if a key or the theme is unusable."""
+    # Imported late, because the registry may import this module for the names of keys.
     from reviewdesk.app.keys.actions import ACTIONS
     from reviewdesk.app.theme.inks import THEMES
 
@@ -113,7 +116,7 @@ def checked(settings: Settings) -> Keymap:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where the keys of an action were set."""
+    """Makes errors that name the place where an action's keys were set."""
 
     sources: Mapping[str, str]
 
@@ -122,25 +125,25 @@ class _Places:
         return SettingsError(place, problem, hint)
 
 
-def _listed(action: Bindable) -> tuple[str, ...]:
+def _default_keys(action: Bindable) -> tuple[str, ...]:
     return tuple(key.strip() for key in action.keys.split(",") if key.strip())
 
 
-def _arriving(keys: Iterable[str]) -> list[str]:
+def _sent_names(keys: Iterable[str]) -> list[str]:
     return [name for key in keys for name in with_twins(key)]
 
 
-def _wanted(
+def _checked_keys(
     action: str,
     written: tuple[str, ...],
     defaults: Mapping[str, tuple[str, ...]],
     places: _Places,
 ) -> tuple[str, ...]:
-    """The keys that an action was given, each of them checked alone."""
+    """Return the keys that the settings give an action, each of them checked by itself."""
     if action not in defaults:
         hint = near(action, defaults, "reviewdesk config --example lists the actions.")
         raise places.error(action, f"there is no action {quoted(action)}", hint)
-    keys = tuple(dict.fromkeys(_key(action, text, places) for text in written))
+    keys = tuple(dict.fromkeys(_textual_key(action, text, places) for text in written))
     own = defaults[action]
     if action in FIXED and keys != own:
         stays = " ".join(map(shown_key, own))
@@ -156,7 +159,7 @@ def _wanted(
     return keys
 
 
-def _key(action: str, written: str, places: _Places) -> str:
+def _textual_key(action: str, written: str, places: _Places) -> str:
     key = key_of(written)
     if key is None:
         raise places.error(
@@ -174,8 +177,8 @@ def _refuse_clashes(
     places: _Places,
 ) -> None:
     for one, other in combinations(actions, 2):
-        for key, screen in _shared(actions[one], actions[other], chosen):
-            # The place to mend is the line that took the key: the later one where both did.
+        for key, screen in _shared_keys(actions[one], actions[other], chosen):
+            # Name the setting that took the key: the later one if both actions were changed.
             taker = max(one, other, key=lambda name: changed.index(name) if name in changed else -1)
             holder = other if taker == one else one
             has = "is given" if holder in changed else "has"
@@ -186,17 +189,17 @@ def _refuse_clashes(
             )
 
 
-def _shared(
+def _shared_keys(
     one: Bindable, other: Bindable, chosen: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, str]]:
-    """The keys that two actions share, with a screen on which both are bound."""
-    screens = _where(one) & _where(other)
-    taken = set(_arriving(chosen[other.id]))
-    for key in _arriving(chosen[one.id]):
+    """Yield the keys that two actions share, each with a screen on which both are bound."""
+    screens = _screens_of(one) & _screens_of(other)
+    taken = set(_sent_names(chosen[other.id]))
+    for key in _sent_names(chosen[one.id]):
         if screens and key in taken:
             yield key, min(screens)
 
 
-def _where(action: Bindable) -> frozenset[str]:
+def _screens_of(action: Bindable) -> frozenset[str]:
     found: frozenset[str] = getattr(action, "where", ALL)
     return found

@@ -30,7 +30,7 @@ _MOVES = (
 )  # fmt: skip
 _PLAIN = frozenset({"escape", "enter", "tab", "backspace", "space", *_MOVES, *_FUNCTION})
 _MODIFIABLE = frozenset({*_MOVES, *_FUNCTION} - {"f3"})
-"""Keys whose modifiers every terminal tells; with F3 they look like a report of the cursor."""
+"""Keys that every terminal sends with modifiers; F3 with one looks like a cursor report."""
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _MODIFIED: Mapping[tuple[str, ...], frozenset[str]] = {
@@ -70,7 +70,7 @@ _TWINS = {
     "alt+9": "ª",
     "alt+0": "º",
 }
-"""What Textual calls a key on terminals without the newer keyboard protocol."""
+"""The names that Textual gives keys on terminals without the newer keyboard protocol."""
 
 _BLOCKS = (
     range(0x21, 0x2FF),  # Latin and its accents
@@ -82,17 +82,17 @@ _BLOCKS = (
 
 
 def real_key(name: str) -> bool:
-    """Whether every usual terminal can send this key, named as Textual names it."""
+    """Return True if every usual terminal can send this key, given by Textual's name."""
     *modifiers, last = name.split("+")
     if modifiers:
         return last in _MODIFIED.get(tuple(modifiers), ())
     if len(name) == 1:
-        return name.isalnum() and _drawn(name)
+        return name.isalnum() and _is_drawable(name)
     return name in _PLAIN or name in _signs()
 
 
 def key_of(written: str) -> str | None:
-    """Textual's name of a key as people write it: shown, as a character or by that name."""
+    """Return Textual's name of a key that a person wrote, ``None`` if terminals cannot send it."""
     *before, last = written.split("+") if len(written) > 1 else [written]
     modifiers = {"ctrl" if word == "control" else word for word in map(str.lower, before)}
     if modifiers and len(last) == 1:
@@ -104,26 +104,26 @@ def key_of(written: str) -> str | None:
     if len(last) > 1 or last in _ALIASES:
         last = _ALIASES.get(last.lower(), last.lower())
     elif last:
-        last = _named(last)
+        last = _char_key(last)
     name = "+".join([*sorted(modifiers), last])
     return name if real_key(name) else None
 
 
 def shown_key(name: str) -> str:
-    """A key of Textual's name as people read it: ``pgdn``, ``?``, ``ctrl+r``."""
+    """Return a key as people read it, given Textual's name: ``pgdn``, ``?``, ``ctrl+r``."""
     *modifiers, last = name.split("+")
-    # ctrl+alt, as keyboards and people have it.
+    # People write ctrl+alt, not alt+ctrl.
     modifiers.sort(key=lambda modifier: modifier != "ctrl")
     return "+".join([*modifiers, _SHOWN.get(last) or _signs().get(last, last)])
 
 
 def with_twins(name: str) -> tuple[str, ...]:
-    """Every name under which the key can arrive."""
+    """Return every name under which Textual can report the key."""
     return (name, _TWINS[name]) if name in _TWINS else (name,)
 
 
 def why_not(written: str) -> str:
-    """What is wrong with something that ``key_of`` does not know."""
+    """Return, in words, why ``key_of`` does not accept ``written``."""
     lower = written.lower()
     if lower in _SENT_AS:
         return f"a terminal sends {_SENT_AS[lower]} for it"
@@ -136,20 +136,20 @@ def why_not(written: str) -> str:
     return "few terminals can send it" if "+" in written else "there is no such key"
 
 
-def _named(char: str) -> str:
-    """Textual's name of a character."""
+def _char_key(char: str) -> str:
+    """Return Textual's name of the key that types ``char``."""
     if char.isalnum():
         return char
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
     return KEY_NAME_REPLACEMENTS.get(name, name)
 
 
-def _drawn(char: str) -> bool:
+def _is_drawable(char: str) -> bool:
     return char.isprintable() and show_line(char) == char
 
 
 @cache
 def _signs() -> Mapping[str, str]:
-    """The characters on keyboards that have a name as keys, by that name."""
+    """Return the signs on keyboards, by Textual's name of their key."""
     found = map(chr, chain.from_iterable(_BLOCKS))
-    return {_named(char): char for char in found if _drawn(char) and not char.isalnum()}
+    return {_char_key(char): char for char in found if _is_drawable(char) and not char.isalnum()}

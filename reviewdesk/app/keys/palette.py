@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def offered() -> list[Action]:
-    """Every action but the palette itself; what writes comes last and is not met by accident."""
+    """Return every action but the palette; labels come last, so that none is chosen by chance."""
     found = [action for action in ACTIONS.values() if action.id != "palette"]
     return sorted(found, key=lambda action: action.group == LABEL)
 
 
 class RegistryProvider(Provider):
-    """Offers what the registry holds."""
+    """Offers the registry's actions in Textual's palette."""
 
     @property
     def _desk_app(self) -> ReviewApp:
@@ -31,12 +31,12 @@ class RegistryProvider(Provider):
         return f"{action.group} · key {keys}" if keys else action.group
 
     async def discover(self) -> Hits:
-        """List everything before a word is typed."""
+        """Yield every action before anything is typed."""
         for action in offered():
             yield DiscoveryHit(action.title, partial(self._run, action.id), help=self._help(action))
 
     async def search(self, query: str) -> Hits:
-        """Match titles and names."""
+        """Yield the actions whose title or id matches ``query``."""
         matcher = self.matcher(query)
         for action in offered():
             score = matcher.match(f"{action.title} {action.id}")

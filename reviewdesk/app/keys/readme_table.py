@@ -1,4 +1,4 @@
-"""The keys as the README shows them."""
+"""The table of keys that the README shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reviewdesk.app.keys.keymap import Keymap
 
 
 def keys_table() -> str:
-    """Every action of the registry with its keys, in the order of the help."""
+    """Return a Markdown table of every action that has a key, in the order of the help."""
     keymap = Keymap.of(ACTIONS)
     rows = ["| key | does | on |", "|---|---|---|"]
     for members in by_group(ACTIONS.values()).values():
@@ -25,10 +25,10 @@ def keys_table() -> str:
 
 
 def _cell(keys: str) -> str:
-    """Each key as code; a bar would end the cell."""
+    """Return each key as code; a bar is escaped, because it would end the cell."""
     return " ".join(f"`{key}`" for key in keys.split()).replace("|", "\\|")
 
 
 def _screens(action: Action) -> str:
-    """Where a key works."""
+    """Return the screens on which an action's keys work, in words."""
     return "every screen" if action.where == EVERYWHERE else ", ".join(sorted(action.where))

@@ -1,1 +1,1 @@
-"""The main screen and its dialogs."""
+"""The screens of the app and their dialogs."""

@@ -1,4 +1,4 @@
-"""What every screen of the desk shares: the lines around it, and carrying out actions."""
+"""The base of every desk screen: the lines around its body, and carrying out actions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SMALLEST = Size(40, 10)
 FAR = 1 << 40
-"""Further than any queue or text reaches."""
+"""More lines than any queue or text has."""
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
@@ -69,43 +69,43 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     @property
     def desk_app(self) -> ReviewApp:
-        """The app, as what it is."""
+        """The running app, typed as ReviewApp."""
         return cast("ReviewApp", self.app)
 
     @property
     def abandoned(self) -> bool:
-        """Whether the terminal has gone: nobody will press a key any more."""
+        """Whether the terminal is gone, so that no key can come any more."""
         return not self.app.is_headless and not os.isatty(0)
 
     @property
     def ready(self) -> bool:
-        """Whether it has been composed and is not going away: keys and workers may be early."""
+        """Whether the screen is composed and still running; keys and workers may come earlier."""
         return self.is_running and bool(self.query_children("#tiny"))
 
-    # what a screen says of itself
+    # what each screen defines
 
     def body(self) -> ComposeResult:
-        """The widgets between header and status line, under one named ``body``."""
+        """Yield the widgets between header and status line, inside one with the id ``body``."""
         raise NotImplementedError
 
     def header(self, width: int) -> Content:
-        """The first line."""
+        """Return the first line of the screen."""
         raise NotImplementedError
 
     def hints(self) -> Mapping[str, object]:
-        """What can be done at this moment, for the footer."""
+        """Return the actions that the footer offers now, as ``keys.actions.hints`` takes them."""
         raise NotImplementedError
 
     @property
     def shown(self) -> object:
-        """What is in view, to be compared: an item, a run, a page."""
+        """A value that identifies what is in view: an item, a run or a page."""
         raise NotImplementedError
 
     def arrived(self) -> None:
-        """Something came from the background: a report, or an index."""
+        """Update the screen after a report was loaded or a run indexed in the background."""
 
     def move(self, by: float, *, pages: bool = False) -> None:
-        """Move or scroll by some lines, or by a share of what is in view."""
+        """Move or scroll by lines or, with ``pages``, by screenfuls."""
         raise NotImplementedError
 
     # the frame
@@ -121,15 +121,15 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield Bar(tiny_lines, id="tiny")
 
     def on_resize(self, event: events.Resize) -> None:
-        """All state is kept at every size."""
+        """Fit the screen to its new size; no state is lost."""
         if self.ready:
             self.fit(event.size)
             self.frame()
 
     def fit(self, size: Size) -> None:
-        """Show the screen, or that the terminal is too small for it."""
+        """Show the screen or, if the terminal is too small for it, a note that says so."""
         self.tiny = size.width < SMALLEST.width or size.height < SMALLEST.height
-        # Textual's own tooltip and toasts are children too, and show when they have something.
+        # Textual's tooltip and toasts are children too, but they show and hide themselves.
         for child in self.query_children("Bar, #body"):
             child.display = (child.id == "tiny") is self.tiny
 
@@ -144,18 +144,18 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.bar("footer").paint(lambda width: [footer_line(wanted, keymap.first, width)])
 
     def bar(self, name: str) -> Bar:
-        """One of the lines around the body."""
+        """Return the line with the id ``name``: header, status, strip, footer or tiny."""
         return self.query_one(f"#{name}", Bar)
 
     def say(self, text: str, ink: str = Ink.TEXT) -> None:
-        """One line about what just happened; it stays until something else is said."""
-        self._put(Notice(text, ink))
+        """Show a line about what just happened; it stays until the next notice."""
+        self._set_notice(Notice(text, ink))
 
     def say_here(self, text: str, ink: str = Ink.MUTED) -> None:
-        """One line about what is shown; it goes when something else is."""
-        self._put(Notice(text, ink, about=self.shown))
+        """Show a line about what is in view; it goes when something else comes into view."""
+        self._set_notice(Notice(text, ink, about=self.shown))
 
-    def _put(self, notice: Notice) -> None:
+    def _set_notice(self, notice: Notice) -> None:
         self._notice = notice
         if self.ready:
             self._paint_notice()
@@ -165,11 +165,11 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.bar("status").paint(lambda width: [status_line(notice.text, notice.ink, width)])
 
     def complain(self, error: ReviewDeskError) -> None:
-        """An error as one line; nothing that was typed is lost."""
+        """Show an error on the status line."""
         self.say(inline(error, 1000), Ink.FAIL)
 
     def calm(self) -> None:
-        """Something else is attempted: the error of what was tried before is told no more."""
+        """Clear the error of the previous attempt from the status line."""
         if self._notice.ink == Ink.FAIL:
             self.say("")
 

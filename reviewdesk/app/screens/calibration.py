@@ -1,4 +1,4 @@
-"""How far the judge can be trusted, by the labels so far: a screen of several pages."""
+"""The calibration screen: how far the labels so far show that the judge can be trusted."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from reviewdesk.settings import Feedback
 
 
 class CalibrationScreen(DeskScreen):
-    """Pages of figures, each read when it is first turned to; from a count to its verdicts."""
+    """Pages of figures, each read when it is first shown; a count leads to its verdicts."""
 
     where = "calibration"
     DEFAULT_CSS = "CalibrationScreen Pane { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("calibration")]
 
     def __init__(self) -> None:
-        """Start without figures: a worker brings them."""
+        """Start without figures: a worker reads them."""
         super().__init__()
         self.verbs["drill"] = self._drill
         self.verbs["diagram.table"] = self._tabulate
-        self.verbs["target.switch"] = self._aim
+        self.verbs["target.switch"] = self._switch_target
         self.verbs["section.next"] = partial(self.turn, 1)
         self.verbs["section.previous"] = partial(self.turn, -1)
         self._at = 0
@@ -47,11 +47,11 @@ class CalibrationScreen(DeskScreen):
         self._target = Target.RUN
         self._found: dict[str, object] = {}
         self._asked: dict[str, int] = {}
-        """The token of the newest question, by what the page reads."""
+        """The token of the newest request, by the page's ``read_as``."""
         self._token = 0
 
     def body(self) -> ComposeResult:
-        """A scrolling text for each page, one of them in view: so each keeps its place."""
+        """Yield a scrolling pane for each page, so that each keeps its place; one is in view."""
         with Vertical(id="body"):
             for page in PAGES:
                 yield Pane(id=page.name)
@@ -60,7 +60,7 @@ class CalibrationScreen(DeskScreen):
         """Show the first page."""
         self.fit(self.app.size)
         for page in PAGES:
-            self._paned(page).paint(partial(self._lines, page))
+            self._pane_of(page).paint(partial(self._lines, page))
         self.turn(0)
 
     @property
@@ -70,19 +70,19 @@ class CalibrationScreen(DeskScreen):
 
     @property
     def _pane(self) -> Pane:
-        return self._paned(self.page)
+        return self._pane_of(self.page)
 
-    def _paned(self, page: CalibrationPageKind) -> Pane:
+    def _pane_of(self, page: CalibrationPageKind) -> Pane:
         return self.query_one(f"#{page.name}", Pane)
 
     def header(self, width: int) -> Content:
-        """Which run's judge this is, and which page of its figures."""
+        """Return the header: the run under review and the page in view."""
         session, jobs = self.desk_app.review_session.session, self.desk_app.jobs.text
         title = f"Calibration {self._at + 1}/{len(PAGES)} {self.page.name}"
         return page_header(title, session, jobs, width)
 
     def hints(self) -> Mapping[str, object]:
-        """Moving, turning the page, drilling down and going back."""
+        """Return the footer's actions: turn the page, drill down, change the view, go back."""
         following = PAGES[(self._at + 1) % len(PAGES)]
         wanted = ("leave", "screen.runs", "help", "quit", "command")
         drills, blind = bool(self._drills()), self.desk_app.review_session.session.view.blind
@@ -117,10 +117,10 @@ class CalibrationScreen(DeskScreen):
         self._pane.move(int(by * self._pane.page) if pages else int(by))
 
     def turn(self, by: int) -> None:
-        """Turn to the next page, or back; what it shows is read the first time."""
+        """Turn ``by`` pages, going round at the ends; a page is read when it is first shown."""
         self._at = (self._at + by) % len(PAGES)
         for page in PAGES:
-            self._paned(page).display = page is self.page
+            self._pane_of(page).display = page is self.page
         self.set_focus(self._pane)
         if self.page.read_as not in self._asked:
             self.refresh_figures()
@@ -128,7 +128,7 @@ class CalibrationScreen(DeskScreen):
         self.frame()
 
     def _tabulate(self) -> None:
-        """Show a page's diagram as a table, or back; from another page, turn to it first."""
+        """Switch between diagram and table; on a page without them, turn to the one with both."""
         if not self.page.table:
             self.turn(next(at for at, page in enumerate(PAGES) if page.table) - self._at)
             return
@@ -136,17 +136,17 @@ class CalibrationScreen(DeskScreen):
         self._pane.paint(partial(self._lines, self.page))
         self.frame()
 
-    def _aim(self) -> None:
-        """Show the intervals of such items, or of this run again."""
+    def _switch_target(self) -> None:
+        """Switch between the intervals of this run and those of such items."""
         self._target = Target.RUN if self._target is Target.ITEMS else Target.ITEMS
         for page in PAGES:
-            self._paned(page).paint(partial(self._lines, page))
+            self._pane_of(page).paint(partial(self._lines, page))
         self.frame()
 
     # the figures
 
     def refresh_figures(self) -> None:
-        """Read the page anew; only the answer to the newest question is taken."""
+        """Read the page anew in a worker; only the answer to the newest request is shown."""
         session, page = self.desk_app.review_session.session, self.page
         if session.withheld or (session.view.blind and page.hidden):
             return
@@ -167,7 +167,7 @@ class CalibrationScreen(DeskScreen):
             self.post_message(PageRead(found))
 
     def on_page_read(self, message: PageRead) -> None:
-        """Draw the figures that answer the newest question of their page."""
+        """Draw the figures if they answer the newest request of their page."""
         message.stop()
         found = message.judged
         pages = [page for page in PAGES if self._asked.get(page.read_as) == found.token]
@@ -178,18 +178,18 @@ class CalibrationScreen(DeskScreen):
         elif found.page is not None:
             self._found[pages[0].read_as] = found.page
         for page in pages:
-            self._paned(page).paint(partial(self._lines, page), keep=True)
+            self._pane_of(page).paint(partial(self._lines, page), keep=True)
         self.frame()
 
     # from a figure to its verdicts
 
     @property
     def shown(self) -> object:
-        """The page, and whether it has been read."""
+        """The page in view, and whether it has been read."""
         return self._at, self.page.read_as in self._found
 
     def _drills(self) -> tuple[DrillDown, ...]:
-        """The groups of verdicts behind the page in view, once it has been read."""
+        """Return the groups of verdicts behind the page in view; none until it has been read."""
         found = self._found.get(self.page.read_as)
         if found is None or self.page.drills is None or self._withheld:
             return ()

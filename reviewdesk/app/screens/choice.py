@@ -24,7 +24,7 @@ from reviewdesk.app.widgets.lines import Bar
 
 
 class ChoiceDialog(ListDialog[int | None]):
-    """Closes with the place of what was chosen; ``None`` where nothing was."""
+    """Offers a list; closes with the index of the chosen option, ``None`` without a choice."""
 
     CSS = """
     ChoiceDialog { align: center middle; background: $background 50%; }
@@ -40,7 +40,7 @@ class ChoiceDialog(ListDialog[int | None]):
     ]
 
     def __init__(self, title: str, options: Sequence[str]) -> None:
-        """Ask under ``title``."""
+        """Offer ``options`` under ``title``."""
         super().__init__()
         self._title, self._options = title, options
 
@@ -53,8 +53,8 @@ class ChoiceDialog(ListDialog[int | None]):
             )
 
     def _head(self, width: int) -> Lines:
-        said = line((self._title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
-        return [cut(said, width)]
+        head = line((self._title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
+        return [cut(head, width)]
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the choice."""

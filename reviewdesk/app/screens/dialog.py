@@ -1,4 +1,4 @@
-"""What every dialog is: it closes once, however many keys were pressed before it had gone."""
+"""The base of dialogs: each closes only once, however many keys come before it is gone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Dialog(ModalScreen[ScreenResultType]):
     """A screen above the others that keeps every key to itself."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close with a result; a second key that was already on its way changes nothing."""
-        # Textual pops whatever is on top, which would then be the screen below.
+        """Close with a result; do nothing if the dialog has closed already."""
+        # Textual pops the screen on top, which would then be the one below the dialog.
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 class ListDialog(Dialog[ScreenResultType]):
-    """A dialog around one list, through which the vim letters move as well as the arrows."""
+    """A dialog with one list, in which vim's letters move as the arrows do."""
 
     DEFAULT_CSS = """
     ListDialog OptionList { border: none; background: $panel; padding: 0; }
@@ -26,13 +26,13 @@ class ListDialog(Dialog[ScreenResultType]):
     """
 
     def action_move(self, how: str) -> None:
-        """Move as the list itself names it: ``cursor_down``, ``page_up``, ``first``."""
+        """Call the list's own action ``how``: ``cursor_down``, ``page_up``, ``first``."""
         getattr(self.query_one(OptionList), f"action_{how}")()
 
 
 class Palette(CommandPalette):
-    """Textual's palette, closing once like every dialog of ours."""
+    """Textual's palette; it closes only once, as our dialogs do."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close; see ``Dialog``."""
+        """Close; do nothing if the palette has closed already."""
         return super().dismiss(result) if self.is_current else AwaitComplete()

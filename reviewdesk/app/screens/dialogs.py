@@ -35,7 +35,7 @@ _BLIND_DRAW = "a seeded permutation of all"
 _HIDDEN_ORDER = "hidden: asks first"
 
 
-def _said(*rows: tuple[str, str]) -> Painter:
+def _text_painter(*rows: tuple[str, str]) -> Painter:
     return lambda width: [cut(line((f" {text}", ink)), width) for text, ink in rows]
 
 
@@ -103,12 +103,12 @@ class OrderDialog(ListDialog[str | None]):
     def compose(self) -> ComposeResult:
         """List every order with what it brings up first."""
         with Vertical():
-            yield Bar(_said(("Order of the queue", Ink.STRONG)))
+            yield Bar(_text_painter(("Order of the queue", Ink.STRONG)))
             yield OptionList(*self._options(), markup=False)
             yield Bar(self._keys)
 
     def on_mount(self) -> None:
-        """Stand on the order in force."""
+        """Highlight the order in force."""
         name = self._order.removeprefix("-")
         self.query_one(OptionList).highlighted = ORDERS.index(name) if name in ORDERS else 0
 
@@ -125,7 +125,7 @@ class OrderDialog(ListDialog[str | None]):
         return [cut(line((" -", Ink.KEY), (f" {way}   ", ""), ("esc", Ink.KEY), " cancel"), width)]
 
     def action_turn(self) -> None:
-        """Turn the direction round."""
+        """Reverse the direction."""
         self._descending = not self._descending
         self.query(Bar).last().paint(self._keys)
 
@@ -139,9 +139,9 @@ class OrderDialog(ListDialog[str | None]):
 
 
 class _NoteArea(TextArea):
-    """A text field whose lines pass the second layer too, and that closes its dialog itself.
+    """A text field that draws no control characters and handles the keys of its dialog itself.
 
-    Its keys come one after the other: enter saves what was typed before it, however fast.
+    It handles keys one after the other, so that enter saves all letters typed before it.
     """
 
     async def _on_key(self, event: events.Key) -> None:
@@ -159,7 +159,7 @@ class _NoteArea(TextArea):
 
 
 class NoteDialog(Dialog[tuple[bool, str]]):
-    """Write the note of an item. Closes with whether to save, and the text."""
+    """Edits the note of an item; closes with whether to save, and the text."""
 
     CSS = """
     NoteDialog { align: center bottom; background: $background 30%; }
@@ -173,7 +173,7 @@ class NoteDialog(Dialog[tuple[bool, str]]):
     ]
 
     def __init__(self, text: str, changed: Callable[[str], None]) -> None:
-        """Open with the draft, or with the note as it stands; tell ``changed`` of every key."""
+        """Open with ``text``; call ``changed`` with the new text after every change."""
         super().__init__()
         self._text, self._changed = text, changed
 
@@ -181,16 +181,16 @@ class NoteDialog(Dialog[tuple[bool, str]]):
         """Show the field and its keys."""
         keys = "Note    enter saves, ctrl+j new line, esc closes and keeps the draft"
         with Vertical():
-            yield Bar(_said((keys, Ink.STRONG)))
+            yield Bar(_text_painter((keys, Ink.STRONG)))
             yield _NoteArea(self._text, soft_wrap=True, tab_behavior="focus")
 
     def on_mount(self) -> None:
-        """Go on where the text ends."""
+        """Put the cursor at the end of the text."""
         area = self.query_one(TextArea)
         area.move_cursor(area.document.end)
 
     def on_text_area_changed(self) -> None:
-        """Keep the draft at once: the window may be gone the next moment."""
+        """Save the draft at once, because the window may close at any moment."""
         self._changed(self.text)
 
     @property

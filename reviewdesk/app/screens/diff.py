@@ -1,4 +1,4 @@
-"""An item beside its re-runs, and beside the same content in another run."""
+"""Compares an item with its re-runs, and with the same content in other runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class DiffScreen(Dialog[Run | None]):
-    """Compares with one run at a time. Closes with a run whose turned verdicts are to be shown."""
+    """Compares with one run at a time; closes with a run whose flipped verdicts are to be shown."""
 
     CSS = """
     DiffScreen { align: center middle; background: $background 50%; }
@@ -58,8 +58,8 @@ class DiffScreen(Dialog[Run | None]):
     ) -> None:
         """Compare ``item`` with its re-runs and with its verdicts in other runs.
 
-        ``halts`` says of each re-run how far it came where it was stopped. ``blind`` leaves out how
-        many verdicts differ, for that tells of those without a label.
+        ``halts`` says how far each stopped re-run came. ``blind`` leaves out how many verdicts
+        differ, because that count includes verdicts without a label.
         """
         super().__init__()
         self._desk, self._item, self._other_runs, self._blind = desk, item, other_runs, blind
@@ -82,10 +82,10 @@ class DiffScreen(Dialog[Run | None]):
         count = f"{self._place + 1} of {len(self._other_runs)}{'' if whole else ' other runs'}"
         halt = self._halts[self._place] if self._place < len(self._halts) else ""
         if isinstance(other_run, Item):
-            said, keys = "the same item, asked again", "n next, j k scroll, esc closes"
+            summary, keys = "the same item, asked again", "n next, j k scroll, esc closes"
         else:
-            said, keys = (
-                self._shared(other_run),
+            summary, keys = (
+                self._flips_text(other_run),
                 "f shows those, n next run, j k scroll, esc closes",
             )
 
@@ -94,16 +94,16 @@ class DiffScreen(Dialog[Run | None]):
             stopped = (f"{halt} · " if halt else "", Ink.WARN)
             return [
                 cut(line(stopped, first, (f"   {count}", Ink.MUTED)), width),
-                cut(line((f"{said} · ", Ink.TEXT), (keys, Ink.MUTED)), width),
+                cut(line((f"{summary} · ", Ink.TEXT), (keys, Ink.MUTED)), width),
             ]
 
         self.query_one(Bar).paint(head)
         self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
 
-    def _shared(self, other_run: OtherRunVerdict) -> str:
+    def _flips_text(self, other_run: OtherRunVerdict) -> str:
         found = flips(self._desk, self._item.run, other_run.run)
-        said = f"{found.shared:,} items in both runs"
-        return said if self._blind else f"{said}, {found.flipped:,} decided otherwise"
+        shared = f"{found.shared:,} items in both runs"
+        return shared if self._blind else f"{shared}, {found.flipped:,} decided otherwise"
 
     def action_turn(self, by: int) -> None:
         """Compare with another run."""

@@ -1,4 +1,4 @@
-"""Help, made from the bindings that are active at the moment it opens; enter does an action."""
+"""The help, made from the bindings that are active when it opens; enter does an action."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDTH = 72
 
 
 def live_actions(screen: DeskScreen) -> list[tuple[Action, str]]:
-    """Every action that a key leads to at this moment, with its keys, in the registry's order."""
+    """Return every action that a key can start now, with its keys, in the registry's order."""
     active = {found.binding.id for key, found in screen.active_bindings.items() if key != NO_KEY}
     keymap = screen.desk_app.keymap
     return [(action, keymap.shown(name)) for name, action in ACTIONS.items() if name in active]
@@ -83,13 +83,13 @@ class HelpScreen(Dialog[str | None]):
         signs = self.has_class("-signs")
         what = "Signs" if signs else "Keys"
         other = "tab keys" if signs else "enter does it, tab signs"
-        said = line((what, Ink.STRONG), (f"   {other}, j k move, esc closes", Ink.MUTED))
-        return [cut(said, width)]
+        head = line((what, Ink.STRONG), (f"   {other}, j k move, esc closes", Ink.MUTED))
+        return [cut(head, width)]
 
     def _options(self) -> list[Option]:
         options: list[Option] = []
         for group, members in by_group(action for action, _ in self.active).items():
-            options.append(Option(_resolved(heading(group.upper(), WIDTH)), disabled=True))
+            options.append(Option(_without_inks(heading(group.upper(), WIDTH)), disabled=True))
             options += [
                 Option(Content(f"  {pad(self._keys[a.id], 12)} {a.title}"), id=a.id)
                 for a in members
@@ -103,7 +103,7 @@ class HelpScreen(Dialog[str | None]):
         return "\n".join(str(option.prompt) for option in options)
 
     def on_mount(self) -> None:
-        """Fill the legend, and stand on an action that changes nothing."""
+        """Fill the legend, and highlight an action that gives no label."""
         self.query_one(Pane).paint(legend_lines)
         harmless = next((a.id for a, _ in self.active if a.group != LABEL), None)
         options = self.query_one(OptionList)
@@ -115,7 +115,7 @@ class HelpScreen(Dialog[str | None]):
         """Show the signs instead of the keys, or the keys again."""
         self.toggle_class("-signs")
         self.query_one(Bar).paint(self._head)
-        # Hidden lists keep the focus otherwise, and enter with it.
+        # A hidden list would keep the focus, and act on enter.
         self.set_focus(None if self.has_class("-signs") else self.query_one(OptionList))
 
     def action_move(self, lines: int) -> None:
@@ -129,7 +129,7 @@ class HelpScreen(Dialog[str | None]):
         for _ in range(min(abs(lines), last)):
             before = options.highlighted
             step()
-            # The list goes round at its ends, which a page must not.
+            # The list goes round at its ends, which a move by pages must not do.
             after = options.highlighted
             if before is not None and after is not None and (after - before) * lines < 0:
                 options.highlighted = before
@@ -143,7 +143,7 @@ class HelpScreen(Dialog[str | None]):
             self.dismiss(options.get_option_at_index(chosen).id)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click or enter on an action does it."""
+        """Close and do the action that was clicked or entered."""
         self.dismiss(event.option.id)
 
     def action_close(self) -> None:
@@ -151,6 +151,6 @@ class HelpScreen(Dialog[str | None]):
         self.dismiss(None)
 
 
-def _resolved(content: Content) -> Content:
-    """Without the inks, which the list does not know."""
+def _without_inks(content: Content) -> Content:
+    """Return the text without its inks, which the list cannot resolve."""
     return Content(content.plain)

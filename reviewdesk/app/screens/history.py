@@ -1,4 +1,4 @@
-"""What happened: to the item under review, and in the reviewer's own work, newest first."""
+"""The history of the item under review and of the reviewer's own work, newest first."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
     ) -> None:
         """Show the events; while the panel is hidden, only the reviewer's own.
 
-        ``found`` tells what came of a re-run that ended. A ``blind`` session leaves the re-runs of
-        other items out.
+        ``found`` returns the result of the re-run that an event records, if any. A ``blind``
+        session leaves out the re-runs of other items.
         """
         super().__init__()
         past = () if item is None else item.history
         shown = [event for event in past if not hidden or event.author == reviewer]
         if blind:
-            # What a panel said again is as little for a blind reviewer as what it said first.
+            # A re-run's answers must stay hidden from a blind reviewer like the first ones.
             mine = [event for event in mine if event.kind not in RERUNS]
             shown = [event for event in shown if not hidden or event.kind not in RERUNS]
         self._lists = {"item": shown[::-1], "session": list(mine)}
@@ -92,23 +92,25 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list that has something to tell."""
+        """Fill the list: the item's events if there are any, else the reviewer's own."""
         self._fill()
 
     def _head(self, width: int) -> Lines:
         item = self._which == "item"
         what = f"History of {inline(self._title, 80)}" if item else "My work, newest first"
         other = "my work" if item else "the item"
-        said = line(
+        head = line(
             (what, Ink.STRONG), (f"   tab {other}, enter goes there, esc closes", Ink.MUTED)
         )
-        return [cut(said, width)]
+        return [cut(head, width)]
 
     def _fill(self) -> None:
         options = self.query_one(OptionList)
         options.clear_options()
         events = self._lists[self._which]
-        options.add_options([Option(Content(_said(event, self._found(event)))) for event in events])
+        options.add_options(
+            [Option(Content(_event_line(event, self._found(event)))) for event in events]
+        )
         if not events:
             options.add_option(Option(Content("nothing yet"), disabled=True))
         options.highlighted = 0 if events else None
@@ -130,8 +132,8 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
         self.dismiss(None)
 
 
-def _said(event: Event, found: RerunResult | None) -> str:
-    """One event on one line: when, what, about which verdict, by whom."""
+def _event_line(event: Event, found: RerunResult | None) -> str:
+    """Return one event on one line: when, what, about which verdict, by whom."""
     what = inline(RERUNS.get(event.kind, event.kind), 20)
     if event.label is not None:
         what += f" {event.label.value}" + ("?" if event.tentative else "")

@@ -1,4 +1,4 @@
-"""The figures of the strip: asked for after every label, taken only from the newest answer."""
+"""The figures of the strip: read by a worker after every label; only the newest answer counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StripMeter:
-    """What a worker last found, and the saved mark that waits for figures that count it."""
+    """The latest figures, and the saved mark, which waits for figures that count the new label."""
 
     def __init__(self, screen: ReviewScreen) -> None:
         """Measure the run that ``screen`` shows."""
@@ -31,16 +31,16 @@ class StripMeter:
         self.strip = LiveStrip()
 
     def clear(self) -> None:
-        """Another run has other figures."""
+        """Drop the figures and the mark, because another run is shown."""
         self.figures = self.alone = self.pace = None
         self.saved = self._unmarked = ""
 
     def mark(self, text: str) -> None:
-        """Show the saved mark together with the figures that already count what was saved."""
+        """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
         self.saved, self._unmarked = "", text
 
     def ask(self) -> None:
-        """Ask for the figures; only the answer to the newest question is taken."""
+        """Read the figures in a worker; only the answer to the newest request is taken."""
         self._token += 1
         self._screen.run_worker(
             partial(self._read, self._token),
@@ -59,7 +59,7 @@ class StripMeter:
             self._screen.post_message(CalibrationFinished(found))
 
     def take(self, found: Figures) -> bool:
-        """Keep figures that answer the newest question; whether they do."""
+        """Store figures if they answer the newest request; return whether they do."""
         if found.token != self._token:
             return False
         self.saved, self._unmarked = self._unmarked or self.saved, ""

@@ -35,37 +35,37 @@ class Panes:
         """Manage the panes of ``screen``."""
         self._screen = screen
         self._chosen: str | None = None
-        self._shelf = RerunReader()
+        self._rerun_reader = RerunReader()
         self.wide = False
         self.zoomed = False
         self._in_view = False
 
     @property
     def current(self) -> str:
-        """The pane with the keys: until one is chosen, the list if it stands beside the item."""
+        """The pane with the keys; by default the queue on a wide terminal, else the item."""
         return self._chosen or ("queue" if self.wide else "item")
 
     @property
     def queue(self) -> QueueList:
-        """The list."""
+        """The list widget of the queue."""
         return self._screen.query_one("#queue", QueueList)
 
     def text(self, name: str) -> Pane:
-        """The item's or the jury's pane."""
+        """Return the pane ``name``: the item's or the jury's."""
         return self._screen.query_one(f"#{name}", Pane)
 
     @property
     def focused(self) -> QueueList | Pane:
-        """The widget that scrolls now."""
+        """The widget of the pane that has the keys."""
         return self.queue if self.current == "queue" else self.text(self.current)
 
     @property
     def readable(self) -> bool:
-        """Whether the item is on screen and not only its line in the queue."""
+        """Whether the item itself is on screen, not only its line in the queue."""
         return (self.wide and not self.zoomed) or self.current != "queue"
 
     def fit(self, size: Size) -> None:
-        """Choose what is in view at this size."""
+        """Choose the panes in view for this size of the terminal."""
         self.wide = size.width >= WIDE
         self._arrange()
 
@@ -85,23 +85,23 @@ class Panes:
         self.titles()
 
     def zoom(self) -> None:
-        """Give the pane with the keys the whole width, or share it out again."""
+        """Give the pane with the keys the whole width, or show the panes side by side again."""
         self.zoomed = not self.zoomed
         self._arrange()
 
     def choose(self, name: str) -> None:
-        """Give a pane the keys, and the screen where there is room for one only."""
+        """Give a pane the keys; on a narrow terminal it alone is then in view."""
         self._chosen = name
         self._arrange()
 
     def entered(self, name: str) -> None:
-        """A pane got the focus by mouse or because it was chosen; alone in view, it chooses not."""
+        """Give the keys to the pane that got the focus, if the panes stand side by side."""
         if self.wide and not self.zoomed and name in NAMES and name != self.current:
             self._chosen = name
         self.titles()
 
     def shift(self, by: int, *, around: bool = False) -> bool:
-        """One level deeper or back; ``False`` at the end."""
+        """Give the keys to the pane one level deeper or back; return False at the end."""
         place = NAMES.index(self.current) + by
         name = NAMES[place % len(NAMES)] if around else self.beside(by)
         if name:
@@ -109,20 +109,22 @@ class Panes:
         return bool(name)
 
     def beside(self, by: int) -> str:
-        """The name of the pane one level deeper or back; empty at the end."""
+        """Return the name of the pane one level deeper or back; empty at the end."""
         place = NAMES.index(self.current) + by
         return NAMES[place] if 0 <= place < len(NAMES) else ""
 
     def titles(self) -> None:
-        """Draw the titles anew."""
+        """Redraw the titles of the panes."""
         session, pace = self._screen.session, self._screen.meter.pace
         place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
         where = f"{place} of {len(session.keys):,}"
-        told = _pace(pace) or ("" if session.view.blind else " · decision, agreement, flags")
+        columns = _pace_text(pace) or (
+            "" if session.view.blind else " · decision, agreement, flags"
+        )
         alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
-        # Beside the queue, which line is the current one can be seen.
+        # With the queue in view, its cursor already shows which item is current.
         notes = dict.fromkeys(NAMES, "" if self.wide and not self.zoomed else alone)
-        notes["queue"] = f"{where}{told}"
+        notes["queue"] = f"{where}{columns}"
         if self.zoomed:
             notes = {name: f"{note} · zoomed" for name, note in notes.items()}
         for name in NAMES:
@@ -130,7 +132,7 @@ class Panes:
             bar.paint(_title(name.upper(), notes[name], focused=name == self.current))
 
     def paint(self, *, keep: bool, rows: bool) -> None:
-        """Draw list, item and jury; ``rows`` reads the lines of the list again."""
+        """Draw queue, item and jury; ``keep`` leaves texts scrolled, ``rows`` reads rows anew."""
         screen, session = self._screen, self._screen.session
         self.queue.fill(session.keys, blind=session.view.blind)
         if rows:
@@ -139,25 +141,29 @@ class Panes:
         keymap, reading = screen.desk_app.keymap, screen.reading
         item = _item_painter(session, screen.meter, keymap, reading)
         self.text("item").paint(item, keep=keep)
-        self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=keep)
+        self.text("jury").paint(
+            _jury_painter(session, self._rerun_history(), keymap, reading), keep=keep
+        )
         self.titles()
 
     def again(self) -> None:
-        """Draw the jury's pane anew, for a ballot that has come."""
+        """Redraw the jury's pane, because a re-run began or got a ballot."""
         screen, session = self._screen, self._screen.session
         keymap, reading = screen.desk_app.keymap, screen.reading
-        self.text("jury").paint(_jury_painter(session, self._again(), keymap, reading), keep=True)
+        self.text("jury").paint(
+            _jury_painter(session, self._rerun_history(), keymap, reading), keep=True
+        )
 
-    def _again(self) -> RerunHistory:
-        """What is told of re-runs; nothing at all while the panel's answer is hidden."""
+    def _rerun_history(self) -> RerunHistory:
+        """Return the re-runs of the item; none while the panel's answer is hidden."""
         screen, session = self._screen, self._screen.session
         if session.item is None or session.hidden:
             return NOTHING
         running = screen.desk_app.jobs.rerun.running
-        return self._shelf.read(screen.review_session.desk, session.item, running)
+        return self._rerun_reader.read(screen.review_session.desk, session.item, running)
 
     def seek(self, words: tuple[str, ...]) -> None:
-        """Scroll to the first place that holds one of the words, in the item or else the jury."""
+        """Scroll to the first line with one of the words, in the item or else in the jury."""
         for name in ("item", "jury"):
             pane = self.text(name)
             line = found_line(pane.painted, words)
@@ -166,7 +172,7 @@ class Panes:
                 return
 
     def sideways(self, columns: int) -> None:
-        """Move lines that are wider than their pane."""
+        """Scroll lines that are wider than their pane sideways."""
         if isinstance(pane := self.focused, Pane):
             pane.sideways(columns)
         else:
@@ -177,8 +183,8 @@ def _title(name: str, note: str, *, focused: bool) -> Painter:
     return lambda width: [title_line(name, note, width, focused=focused)]
 
 
-def _pace(pace: Pace | None) -> str:
-    """How the work goes, once there is something to tell."""
+def _pace_text(pace: Pace | None) -> str:
+    """Return the labels per hour, in words; empty until the pace is steady."""
     if pace is None or not pace.steady:
         return ""
     return f" · {pace.per_hour:.0f} per hour"
@@ -199,14 +205,14 @@ def _item_painter(
 
 
 def _jury_painter(
-    session: Session, again: RerunHistory, keymap: Keymap, reading: ReadingOptions
+    session: Session, reruns: RerunHistory, keymap: Keymap, reading: ReadingOptions
 ) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None:
             return []
         if session.hidden:
             return hidden_lines(session, keymap, width)
-        lines = jury_lines(session.item, width, again, keymap.first("rerun"))
+        lines = jury_lines(session.item, width, reruns, keymap.first("rerun"))
         return highlight(lines, reading.find)
 
     return painter

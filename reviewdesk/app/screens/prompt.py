@@ -1,7 +1,7 @@
-"""One field at the bottom of the screen, with completion and errors that point at the place.
+"""A one-line field at the bottom of the screen, with completion and errors that mark their place.
 
-While it is open the screen below gets no key, so that typing never labels; what was typed is given
-back also where it was left with esc.
+While it is open the screen below gets no key, so that typing never labels. The typed text is
+returned even if the field was left with escape.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from reviewdesk.domain.query.completion import Completion
 from reviewdesk.errors import ReviewDeskError
 
 ROWS = 5
-"""Lines below the field: what could be typed, or what is wrong."""
+"""The number of lines below the field, for completions or an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldInput:
-    """What stood in the field, and whether it was given or only left behind."""
+    """The text of the field; ``given`` is False if the field was left with escape."""
 
     text: str
     given: bool
 
 
 class _Field(Input):
-    """A field whose text passes the second layer too, whatever was pasted into it."""
+    """A field that draws no control characters, whatever was pasted into it."""
 
     def render_line(self, y: int) -> Strip:
         """Draw without control characters."""
@@ -54,7 +54,7 @@ class _Field(Input):
 
 
 class PromptField(Dialog[FieldInput]):
-    """Ask for one line. ``check`` raises on what cannot be used; then the field stays open."""
+    """Asks for one line. If ``check`` raises, the field stays open and shows the error."""
 
     CSS = """
     PromptField { align: center bottom; background: $background 30%; }
@@ -82,10 +82,10 @@ class PromptField(Dialog[FieldInput]):
         past: Sequence[str] = (),
         replaces: bool = False,
     ) -> None:
-        """Open with ``value`` in the field; ``past`` is what was typed before, oldest first.
+        """Open with ``value`` in the field; ``past`` holds earlier inputs, oldest first.
 
-        The ``rule`` of a language stands above the field whatever is typed. Where the prompt
-        ``replaces``, the value is selected, and typing begins anew.
+        ``rule`` is a line of syntax that always stands above the field. With ``replaces`` the value
+        is selected, so that typing replaces it.
         """
         super().__init__()
         self._title, self._value, self._check = title, value, check
@@ -107,7 +107,7 @@ class PromptField(Dialog[FieldInput]):
 
     @property
     def field(self) -> Input:
-        """The field itself."""
+        """The input widget."""
         return self.query_one(Input)
 
     def _head(self, width: int) -> Lines:
@@ -115,9 +115,9 @@ class PromptField(Dialog[FieldInput]):
         keys += ", ↑ brings back" if len(self._past) > 1 else ""
         return [cut(line((f" {self._title}", Ink.STRONG), (f"    {keys}", Ink.MUTED)), width)]
 
-    # what could be typed
+    # completion
 
-    def _found(self) -> Completion | None:
+    def _completion(self) -> Completion | None:
         if self._complete is None:
             return None
         if self._cycle is not None:
@@ -125,11 +125,11 @@ class PromptField(Dialog[FieldInput]):
         try:
             return self._complete(self.field.value, self.field.cursor_position)
         except ReviewDeskError:
-            # Drawing must not raise: what can be typed without help is typed without it.
+            # Drawing must not raise: the user can go on typing without completions.
             return None
 
     def _help(self, width: int) -> Lines:
-        found = self._found() if self.is_mounted else None
+        found = self._completion() if self.is_mounted else None
         chosen = self._cycle[2] if self._cycle is not None else -1
         if found is None or not found.options:
             return paragraph(self._hint_text, width, Ink.MUTED, first=[(" ", "")], indent=1)
@@ -143,7 +143,7 @@ class PromptField(Dialog[FieldInput]):
 
     def action_complete(self, by: int) -> None:
         """Put the next completion into the field, going round."""
-        found = self._found()
+        found = self._completion()
         if found is None or not found.options:
             return
         text = self._cycle[0] if self._cycle is not None else self.field.value
@@ -154,7 +154,7 @@ class PromptField(Dialog[FieldInput]):
         self._put(text[: found.start] + word + text[found.end :], found.start + len(word))
 
     def action_recall(self, by: int) -> None:
-        """Bring back what was typed before."""
+        """Bring back an earlier or a later input."""
         self._place = max(0, min(self._place + by, len(self._past) - 1))
         self._cycle = None
         self._put(self._past[self._place], len(self._past[self._place]))
@@ -166,7 +166,7 @@ class PromptField(Dialog[FieldInput]):
         self.query_one("#help", Bar).paint(self._help)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What is typed ends the round of completions, and drops an error."""
+        """End the round of completions and remove the error when something is typed."""
         if event.value != self._own:
             self._cycle, self._own = None, ""
         self.query_one("#help", Bar).paint(self._help)
@@ -174,23 +174,25 @@ class PromptField(Dialog[FieldInput]):
     # the answer
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with what can be used; else stay and point at the place."""
+        """Close with the text, unless ``check`` raises: then stay open and show the error."""
         try:
             self._check(event.value)
         except ReviewDeskError as error:
-            self._point(error)
+            self._show_error(error)
         else:
             self.dismiss(FieldInput(event.value.strip(), given=True))
 
-    def _point(self, error: ReviewDeskError) -> None:
+    def _show_error(self, error: ReviewDeskError) -> None:
         at = getattr(error, "column", None)
 
         def painter(width: int) -> Lines:
-            said = paragraph(inline(error, 1000), width, Ink.FAIL, first=[(" ", "")], indent=1)
+            error_lines = paragraph(
+                inline(error, 1000), width, Ink.FAIL, first=[(" ", "")], indent=1
+            )
             if at is None:
-                return said
+                return error_lines
             column = min(at, max(0, width - 3))
-            return [cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width), *said]
+            return [cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width), *error_lines]
 
         if at is not None:
             self.field.cursor_position = at
@@ -203,5 +205,5 @@ class PromptField(Dialog[FieldInput]):
 
 def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:
     mark, ink = ("▸", Ink.STRONG) if chosen else (" ", Ink.KEY)
-    said = (pad(inline(text), column), ink)
-    return cut(line((mark, Ink.KEY), said, (inline(note), Ink.MUTED)), width)
+    option_text = (pad(inline(text), column), ink)
+    return cut(line((mark, Ink.KEY), option_text, (inline(note), Ink.MUTED)), width)

@@ -1,6 +1,6 @@
-"""Asking jurors again: first who and by which panel, then what would be sent, for consent.
+"""The re-run dialog: its first page asks for jurors and panel, its second for consent to send.
 
-Nothing is sent from here: the dialog closes with what a person agreed to, or with nothing.
+The dialog sends nothing: it closes with the re-run that a person agreed to, or with ``None``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _STAYS = frozenset({
     "space", "g", "G", "home", "end", "left_square_bracket", "right_square_bracket", "x", "p", "o",
     "m",
 })  # fmt: skip
-"""The keys with an action of their own; every other one cancels where consent is asked for."""
+"""The keys that have an action; every other key cancels on the consent page."""
 
 
 _BINDINGS: tuple[BindingType, ...] = (
@@ -88,24 +88,24 @@ _STYLE = """
 
 
 class _Offers(OptionList):
-    """Who may be asked; a mark stands before the chosen line, for not everybody sees colours."""
+    """The list of who may be asked; a mark shows the chosen line without the help of colour."""
 
-    def offer(self, said: list[str]) -> None:
-        """Offer other lines, and stand on the first."""
-        self._said = said
+    def offer(self, lines: list[str]) -> None:
+        """Show other lines, and highlight the first."""
+        self._lines_offered = lines
         self.clear_options()
-        self.add_options([Option(Content(f"  {one}")) for one in said])
+        self.add_options([Option(Content(f"  {one}")) for one in lines])
         self.highlighted = 0
 
     def on_option_list_option_highlighted(self) -> None:
         """Move the mark."""
-        for place, one in enumerate(self._said):
+        for place, one in enumerate(self._lines_offered):
             mark = "▸" if place == self.highlighted else " "
             self.replace_option_prompt_at_index(place, Content(f"{mark} {one}"))
 
 
 class RerunDialog(ListDialog["PreparedRerun | None"]):
-    """Who is asked, then what is sent. Closes with the re-run that was agreed to by ``y``."""
+    """Asks for jurors, then for consent; ``y`` closes it with the re-run that was agreed to."""
 
     CSS = _STYLE
     BINDINGS: ClassVar[list[BindingType]] = [*_BINDINGS]
@@ -120,9 +120,9 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         named: Callable[[str], None],
         wish: RerunRequest | None = None,
     ) -> None:
-        """Ask about ``item``, by the panel file at ``path`` or, where it is empty, the report's.
+        """Ask about ``item``, with the panel file at ``path`` or, if empty, the report's panel.
 
-        ``named`` is told the panel file that is chosen; a ``wish`` leads to consent at once.
+        ``named`` is called with each chosen panel file; a ``wish`` opens the consent page at once.
         """
         super().__init__()
         self._desk, self._item, self._guard = desk, item, guard
@@ -135,7 +135,7 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         self._consent: Consent | None = None
 
     def compose(self) -> ComposeResult:
-        """Both pages, of which one is in view."""
+        """Yield the widgets of both pages, of which one is in view."""
         with Vertical():
             yield Bar(self._head)
             yield _Offers()
@@ -144,13 +144,13 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             yield Bar(self._keys, id="foot")
 
     def on_mount(self) -> None:
-        """Stand on the missing jurors where some are missing, else on the whole panel."""
+        """Read the panel and offer its jurors; with a wish, ask for consent at once."""
         self._read()
         if self._wish is not None:
             self._show(self._wish)
 
     def on_screen_resume(self) -> None:
-        """Back from above, the page counts as shown from this moment."""
+        """Restart the guard's wait, because the consent page has come back into view."""
         if self._consent is not None:
             self._guard.shown()
 
@@ -161,7 +161,7 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         return [cut(line((f" Ask again about {name}", Ink.STRONG)), width)]
 
     def _about(self, width: int) -> Lines:
-        suspicious = _suspicious(self._passages, masked=self._masked)
+        suspicious = _suspicious_text(self._passages, masked=self._masked)
         return _panel_lines(self._panel, self._path, self._problem, suspicious, width)
 
     def _keys(self, width: int) -> Lines:
@@ -170,10 +170,10 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         return [_choice_keys(width, file=bool(self._path), mask=bool(self._passages))]
 
     def _read(self) -> None:
-        """Read the panel, or keep in one line why there is none; offer what it can be asked."""
+        """Read the panel, or store why there is none, and offer what it can be asked."""
         self._panel, self._problem = _panel_of(self._path, self._item)
         self._wishes = _wishes(self._item, self._panel)
-        self.query_one(_Offers).offer([_said(wish, self._item) for wish in self._wishes])
+        self.query_one(_Offers).offer([_wish_text(wish, self._item) for wish in self._wishes])
         self._draw()
 
     def _draw(self) -> None:
@@ -181,7 +181,7 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         self.query_one("#foot", Bar).paint(self._keys)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go on to what would be sent to whom."""
+        """Show what would be sent to the chosen jurors."""
         if self._consent is None:
             self._show(replace(self._wishes[event.option_index], masked=self._masked))
 
@@ -199,9 +199,9 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             hint="YAML or TOML: the jurors that are asked, and the rule that decides",
             replaces=True,
         )
-        self._desk_app.ask(prompt, partial(self._pathed, wish))
+        self._desk_app.ask(prompt, partial(self._take_path, wish))
 
-    def _pathed(self, wish: RerunRequest | None, answer: FieldInput | None) -> None:
+    def _take_path(self, wish: RerunRequest | None, answer: FieldInput | None) -> None:
         if answer is None or not answer.given or not answer.text or not self.is_current:
             return
         self._path = answer.text
@@ -211,20 +211,20 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             self._show(wish)
 
     def action_own_panel(self) -> None:
-        """Ask the jurors that the report names."""
+        """Use the panel that the report names."""
         if self._choosing():
             self._path = ""
             self._named("")
             self._read()
 
     def action_mask(self) -> None:
-        """Mask the passages that speak to the judge, or send them as they are."""
+        """Mask the passages that address the judge, or send them unmasked again."""
         if self._choosing() and self._passages:
             self._masked = not self._masked
             self._draw()
 
     def _choosing(self) -> bool:
-        """Whether the first page is in view; on the second, its keys cancel like any other."""
+        """Return True on the first page; on the consent page, cancel and return False."""
         if self._consent is not None:
             self.dismiss(None)
         return self._consent is None
@@ -232,7 +232,7 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
     # the second page: consent
 
     def _show(self, wish: RerunRequest) -> None:
-        """Work out what would be sent, and show it; a problem stays on the first page."""
+        """Prepare the re-run and show the consent page; a problem is shown on the first page."""
         if self._panel is None:
             self._prompt(wish)
             return
@@ -256,7 +256,7 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             self.query_one("#foot", Bar).paint(self._keys)
 
     def action_agree(self) -> None:
-        """Close with consent, if the page could be read before the key came."""
+        """Close with the re-run, unless the key came too soon for the page to have been read."""
         if self._consent is None:
             return
         if self._guard.press("y", self._desk_app.lateness):
@@ -284,15 +284,15 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             self._paint()
 
     def action_exact(self) -> None:
-        """Show the payloads as JSON to the letter, or message by message."""
+        """Switch the payloads between exact JSON and single messages."""
         if self._consent is not None:
             self._consent.as_other()
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
-        """Where consent is asked for, every key without an action of its own cancels."""
+        """Cancel on a key without an action while the consent page is in view."""
         if self._consent is not None and event.key not in _STAYS:
-            # It must not go on to the screen below once this one has gone.
+            # The key must not reach the screen below once this dialog is gone.
             event.stop()
             event.prevent_default()
             self.dismiss(None)
@@ -303,13 +303,13 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
 
 
 def _wishes(item: Item, panel: PanelSpec | None) -> list[RerunRequest]:
-    """What a panel may be asked, the most likely first; without one, all that the report names."""
+    """Return what the panel can be asked, likeliest first; without one, all the report names."""
     names = list(dict.fromkeys(cast.id for cast in item.verdict.ballots))
     if panel is not None:
         known = {juror.name for juror in panel.jurors}
         names = [name for name in names if name in known]
     gone = missing(item.verdict)
-    # Asking the missing ones is refused unless the panel has every one of them.
+    # A re-run of the missing jurors is refused unless the panel has all of them.
     first = [RerunRequest(RerunScope.MISSING)] if gone and set(gone) <= set(names) else []
     return [
         *first,
@@ -318,7 +318,7 @@ def _wishes(item: Item, panel: PanelSpec | None) -> list[RerunRequest]:
     ]
 
 
-def _said(wish: RerunRequest, item: Item) -> str:
+def _wish_text(wish: RerunRequest, item: Item) -> str:
     if wish.scope is RerunScope.MISSING:
         return f"{_who(wish)}: {inline(', '.join(missing(item.verdict)), 200)}"
     failed = wish.juror in missing(item.verdict)
@@ -326,7 +326,7 @@ def _said(wish: RerunRequest, item: Item) -> str:
 
 
 def _who(wish: RerunRequest) -> str:
-    """Who is asked, in words."""
+    """Return who is asked, in words."""
     if wish.scope is RerunScope.JUROR:
         return f"{inline(wish.juror, 120)} alone"
     return {RerunScope.MISSING: "the missing jurors", RerunScope.PANEL: "the whole panel"}[
@@ -337,15 +337,15 @@ def _who(wish: RerunRequest) -> str:
 def _panel_lines(
     panel: PanelSpec | None, path: str, problem: str, suspicious: str, width: int
 ) -> Lines:
-    """Which panel is asked, or why there is none, and what the response holds."""
+    """Return lines for the panel, or why there is none, and for the suspicious passages."""
     head = [(pad(" panel", 13), Ink.MUTED.value)]
     lines = [Content("")]
     if panel is None:
         lines += paragraph(problem, width, Ink.WARN, first=head, indent=13)
     else:
         where = inline(path) if path else "as the report tells it"
-        told = f"{inline(panel.name, 80)}: {len(panel.jurors)} jurors, {where}"
-        lines.append(cut(line(*head, told), width))
+        panel_text = f"{inline(panel.name, 80)}: {len(panel.jurors)} jurors, {where}"
+        lines.append(cut(line(*head, panel_text), width))
     if suspicious:
         lines.append(cut(line((pad(" suspicious", 13), Ink.WARN), suspicious), width))
     if panel is not None and problem:
@@ -362,15 +362,15 @@ def _choice_keys(width: int, *, file: bool, mask: bool) -> Content:
 
 
 def _panel_of(path: str, item: Item) -> tuple[PanelSpec | None, str]:
-    """The panel, or why there is none."""
+    """Return the panel and "", or ``None`` and why there is no panel."""
     try:
         return rerun.panel_from(path) if path else rerun.own_panel(item), ""
     except ReviewDeskError as error:
-        # The report's own panel comes with a hint for the shell.
-        said = inline(error if path else error.message, 400).removesuffix(".")
-        return None, f"{said}; p names a panel file"
+        # The error of the report's own panel has a hint that is meant for the shell.
+        reason = inline(error if path else error.message, 400).removesuffix(".")
+        return None, f"{reason}; p names a panel file"
 
 
-def _suspicious(count: int, *, masked: bool) -> str:
+def _suspicious_text(count: int, *, masked: bool) -> str:
     how = "masked for the jurors" if masked else "sent as they are"
     return f"{count} passages speak to the judge, {how}" if count else ""

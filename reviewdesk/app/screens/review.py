@@ -33,7 +33,7 @@ from reviewdesk.domain.records import QueueRow
 from reviewdesk.errors import ReviewDeskError
 
 POLL = 1.0
-"""Seconds between two looks at whether another process wrote to the desk."""
+"""Seconds between two checks whether another process wrote to the desk."""
 
 
 class ReviewScreen(DeskScreen):
@@ -66,12 +66,12 @@ class ReviewScreen(DeskScreen):
 
     @property
     def session(self) -> Session:
-        """Where the reviewer stands."""
+        """The frozen state of the review session."""
         return self.review_session.session
 
     @property
     def shown(self) -> object:
-        """The run and the item, or that there is none, and whether it can be read."""
+        """The run, the item (``None`` without one), and whether the item can be read."""
         item = self.session.item
         return self.session.run.key, item and item.row.key, self.panes.readable
 
@@ -87,7 +87,7 @@ class ReviewScreen(DeskScreen):
         self.show(rows=True)
 
     def body(self) -> ComposeResult:
-        """The three columns."""
+        """Yield the three columns."""
         with Horizontal(id="body"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
@@ -106,28 +106,28 @@ class ReviewScreen(DeskScreen):
         self.set_interval(POLL, self._poll)
 
     def on_screen_resume(self) -> None:
-        """Back from a dialog or another screen, the item counts as shown from this moment."""
+        """Restart the guard's wait, because the item has come back into view."""
         self.guard.shown()
 
     def fit(self, size: Size) -> None:
-        """Three panes, one, or none: all state is kept."""
+        """Show three panes, one or none, as the terminal allows; no state is lost."""
         super().fit(size)
         self.panes.fit(size)
 
     def _rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the session of the moment, because the list outlives a session."""
+        """Return queue rows from the session of the moment, because the list outlives a session."""
         return self.review_session.rows(keys)
 
     # drawing
 
     def header(self, width: int) -> Content:
-        """Run, mode, progress, filter, order, what runs in the background, and the saved mark."""
+        """Return the header: run, mode, progress, filter, order, background jobs, saved mark."""
         return header_line(self.session, self.meter.saved, self.desk_app.jobs.text, width)
 
     def show(self, *, keep: bool = False, rows: bool = False, find: bool = False) -> None:
         """Draw the current item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
 
-        ``find`` scrolls to the first place that a search found.
+        ``find`` scrolls to the first hit of the search.
         """
         if not keep:
             self.reading = replace(self.reading, page=0)
@@ -141,7 +141,7 @@ class ReviewScreen(DeskScreen):
         self.frame()
 
     def read(self, reading: ReadingOptions) -> None:
-        """Draw the item's texts in another way."""
+        """Redraw the item's texts with other reading options."""
         turned = reading.page != self.reading.page
         self.reading = reading
         self.panes.paint(keep=not turned, rows=False)
@@ -155,7 +155,7 @@ class ReviewScreen(DeskScreen):
             self.bar("strip").paint(lambda width: strip_lines(session, figures, alone, width))
 
     def hints(self) -> Mapping[str, object]:
-        """What the reviewer may want next."""
+        """Return the actions that the footer offers for the current item and pane."""
         panes = self.panes
         deeper, back = panes.beside(1), panes.beside(-1)
         return review_hints(self.session, deeper, back, readable=panes.readable)
@@ -170,7 +170,7 @@ class ReviewScreen(DeskScreen):
             widget.move(lines)
 
     def asked(self, running: OpenRerun | None) -> None:
-        """A re-run began, or one of its ballots came: shown where its item is in view."""
+        """Redraw the jury for a re-run that began or got a ballot, if its item is in view."""
         item = self.session.item
         if self.ready and item is not None and running and running.key == item.row.key:
             try:
@@ -181,18 +181,18 @@ class ReviewScreen(DeskScreen):
     # events
 
     def on_key(self, event: events.Key) -> None:
-        """A printable key that is bound to nothing: perhaps the middle of a paste."""
+        """Tell the guard about a printable key without an action, which may be part of a paste."""
         if event.is_printable and event.key not in self.active_bindings:
             self.guard.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The pane with the focus is where keys go."""
+        """Give the keys to the pane that got the focus."""
         if isinstance(event.widget, Widget) and event.widget.id:
             self.panes.entered(event.widget.id)
             self.frame()
 
     def on_row_chosen(self, message: RowChosen) -> None:
-        """A click in the queue selects."""
+        """Show the item whose line was clicked."""
         message.stop()
         try:
             self.review_session.show(message.index)
@@ -202,18 +202,18 @@ class ReviewScreen(DeskScreen):
             self.show()
 
     def on_paint_failed(self, message: PaintFailed) -> None:
-        """A widget could not read its rows."""
+        """Show the error of a widget that could not be painted."""
         message.stop()
         self.complain(message.error)
 
     # the figures
 
     def recalibrate(self) -> None:
-        """Ask for the figures."""
+        """Read the strip's figures anew, in a worker."""
         self.meter.ask()
 
     def on_calibration_finished(self, message: CalibrationFinished) -> None:
-        """Draw figures that answer the newest question."""
+        """Draw the figures if they answer the newest request."""
         message.stop()
         if not self.meter.take(message.figures):
             return

@@ -1,4 +1,4 @@
-"""The loaded runs: which there are, what their readers noticed, and turning to another."""
+"""The screen of the loaded runs: their list, their details, and which one to review."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WIDE = 120
 
 
 class RunsScreen(DeskScreen):
-    """A list of runs, and everything known of the one under the cursor."""
+    """A list of runs, and the details of the one under the cursor."""
 
     where = "runs"
     DEFAULT_CSS = """
@@ -63,7 +63,7 @@ class RunsScreen(DeskScreen):
         self._path = ""
 
     def body(self) -> ComposeResult:
-        """The list, and the details of one run."""
+        """Yield the list of runs and the details of one."""
         with Container(id="body"):
             yield Pane(id="list")
             yield Pane(id="details")
@@ -75,7 +75,7 @@ class RunsScreen(DeskScreen):
         self.arrived()
 
     def fit(self, size: Size) -> None:
-        """List and details side by side where there is room."""
+        """Put list and details side by side on a wide terminal."""
         super().fit(size)
         self.set_class(size.width >= WIDE, "-wide")
 
@@ -112,12 +112,12 @@ class RunsScreen(DeskScreen):
         self._draw()
 
     def header(self, width: int) -> Content:
-        """Which desk this is."""
+        """Return the header of the screen."""
         session, jobs = self.desk_app.review_session.session, self.desk_app.jobs.text
         return page_header("Runs", session, jobs, width)
 
     def hints(self) -> Mapping[str, object]:
-        """What can be done with the run under the cursor."""
+        """Return the footer's actions for the run under the cursor."""
         some, running = self._chosen is not None, bool(self.desk_app.jobs.text)
         pane = "list" if self.focused is self._about_pane else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
@@ -132,7 +132,7 @@ class RunsScreen(DeskScreen):
         self.frame()
 
     def _read(self) -> None:
-        """What is known of the run under the cursor, before it is drawn: drawing must not raise."""
+        """Read the details of the run under the cursor before drawing, which must not raise."""
         chosen = self._chosen
         if chosen is None or chosen.run.hash in self._details:
             return
@@ -198,11 +198,11 @@ class RunsScreen(DeskScreen):
 
     def _ask_file(self) -> None:
         prompt = PromptField(
-            "Load a report", self._path, check=_named, complete=files, hint="a file's name"
+            "Load a report", self._path, check=_check_name, complete=files, hint="a file's name"
         )
-        self.desk_app.ask(prompt, self._asked_file)
+        self.desk_app.ask(prompt, self._take_file)
 
-    def _asked_file(self, answer: FieldInput | None) -> None:
+    def _take_file(self, answer: FieldInput | None) -> None:
         if answer is None:
             return
         self._path = "" if answer.given else answer.text
@@ -240,6 +240,6 @@ def _removal(name: str) -> Question:
     )
 
 
-def _named(text: str) -> None:
+def _check_name(text: str) -> None:
     if not text.strip():
         raise UsageError("no file was named", "tab completes names.")

@@ -24,38 +24,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPageKind:
-    """One page. ``hidden`` says why a blind session is not shown it; nothing is read for it then.
+    """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
 
     ``drills`` finds the groups of verdicts behind its figures; ``table`` draws the same page as a
-    table; ``source`` names the page whose reading it shares.
+    table; ``source`` names the page whose data it shares.
     """
 
     name: str
     read: Callable[[Desk, Run], object]
     draw: Callable[..., Lines]
-    """Takes what was read, a width, and whether the session is ``blind``."""
+    """Takes the result of ``read``, a width in columns, and whether the session is ``blind``."""
     waiting: str
     hidden: str = ""
     drills: Callable[..., tuple[DrillDown, ...]] | None = None
-    """Takes what was read, and whether the session is ``blind``."""
+    """Takes the result of ``read``, and whether the session is ``blind``."""
     table: Callable[..., Lines] | None = None
     source: str = ""
     targets: bool = False
-    """Whether its intervals can be those of such items: it draws with a ``target`` then."""
+    """Whether its intervals can also be those of such items; ``draw`` then takes a ``target``."""
 
     @property
     def read_as(self) -> str:
-        """The name under which what was read is kept."""
+        """The page name under which the result of ``read`` is stored."""
         return self.source or self.name
 
 
-def _what_if(found: Any, width: int, *, blind: bool) -> Lines:
-    del blind  # Nothing is read for a blind session.
+def _draw_what_if(found: Any, width: int, *, blind: bool) -> Lines:
+    del blind  # A blind session does not read this page.
     return what_if_lines(found, width)
 
 
-def _figures(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
-    del blind  # What people and the panel said of labelled verdicts is no secret.
+def _figure_drills(found: CalibrationPage, *, blind: bool) -> tuple[DrillDown, ...]:
+    del blind  # Labels, and panel answers to labelled items, are not hidden.
     return drill(found)
 
 
@@ -65,7 +65,7 @@ PAGES = (
         calibration_page,
         calibration_lines,
         "reading the labels …",
-        drills=_figures,
+        drills=_figure_drills,
         targets=True,
     ),
     CalibrationPageKind(
@@ -83,7 +83,7 @@ PAGES = (
     CalibrationPageKind(
         "what-if",
         what_if,
-        _what_if,
+        _draw_what_if,
         "working out what other rules would have decided …",
         hidden=(
             "Blind: what other rules would have decided rests on what the panel said of verdicts "

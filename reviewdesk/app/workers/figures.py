@@ -1,4 +1,4 @@
-"""What the workers read: the figures of the strip with the pace, and the calibration screen."""
+"""Reads figures in a worker thread: those of the strip, and the pages of the calibration screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def read_figures(strip: LiveStrip, desk: Desk, run: Run, token: int, *, blind: bool) -> Figures:
-    """The strip's figures and the pace; an error is a figure too."""
+    """Read the strip's figures and the pace; an error is returned in them, not raised."""
     found, error = _read(desk, lambda reader: strip.read(reader, run))
     if found is None:
         return Figures(token, error=error)
@@ -27,13 +27,13 @@ def read_figures(strip: LiveStrip, desk: Desk, run: Run, token: int, *, blind: b
 def read_page(
     desk: Desk, run: Run, token: int, ask: Callable[[Desk, Run], object]
 ) -> CalibrationReady:
-    """What a page of the calibration screen shows."""
+    """Read a page of the calibration screen; an error is returned with it, not raised."""
     found, error = _read(desk, lambda reader: ask(reader, run))
     return CalibrationReady(token, found, error)
 
 
 def _read(desk: Desk, ask: Callable[[Desk], T]) -> tuple[T | None, ReviewDeskError | None]:
-    """The worker's entry: ask through a connection of its own."""
+    """Call ``ask`` with a separate connection; return its result or the error, never raise."""
     try:
         reader = desk.reader()
         try:

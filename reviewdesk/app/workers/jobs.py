@@ -1,7 +1,7 @@
-"""Long work in the background: indexing a run, loading and writing a report, asking again.
+"""Background jobs: indexing a run, loading and writing a report, re-running jurors.
 
-Each job has a thread and a connection of its own, tells of itself at most ten times a second, and
-stops where it is asked to.
+Each job has its own thread and connection, reports its progress at most ten times a second, and can
+be stopped.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
 
 INDEX, LOAD, EXPORT = "indexing", "loading", "writing"
-_TELL = 0.1
-"""Seconds between two words about a job."""
+_PROGRESS_INTERVAL = 0.1
+"""Seconds between two progress messages of a job."""
 
 
 class Jobs:
-    """What runs in the background of an app, at most one job of a kind."""
+    """The background jobs of an app, at most one of each kind."""
 
     def __init__(self, app: ReviewApp) -> None:
         """Work for ``app``."""
@@ -40,30 +40,30 @@ class Jobs:
 
     @property
     def text(self) -> str:
-        """What runs and how far it is, for the header."""
+        """The running jobs and their progress, for the header."""
         shares = [f"{name} {share:.0%}" for name, share in self._share.items()]
         return " · ".join([*shares, *filter(None, [self.rerun.text])])
 
     def index(self, run: Run) -> None:
-        """Measure a run and make its texts searchable; a run that is done costs one look."""
+        """Start to measure a run and index its texts, which takes one query if both are done."""
         self._start(INDEX, partial(_index, run=run))
 
     def load(self, path: str, options: LoadOptions) -> None:
-        """Load a report."""
+        """Start to load a report; raise DeskError if one is being loaded."""
         if LOAD in self._share:
             raise DeskError("a report is being loaded already", "Wait, or stop it with :stop.")
         self._share[LOAD] = 0.0
         self._start(LOAD, partial(_load, path=path, options=options))
 
     def export(self, run: Run, path: Path) -> None:
-        """Write a run to a file."""
+        """Start to write a run to a file; raise DeskError if one is being written."""
         if EXPORT in self._share:
             raise DeskError("a run is being written already", "Wait, or stop it with :stop.")
         self._share[EXPORT] = 0.0
         self._start(EXPORT, partial(_export, run=run, path=path))
 
     def stop(self) -> list[str]:
-        """Ask every job to stop; the names of those that ran."""
+        """Ask every job to stop; return the names of those that ran."""
         stopped = list(self._share)
         for worker in self._workers.values():
             worker.cancel()
@@ -71,13 +71,13 @@ class Jobs:
         return [*stopped, RERUN] if self.rerun.stop() else stopped
 
     def moved(self, message: JobMoved) -> None:
-        """Keep how far a job is; one that was stopped says nothing any more."""
+        """Store the progress of a job, unless the job was stopped."""
         worker = self._workers.get(message.name)
         if worker is not None and not worker.is_cancelled:
             self._share[message.name] = message.share
 
     def ended(self, message: JobEnded) -> None:
-        """Forget a job."""
+        """Forget a job that has ended."""
         if message.name == RERUN:
             self.rerun.ended()
         self._share.pop(message.name, None)
@@ -93,13 +93,13 @@ class Jobs:
         )
 
     def _work(self, name: str, work: Callable[[Desk, Callable[[float], bool]], object]) -> None:
-        """Run in the worker. Whatever happens, the session goes on."""
+        """Run ``work`` in the worker thread and post its result; no error ends the session."""
         worker, due = get_current_worker(), 0.0
 
         def go_on(share: float) -> bool:
             nonlocal due
             if (now := time.monotonic()) >= due and not worker.is_cancelled:
-                due = now + _TELL
+                due = now + _PROGRESS_INTERVAL
                 self._app.post_message(JobMoved(name, share))
             return not worker.is_cancelled
 

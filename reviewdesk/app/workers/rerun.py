@@ -1,4 +1,4 @@
-"""A re-run in the background: one at a time, stopped at once, and what came back is kept."""
+"""The background re-run: one at a time; stopping it keeps the ballots that came back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RERUN = "asking"
 
 @dataclass(frozen=True, slots=True)
 class OpenRerun:
-    """A re-run that is on its way: who is asked, and what came so far."""
+    """A running re-run: the jurors that are asked, and the ballots so far."""
 
     key: int
     verdict: str
@@ -34,13 +34,13 @@ class OpenRerun:
 
     @property
     def text(self) -> str:
-        """How far it is, for the header."""
+        """The progress of the re-run, for the header."""
         return "stopping" if self.stopping else f"{RERUN} {len(self.came)}/{len(self.asked)}"
 
 
 @dataclass(frozen=True, slots=True)
 class RerunEnded:
-    """What came of a re-run; ``told`` is ``None`` where there is no new verdict."""
+    """The result of a re-run; ``told`` is ``None`` if there is no new verdict."""
 
     key: int
     verdict: str
@@ -53,10 +53,10 @@ class RerunEnded:
 
 
 class TaskStop:
-    """Ends the asyncio task of another thread, once, from whatever thread asks for it."""
+    """Cancels the asyncio task of another thread, once; any thread may ask for it."""
 
     def __init__(self) -> None:
-        """Nobody has asked yet."""
+        """Start without a task and without a request to stop."""
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -66,12 +66,12 @@ class TaskStop:
         """Cancel the task now, or as soon as there is one."""
         with self._lock:
             first, self.asked = not self.asked, True
-            # A second cancel would cut short the writing down of what came back.
+            # A second cancel would interrupt the saving of the ballots that came back.
             if first and self._loop is not None and self._task is not None:
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
     def __enter__(self) -> Self:
-        """The running task is the one to be ended."""
+        """Register the running task; raise CancelledError if a stop was requested already."""
         with self._lock:
             if self.asked:
                 raise asyncio.CancelledError
@@ -79,7 +79,7 @@ class TaskStop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """There is no task any more."""
+        """Forget the task."""
         with self._lock:
             self._loop = self._task = None
 
@@ -95,11 +95,11 @@ class RerunJob:
 
     @property
     def text(self) -> str:
-        """How far it is; empty where none runs."""
+        """The progress of the re-run; empty if none is running."""
         return "" if self.running is None else self.running.text
 
     def start(self, prepared: PreparedRerun) -> None:
-        """Ask what a person has agreed to."""
+        """Start the re-run that a person has agreed to; raise DeskError if one is running."""
         self.check()
         asked = tuple(call.juror.name for call in prepared.calls)
         item, self._stop = prepared.item, TaskStop()
@@ -113,17 +113,17 @@ class RerunJob:
         )
 
     def check(self) -> None:
-        """Refuse a second one.
+        """Refuse a second re-run.
 
         Raises:
-            DeskError: one is on its way.
+            DeskError: a re-run is running.
         """
         if self.running is not None:
             problem = f"{self.running.verdict}: is being asked again at this moment"
             raise DeskError(problem, "Wait for its end, or stop it with :stop.")
 
     def stop(self) -> bool:
-        """End it at once; whether one ran."""
+        """Stop the re-run at once; return True if one was running."""
         if self.running is None:
             return False
         self.running = replace(self.running, stopping=True)
@@ -131,21 +131,21 @@ class RerunJob:
         return True
 
     def arrived(self, arrival: Arrival) -> None:
-        """Keep a ballot in view."""
+        """Add a ballot to the running re-run."""
         if self.running is not None:
             self.running = replace(self.running, came=(*self.running.came, arrival))
 
     def ended(self) -> None:
-        """Forget the job."""
+        """Forget the re-run, which has ended."""
         self.running = None
 
     def _work(self, prepared: PreparedRerun, stop: TaskStop) -> None:
-        """Run in the worker. Whatever happens, the session goes on."""
+        """Ask the jurors in the worker thread and post the result; no error ends the session."""
         found: RerunRecord | None = None
         error: ReviewDeskError | None = None
         came: list[Arrival] = []
 
-        def told(ballot: Mapping[str, Any]) -> bool:
+        def on_ballot(ballot: Mapping[str, Any]) -> bool:
             came.append(arrival := arrival_of(ballot))
             self._app.post_message(BallotArrived(arrival))
             return True
@@ -153,7 +153,7 @@ class RerunJob:
         try:
             reader = self._app.review_session.desk.reader()
             try:
-                found = asyncio.run(_ask(reader, prepared, stop, told))
+                found = asyncio.run(_ask(reader, prepared, stop, on_ballot))
             except asyncio.CancelledError:
                 pass
             finally:
@@ -161,7 +161,7 @@ class RerunJob:
         except ReviewDeskError as problem:
             error = problem
         except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
-            # The kind alone: what a library says of a request may repeat its headers.
+            # The exception's type alone: a library's message may repeat the request's headers.
             error = DeskError(f"{RERUN} failed: {type(problem).__name__}")
         item, asked = prepared.item, len(prepared.calls)
         failed = sum(one.failed for one in came)
@@ -179,16 +179,16 @@ class RerunJob:
 
 
 async def _ask(
-    desk: Desk, prepared: PreparedRerun, stop: TaskStop, told: BallotCall
+    desk: Desk, prepared: PreparedRerun, stop: TaskStop, on_ballot: BallotCall
 ) -> RerunRecord:
     from reviewdesk.desk.live.rerun import ask
 
     with stop:
-        return (await ask(desk, [prepared], told))[0]
+        return (await ask(desk, [prepared], on_ballot))[0]
 
 
 def arrival_of(ballot: Mapping[str, Any]) -> Arrival:
-    """What a ballot of a canonical body says, in one line's worth."""
+    """Return the fields of a canonical ballot that the screen shows on one line."""
     error = ballot.get("error") or {}
     return Arrival(
         juror=str(ballot["id"]),
