@@ -31,6 +31,9 @@ FOREIGN = sorted(
 )  # fmt: skip
 
 
+LARGE = 800_000
+"""Bytes of a report whose way out and in again takes a second."""
+
 WIDE = ("--judge-columns", "GPT-4,ChatGPT,ChatGPT-0301,LLaMA2,PaLM2,Falcon")
 
 
@@ -45,7 +48,14 @@ def ids(paths: list[Path]) -> list[str]:
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl"])
-@pytest.mark.parametrize("file", CANONICAL, ids=ids(CANONICAL))
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=[pytest.mark.slow] * (file.stat().st_size > LARGE))
+        for file in CANONICAL
+    ],
+    ids=ids(CANONICAL),
+)
 def test_out_and_in_again_is_the_identity(
     cli: Cli, tmp_path: Path, file: Path, ending: str
 ) -> None:
