@@ -208,7 +208,10 @@ class ItemController:
             screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         desk, blind = screen.review_session.desk, screen.session.view.blind
-        records, found = rerun_history.of_item(desk, item)[::-1], others.twins(desk, item.row.key)
+        records, found = (
+            rerun_history.of_item(desk, item)[::-1],
+            others.other_runs(desk, item.row.key),
+        )
         if not records and not found:
             screen.say_here("no other loaded run judged this content")
             return

@@ -10,8 +10,8 @@ from typing import Protocol
 from reviewdesk.app.keys.names import (
     key_of,
     shown_key,
+    spellings,
     why_not,
-    with_twins,
 )
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, checked_theme, near, quoted
@@ -130,7 +130,7 @@ def _default_keys(action: Bindable) -> tuple[str, ...]:
 
 
 def _sent_names(keys: Iterable[str]) -> list[str]:
-    return [name for key in keys for name in with_twins(key)]
+    return [name for key in keys for name in spellings(key)]
 
 
 def _checked_keys(

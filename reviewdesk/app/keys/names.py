@@ -117,7 +117,7 @@ def shown_key(name: str) -> str:
     return "+".join([*modifiers, _SHOWN.get(last) or _signs().get(last, last)])
 
 
-def with_twins(name: str) -> tuple[str, ...]:
+def spellings(name: str) -> tuple[str, ...]:
     """Return every name under which Textual can report the key."""
     return (name, _TWINS[name]) if name in _TWINS else (name,)
 

@@ -10,9 +10,9 @@ from textual.content import Content
 from reviewdesk.app.paint.fit import (
     between,
     fit_lines,
-    honest_text,
     more_lines,
     null_note,
+    run_rate_text,
     suggestion_lines,
 )
 from reviewdesk.app.paint.labels_basis import (
@@ -153,7 +153,7 @@ def _metrics(page: CalibrationPage, target: Target, width: int) -> Lines:
         text = "population: - until each stratum has a pass or fail label in its prefix"
         lines += paragraph(text, width, Ink.MUTED)
     basis = f"{found.design.value}, n {found.headline.n}"
-    lines += paragraph(f"{said(found.headline)} ({basis})", width, Ink.STRONG)
+    lines += paragraph(f"{confidence_text(found.headline)} ({basis})", width, Ink.STRONG)
     lines += [Content(""), *_rates(page, width)]
     for warning in found.warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
@@ -165,7 +165,7 @@ def _blind_metrics(page: CalibrationPage, width: int) -> Lines:
     lines = [heading("METRICS", width, f"confidence from {alone.confidence_source}")]
     ends = None if alone.fit is None else partial(getattr, alone.fit)
     lines += _columns(["labelled"], [], [alone.metrics], ends, width)
-    lines += paragraph(f"{said(alone.metrics)} (n {alone.metrics.n})", width, Ink.STRONG)
+    lines += paragraph(f"{confidence_text(alone.metrics)} (n {alone.metrics.n})", width, Ink.STRONG)
     for warning in alone.warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     hidden = (
@@ -219,7 +219,7 @@ def _tenths(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def said(found: Metrics) -> str:
+def confidence_text(found: Metrics) -> str:
     """Compare confidence with accuracy in words. The difference is that of the rounded numbers."""
     if found.accuracy is None or found.gap is None:
         return "nothing to compare yet"
@@ -246,10 +246,10 @@ def _rates(page: CalibrationPage, width: int) -> Lines:
                 "corrected",
                 f"{number(fixed)} {interval} Wald 95%, {found.design.value}, n {line_.n}",
             ),
-            ("by strata", honest_text(page.honest, "should pass, of this run")),
+            ("by strata", run_rate_text(page.honest, "should pass, of this run")),
             # An estimate and its interval stand in the table of metrics already.
             *(
-                [("", honest_text(page.accuracy, "is decided right"))]
+                [("", run_rate_text(page.accuracy, "is decided right"))]
                 if page.accuracy.estimate is None
                 else []
             ),

@@ -122,7 +122,7 @@ def _suggestion_text(found: Suggestion) -> str:
     return text + (f"; {parameters}" if parameters else "") + limit
 
 
-def honest_text(found: RunRate, what: str) -> str:
+def run_rate_text(found: RunRate, what: str) -> str:
     """Format a rate over the strata of the draw with its interval, or else with its bounds."""
     if found.estimate is not None:
         return f"{found.estimate:.3f} {between(found)} 95% {what}"

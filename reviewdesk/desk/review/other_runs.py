@@ -28,7 +28,7 @@ class Flips:
     flipped: int
 
 
-def twins(desk: Desk, key: int) -> list[OtherRunVerdict]:
+def other_runs(desk: Desk, key: int) -> list[OtherRunVerdict]:
     """Return the verdicts of other loaded runs on the same content, the newest run first."""
     rows = desk.conn.execute(
         """SELECT o.run, min(o.key) AS key FROM verdicts v

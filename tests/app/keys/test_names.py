@@ -15,8 +15,8 @@ from reviewdesk.app.keys.names import (
     key_of,
     real_key,
     shown_key,
+    spellings,
     why_not,
-    with_twins,
 )
 
 MODIFIERS = ("", "shift+", "ctrl+", "alt+", "alt+shift+", "ctrl+shift+", "alt+ctrl+",
@@ -60,19 +60,19 @@ def test_a_key_is_real_if_a_terminal_sends_it() -> None:
     every = {modifier + name for modifier in MODIFIERS for name in names} | SENT
     # Signs beyond Latin-1 are on keyboards that the sequences above do not know.
     beyond = {name for name, sign in _signs().items() if sign > "\xff"}
-    other_runs = {with_twins(name)[-1] for name in NEWER}
+    other_runs = {spellings(name)[-1] for name in NEWER}
     expected = (SENT - REFUSED - (other_runs - {*_signs(), "ª", "º"})) | beyond | set(NEWER)
     assert {name for name in every if real_key(name)} == expected
 
 
 def test_the_other_names_of_a_key_are_what_older_terminals_send() -> None:
-    assert {name: with_twins(name) for name in NEWER} == {
+    assert {name: spellings(name) for name in NEWER} == {
         name: (name, *arrived(sequence)) for name, sequence in NEWER.items()
     }
     # The newer protocol: code, then 1 and the modifiers: 2 is alt, 4 is ctrl.
     assert arrived("\x1b[49;3u") == ["alt+1"]
     assert arrived("\x1b[32;5u") == ["ctrl+space"]
-    assert with_twins("ctrl+r") == ("ctrl+r",)
+    assert spellings("ctrl+r") == ("ctrl+r",)
 
 
 def test_every_character_has_the_name_that_textual_gives_it() -> None:

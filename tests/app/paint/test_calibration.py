@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.calibration import calibration_lines, said
+from reviewdesk.app.paint.calibration import calibration_lines, confidence_text
 from reviewdesk.app.paint.labels_basis import jurors_lines
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.jurors.accuracy import JurorCounts
@@ -151,7 +151,7 @@ def test_a_population_that_is_not_there_says_what_is_missing(tmp_path: Path) -> 
 def test_the_words_for_confidence() -> None:
     def words(gap: float | None, accuracy: float | None) -> str:
         empty: dict[str, Any] = dict.fromkeys(Metrics.__slots__)
-        return said(Metrics(**empty | {"n": 9, "gap": gap, "accuracy": accuracy}))
+        return confidence_text(Metrics(**empty | {"n": 9, "gap": gap, "accuracy": accuracy}))
 
     assert words(0.09, 0.82) == (
         "says 0.91 on average and is right 0.82 of the time: overconfident by 0.09"

@@ -9,9 +9,9 @@ from reviewdesk.app.paint.fit import (
     between,
     chance,
     fit_lines,
-    honest_text,
     more_lines,
     null_words,
+    run_rate_text,
     suggestion_lines,
 )
 from reviewdesk.app.paint.styled import Lines
@@ -87,13 +87,15 @@ def test_a_suggestion_is_never_more_than_that() -> None:
 
 def test_a_rate_by_strata_or_what_is_certain() -> None:
     rate = RunRate(RateMethod.STRATIFIED, 0.5, 0.4, 0.625)
-    assert honest_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
+    assert run_rate_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
     bounded = RunRate(RateMethod.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
-    assert honest_text(bounded, "is right") == (
+    assert run_rate_text(bounded, "is right") == (
         "- is right: bounds [0.000, 0.900], the labelled strata at their ends; "
         "no label in rest/pass"
     )
-    assert honest_text(RunRate(RateMethod.NONE, None, None, None, "no label"), "x") == "- no label"
+    assert (
+        run_rate_text(RunRate(RateMethod.NONE, None, None, None, "no label"), "x") == "- no label"
+    )
     assert between(None) == between(RunRate(RateMethod.NONE, None, None, None)) == "-"
     assert between(Interval(-0.1, 0.25), "+") == "[-0.100, +0.250]"
 
