@@ -73,8 +73,6 @@ class ItemController:
         self._screen.say_here(text, Ink.NOTE)
         self._screen.show(keep=True, rows=True)
 
-    # notes
-
     def _note(self) -> None:
         screen, item = self._screen, self._item("write about")
         if item is None:
@@ -116,8 +114,6 @@ class ItemController:
         if (item := self._item("write about")) is not None:
             self._screen.labeller.note(item.row.key, text)
             self._saved("note")
-
-    # tags and marks
 
     def _ask_tags(self) -> None:
         screen, item = self._screen, self._item("tag")
@@ -208,10 +204,8 @@ class ItemController:
             screen.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
         desk, blind = screen.review_session.desk, screen.session.view.blind
-        records, found = (
-            rerun_history.of_item(desk, item)[::-1],
-            others.other_runs(desk, item.row.key),
-        )
+        records = rerun_history.of_item(desk, item)[::-1]
+        found = others.other_runs(desk, item.row.key)
         if not records and not found:
             screen.say_here("no other loaded run judged this content")
             return
