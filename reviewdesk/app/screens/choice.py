@@ -18,7 +18,7 @@ from reviewdesk.app.paint.styled import (
     inline,
     line,
 )
-from reviewdesk.app.screens.dialog import ListDialog
+from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 
@@ -48,7 +48,7 @@ class ChoiceDialog(ListDialog[int | None]):
         """Show the title and the list."""
         with Vertical():
             yield Bar(self._head)
-            yield OptionList(
+            yield ChoiceList(
                 *(Option(Content(inline(o, 200))) for o in self._options), markup=False
             )
 

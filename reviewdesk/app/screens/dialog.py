@@ -8,6 +8,21 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import OptionList
 
 
+def has_lines(shown: OptionList) -> bool:
+    """Return True if a list has been laid out; Textual fails on a page key before that."""
+    return shown.scrollable_content_region.height > 0
+
+
+class ChoiceList(OptionList):
+    """A list that ignores page keys while it has no line on screen."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse to turn pages that are not there."""
+        if action in {"page_up", "page_down"} and not has_lines(self):
+            return False
+        return super().check_action(action, parameters)
+
+
 class Dialog(ModalScreen[ScreenResultType]):
     """A screen above the others that keeps every key to itself."""
 
@@ -27,7 +42,9 @@ class ListDialog(Dialog[ScreenResultType]):
 
     def action_move(self, how: str) -> None:
         """Call the list's own action ``how``: ``cursor_down``, ``page_up``, ``first``."""
-        getattr(self.query_one(OptionList), f"action_{how}")()
+        shown = self.query_one(OptionList)
+        if has_lines(shown):
+            getattr(shown, f"action_{how}")()
 
 
 class Palette(CommandPalette):
@@ -36,3 +53,9 @@ class Palette(CommandPalette):
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close; do nothing if the palette has closed already."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Refuse to move in the list until it has been laid out."""
+        if action == "command_list" and not all(map(has_lines, self.query(OptionList))):
+            return False
+        return super().check_action(action, parameters)

@@ -24,7 +24,7 @@ from reviewdesk.app.paint.styled import (
     line,
     paragraph,
 )
-from reviewdesk.app.screens.dialog import Dialog, ListDialog
+from reviewdesk.app.screens.dialog import ChoiceList, Dialog, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless
 from reviewdesk.app.widgets.lines import Bar
@@ -104,7 +104,7 @@ class OrderDialog(ListDialog[str | None]):
         """List every order with what it brings up first."""
         with Vertical():
             yield Bar(_text_painter(("Order of the queue", Ink.STRONG)))
-            yield OptionList(*self._options(), markup=False)
+            yield ChoiceList(*self._options(), markup=False)
             yield Bar(self._keys)
 
     def on_mount(self) -> None:

@@ -27,7 +27,7 @@ from reviewdesk.app.paint.styled import (
     pad,
 )
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialog import Dialog
+from reviewdesk.app.screens.dialog import ChoiceList, Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 
@@ -76,7 +76,7 @@ class HelpScreen(Dialog[str | None]):
         """Show the title, the list of keys and the legend of signs."""
         with Vertical():
             yield Bar(self._head)
-            yield OptionList(*self._options(), markup=False)
+            yield ChoiceList(*self._options(), markup=False)
             yield Pane()
 
     def _head(self, width: int) -> Lines:

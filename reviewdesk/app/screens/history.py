@@ -23,7 +23,7 @@ from reviewdesk.app.paint.styled import (
     inline,
     line,
 )
-from reviewdesk.app.screens.dialog import ListDialog
+from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.domain.records import Event, Item, Run
@@ -89,7 +89,7 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
         """Show the title and the list."""
         with Vertical():
             yield Bar(self._head)
-            yield OptionList(markup=False)
+            yield ChoiceList(markup=False)
 
     def on_mount(self) -> None:
         """Fill the list: the item's events if there are any, else the reviewer's own."""

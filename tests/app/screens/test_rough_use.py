@@ -102,3 +102,12 @@ def test_emoji_are_painted_with_a_width_that_terminals_agree_on() -> None:
     assert inline("👩\u200d👩\u200d👧 👍\U0001f3fd ❤\ufe0f") == "👩👩👧 👍 ❤"
     # In Persian and Hindi a joiner shapes the letters, and takes no column of its own.
     assert block("می\u200cخواهم क्\u200dष") == "می\u200cخواهم क्\u200dष"
+
+
+@pytest.mark.parametrize("dialog", ["ctrl+p", "o", "question_mark"])
+async def test_a_page_key_before_a_list_has_lines_is_harmless(tmp_path: Path, dialog: str) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
+    # On two lines no list has room, as in the moment before it is laid out.
+    async with staged(desk, run, size=(30, 2)) as stage:
+        await stage.press(dialog, "pageup", "pagedown")
+        assert stage.app.is_running
