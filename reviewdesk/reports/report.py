@@ -162,7 +162,8 @@ class Report:
             self.notes.append("holds no verdicts")
         if count := self._unread.count:
             unknown = f"{count} of {self._unread.ballots} ballots say nothing that was understood"
-            self.notes.append(f"{unknown}, and count as unknown: {self._unread.keys}")
+            keys = f": {self._unread.keys}" if self._unread.keys else ""
+            self.notes.append(f"{unknown}, and count as unknown{keys}")
         if self.skipped:
             more = self.skipped - len(self._left_out)
             named = "; ".join(self._left_out) + (f"; and {more} more" if more else "")

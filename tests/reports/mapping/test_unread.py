@@ -188,3 +188,11 @@ def test_a_forced_reader_says_itself_what_a_file_lacks() -> None:
     cross = _cross(kind="KEEP", verdict="PASS")
     assert opened([cross])[0].format == "cross-judge"
     assert opened([cross], format="mcptest")[0].format == "mcptest"
+
+
+def test_an_unknown_ballot_of_a_canonical_report_has_no_keys_to_name() -> None:
+    jurors = [{"id": "a", "status": "unknown"}, {"id": "b", "pass": True}]
+    body = {"id": "v", "case": {"test": "t"}, "jurors": jurors}
+    report, _ = opened({"schema": "reviewdesk.report/1", "verdicts": [body]})
+    unknown = "1 of 2 ballots say nothing that was understood, and count as unknown"
+    assert report.notes == [unknown]
