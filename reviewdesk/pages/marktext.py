@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.safetext import show, show_line
 
 _TICKS = re.compile("`+")
+_MARKUP = re.compile(r"[\\`*_\[\]<>|#~]")
 _PIPE = re.compile(r"\\*\|")
 
 
@@ -24,6 +25,18 @@ def code(text: object, limit: int = 120) -> str:
     if shown[0] in "` " or shown[-1] in "` ":
         shown = f" {shown} "
     return f"{fence}{_PIPE.sub(_cell_safe, shown)}{fence}"
+
+
+def escaped(text: str) -> str:
+    """Return words of our own with every sign that Markdown would read as markup escaped."""
+    return _MARKUP.sub(r"\\\g<0>", show_line(text, 20_000))
+
+
+def fenced(text: str, limit: int) -> str:
+    """Return a text of several lines as a block of code, inside a fence that it cannot close."""
+    shown = show(text, limit)
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(shown)), default=0))
+    return f"{fence}text\n{shown}\n{fence}"
 
 
 def _cell_safe(found: re.Match[str]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from textual.content import Content
 
+from reviewdesk.app.paint.scores import score_plot_lines
 from reviewdesk.app.paint.styled import (
     Lines,
-    Piece,
     cut,
     flow,
     heading,
@@ -18,7 +18,7 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.assessment.assess import Assessment, Seat, State
+from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.history import Trail, trail
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
@@ -43,7 +43,7 @@ def numbers_lines(item: Item, width: int) -> Lines:
             lines.append(cut(cells[i].pad_right(column - cells[i].cell_length) + right, width))
     else:
         lines += [cut(cell, width) for cell in cells]
-    return [*lines, *_plot_lines(found.seats, policy, width), *_spread(found, width)]
+    return [*lines, *score_plot_lines(found.seats, policy.threshold, width), *_spread(found, width)]
 
 
 def _rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
@@ -88,53 +88,6 @@ def _rule(name: str, value: str, made: Decision | None, verdict: Decision | None
         ("≠ " if differs else "  ", Ink.WARN),
         (pad(word, _WORD), ink),
     ).rstrip()
-
-
-def strip_plot(seats: Sequence[Seat], threshold: float | None, width: int) -> Content:
-    """Plot scores from 0 to 1: ``●`` is counted, ``○`` trimmed, ``◆`` a trimmed dissent.
-
-    A digit says how many scores share one place.
-    """
-    if width < 3:
-        return Content("")
-    marks: dict[int, list[Seat]] = {}
-    for seat in seats:
-        if seat.ballot.score is not None:
-            marks.setdefault(round(seat.ballot.score * (width - 1)), []).append(seat)
-    bar = None if threshold is None else round(threshold * (width - 1))
-    return line(*(_mark(marks.get(at), threshold=at == bar) for at in range(width)))
-
-
-def _mark(here: list[Seat] | None, *, threshold: bool) -> Piece:
-    if not here:
-        return ("│", Ink.STRONG) if threshold else ("─", Ink.RULE)
-    if len(here) > 1:
-        return str(min(len(here), 9)), Ink.STRONG
-    [seat] = here
-    if seat.state is State.COUNTED:
-        return "●", Ink.STRONG
-    return ("◆", Ink.WARN) if seat.dissent else ("○", Ink.MUTED)
-
-
-def _plot_lines(seats: Sequence[Seat], policy: Policy, width: int) -> Lines:
-    if width < 12 or not any(seat.ballot.score is not None for seat in seats):
-        return []
-    room = width - 4
-    plot = strip_plot(seats, policy.threshold, room)
-    lines = [line(("0 ", Ink.MUTED)) + plot + line((" 1", Ink.MUTED))]
-    if policy.threshold is not None:
-        lines.append(_threshold_line(policy.threshold, room, width))
-    legend = "● counted  ○ trimmed  ◆ trimmed dissent  2..9 together"
-    return [*lines, cut(line((f"  {legend}", Ink.MUTED)), width)]
-
-
-def _threshold_line(threshold: float, room: int, width: int) -> Content:
-    """Point at the threshold from the line below, because scores may hide it on the axis."""
-    at, text = round(threshold * (room - 1)), f"threshold {threshold:g}"
-    if at + 4 + len(text) <= width:
-        return line(" " * (at + 2), ("▲ ", Ink.STRONG), (text, Ink.MUTED))
-    lead = max(0, at + 1 - len(text))
-    return cut(line(" " * lead, (f"{text} ", Ink.MUTED), ("▲", Ink.STRONG)), width)
 
 
 def _spread(found: Assessment, width: int) -> Lines:

@@ -1,4 +1,4 @@
-"""Painters for the reliability diagram: how often the panel is right by stated confidence."""
+"""Plot the reliability diagram: how often the panel is right by stated confidence."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ from textual.content import Content
 from reviewdesk.app.paint.canvas import Canvas
 from reviewdesk.app.paint.styled import (
     Lines,
-    Piece,
     cut,
     flow,
-    heading,
     line,
     pad,
-    paragraph,
 )
-from reviewdesk.app.paint.table import WIDE, table, two_columns
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.diagram import (
     BinPosition,
     band,
-    edges,
     place,
 )
 from reviewdesk.domain.stats.figures import Bin, Fit
@@ -45,122 +39,15 @@ _ROOMY, _WIDEST = 5, 9
 """The columns of a bin from which any short count fits, and the most columns of a bin."""
 
 
-def reliability_lines(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """Return the page as a diagram; a blind page uses the labelled verdicts alone."""
-    found, basis = _fit_and_basis(page, blind=blind)
-    return _nothing(width) if found is None else diagram_lines(found, basis, width)
-
-
-def reliability_table(page: CalibrationPage, width: int, *, blind: bool) -> Lines:
-    """Return the page as a table; a blind page uses the labelled verdicts alone."""
-    found, basis = _fit_and_basis(page, blind=blind)
-    return _nothing(width) if found is None else points_lines(found, basis, width)
-
-
-def _fit_and_basis(page: CalibrationPage, *, blind: bool) -> tuple[Fit | None, str]:
-    """Return the fit to draw, and the design and number of the labels behind it."""
-    if blind:
-        return page.alone.fit, f"n {page.alone.metrics.n}"
-    found = page.calibration
-    return page.fit, f"{found.design.value}, n {found.headline.n}"
-
-
-def diagram_lines(found: Fit, basis: str, width: int) -> Lines:
-    """Return the diagram, with its table beside it on a wide screen."""
-    if not found.bins:
-        return _nothing(width)
-    if width < WIDE:
-        return _diagram(found, basis, width, _LOW)
-    return two_columns(
-        [lambda half: _diagram(found, basis, half, _HIGH)],
-        [lambda half: points_lines(found, basis, half)],
-        width,
-    )
-
-
-def points_lines(found: Fit, basis: str, width: int) -> Lines:
-    """Return the points of the diagram as a table, with the place of each bin in words."""
-    if not found.bins:
-        return _nothing(width)
-    columns = _WHOLE if width >= _TABLE else _SHORT
-    rows = [[_cell(one, name) for name in columns] for one in found.bins]
-    lines = [heading("BINS", width, basis), *table([*columns.values()], rows, width)]
-    text = (
-        "says: mean confidence; right: how often it was, with Wilson's 95% interval; calibrated: "
-        "where 95 of 100 bins of a calibrated judge would lie, says ± 1.96·√(says·(1 - says)/n), "
-        "with n its effective sample size. A bin below that is overconfident, above it "
-        "underconfident."
-    )
-    return [
-        *lines,
-        *paragraph(_outside_text(found.bins), width, Ink.STRONG),
-        Content(""),
-        *paragraph(text, width, Ink.MUTED),
-    ]
-
-
-def _nothing(width: int) -> Lines:
-    return paragraph("No label makes a row yet: there is nothing to draw.", width, Ink.STRONG)
-
-
-# The table
-
-_WHOLE = {
-    "bin": "bin", "n": "n", "says": "says", "right": "right", "wilson": "95%",
-    "band": "calibrated", "place": "the bin lies",
-}  # fmt: skip
-_SHORT = {name: _WHOLE[name] for name in ("bin", "n", "says", "right", "place")}
-_TABLE = 66
-"""The table has its intervals from this width on."""
-
-
-def _cell(one: Bin, name: str) -> Piece:
-    lies, expected = place(one), band(one)
-    low, high = edges(one.index)
-    found: dict[str, Piece] = {
-        "bin": (f"{low:.1f}-{high:.1f}", Ink.TEXT),
-        "n": (f"{one.n}", Ink.TEXT),
-        "says": (f"{one.mean_confidence:.2f}", Ink.TEXT),
-        "right": (f"{one.accuracy:.2f}", Ink.TEXT),
-        "wilson": (f"{one.low:.2f}-{one.high:.2f}", Ink.MUTED),
-        "band": (f"{expected.low:.2f}-{expected.high:.2f}", Ink.MUTED),
-        "place": (f"{lies.value} {_MARKS[lies][0]}", _MARKS[lies][1]),
-    }
-    return found[name]
-
-
-def _outside_text(bins: Sequence[Bin]) -> str:
-    """Say how many bins lie outside the band, and how many would by chance."""
-    over = sum(place(one) is BinPosition.BELOW for one in bins)
-    under = sum(place(one) is BinPosition.ABOVE for one in bins)
-    if not over + under:
-        whole = "the only bin lies" if len(bins) == 1 else f"all {len(bins)} bins lie"
-        return f"{whole} where a calibrated judge's would"
-    words = [f"{over} overconfident"] * bool(over) + [f"{under} underconfident"] * bool(under)
-    return (
-        f"{over + under} of {len(bins)} bins outside ({', '.join(words)}); of a calibrated judge's "
-        "about 1 in 20"
-    )
-
-
-# The plot
-
-
-def _diagram(found: Fit, basis: str, width: int, rows: int) -> Lines:
+def diagram_lines(found: Fit, width: int, *, tall: bool = False) -> Lines:
+    """Return the plot with its axes, sizes and legend; nothing where there is no room for it."""
     each = min((width - _AXIS - 1) // _BINS, _WIDEST)
-    if each < 1:
-        return points_lines(found, basis, width)
-    canvas = Canvas(each * _BINS + 1, rows)
+    if each < 1 or not found.bins:
+        return []
+    canvas = Canvas(each * _BINS + 1, _HIGH if tall else _LOW)
     _draw(canvas, found, each)
-    lines = [
-        heading("RELIABILITY", width, f"how often it is right by how sure it is, {basis}"),
-        *_plot_lines(canvas),
-    ]
-    lines += [_sizes(found.bins, each), *_legend(found.bins, each, width)]
-    return [
-        cut(one, width)
-        for one in [*lines, *paragraph(_outside_text(found.bins), width, Ink.STRONG)]
-    ]
+    lines = [*_plot_lines(canvas), _sizes(found.bins, each), *_legend(found.bins, each, width)]
+    return [cut(one, width) for one in lines]
 
 
 def _draw(canvas: Canvas, found: Fit, each: int) -> None:

@@ -125,16 +125,25 @@ def wrap(text: str, width: int, first: int | None = None) -> list[str]:
 
 
 def paragraph(
-    text: str, width: int, ink: str = "", *, first: Sequence[Piece] = (), indent: int = 0
+    text: str | Content,
+    width: int,
+    ink: str = "",
+    *,
+    first: Sequence[Piece] | Content = (),
+    indent: int = 0,
 ) -> Lines:
     """Wrap text with a hanging indent. ``first`` stands before the first line."""
     indent = indent if indent <= width // 2 else 0
-    lead = line(*first)
+    lead = first if isinstance(first, Content) else line(*first)
     if lead.cell_length > max(indent, width // 2):
         return [cut(lead, width), *paragraph(text, width, ink, indent=indent)]
-    rows = wrap(text, width - indent, width - max(indent, lead.cell_length))
-    head = lead + Content(" " * max(0, indent - lead.cell_length)) + line((rows[0], ink))
-    return [head, *(line(" " * indent, (row, ink)) for row in rows[1:])]
+    rest, room = max(1, width - indent), max(1, width - max(indent, lead.cell_length))
+    if isinstance(text, str):
+        rows = [line((row, ink)) for row in wrap(text, rest, room)]
+    else:
+        rows = [text[start:end] for start, end in cuts(text.plain, room, rest)]
+    head = lead + Content(" " * max(0, indent - lead.cell_length)) + rows[0]
+    return [head, *(Content(" " * indent) + row if indent else row for row in rows[1:])]
 
 
 def flow(groups: Iterable[Content], width: int, gap: int = 3) -> Lines:

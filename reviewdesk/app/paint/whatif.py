@@ -32,8 +32,8 @@ from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Group,
     Result,
-    Table,
     Variant,
+    WhatIfTable,
     departures,
     left_out,
     quorums,
@@ -60,7 +60,7 @@ _HALF = 76
 """The width of one column of the page. In a wider one, figures stand too far from names."""
 
 
-def what_if_lines(found: Table, width: int) -> Lines:
+def what_if_lines(found: WhatIfTable, width: int) -> Lines:
     """Return the run as it stands and, group by group, what each policy would decide."""
     if not found.verdicts:
         return paragraph("The run has no verdicts.", width, Ink.MUTED)
@@ -75,7 +75,7 @@ def what_if_lines(found: Table, width: int) -> Lines:
     return [*lines, Content(""), *_legend(found, width)]
 
 
-def _rows_of(found: Table, group: Group) -> list[Result]:
+def _rows_of(found: WhatIfTable, group: Group) -> list[Result]:
     """Return the rows of one group. A trim of 0 appears once, as rounding does not change it."""
     return [
         row
@@ -85,7 +85,7 @@ def _rows_of(found: Table, group: Group) -> list[Result]:
     ]
 
 
-def _standing_lines(found: Table, width: int) -> Lines:
+def _standing_lines(found: WhatIfTable, width: int) -> Lines:
     basis = "no labels" if found.design is Design.NONE else f"labels: {found.design.value}"
     lines = [heading("WHAT IF", width, f"{found.verdicts:,} verdicts, {basis}")]
     room = min(width, _HALF)
@@ -189,14 +189,14 @@ _WORDS = (
 )
 
 
-def _legend(found: Table, width: int) -> Lines:
+def _legend(found: WhatIfTable, width: int) -> Lines:
     lines: Lines = []
     for text in (*_WORDS, *_cautions(found)):
         lines += paragraph(text, width, Ink.MUTED)
     return lines
 
 
-def _cautions(found: Table) -> list[str]:
+def _cautions(found: WhatIfTable) -> list[str]:
     notes = []
     lacking = max((row.undecided for row in found.rows), default=0)
     if lacking:

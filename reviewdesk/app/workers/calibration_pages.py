@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.app.paint.calibration import calibration_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.jurors import jurors_page_lines
-from reviewdesk.app.paint.reliability import reliability_lines, reliability_table
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.paint.whatif import what_if_lines
 from reviewdesk.desk.figures.calibration import calibration_page
@@ -16,6 +16,8 @@ from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown, drill
 from reviewdesk.domain.stats.diagram import bin_drills
+from reviewdesk.views import calibration, reliability
+from reviewdesk.views.document import Document
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -49,6 +51,15 @@ class CalibrationPageKind:
         return self.source or self.name
 
 
+def _drawn(view: Callable[..., Document]) -> Callable[..., Lines]:
+    """Return a function that draws a view's document at a width."""
+
+    def draw(found: Any, width: int, **options: Any) -> Lines:
+        return document_lines(view(found, **options), width)
+
+    return draw
+
+
 def _draw_what_if(found: Any, width: int, *, blind: bool) -> Lines:
     del blind  # A blind session does not read this page.
     return what_if_lines(found, width)
@@ -63,7 +74,7 @@ PAGES = (
     CalibrationPageKind(
         "figures",
         calibration_page,
-        calibration_lines,
+        _drawn(calibration.calibration),
         "reading the labels …",
         drills=_figure_drills,
         targets=True,
@@ -71,10 +82,10 @@ PAGES = (
     CalibrationPageKind(
         "reliability",
         calibration_page,
-        reliability_lines,
+        _drawn(reliability.reliability),
         "reading the labels …",
         drills=bin_drills,
-        table=reliability_table,
+        table=_drawn(partial(reliability.reliability, as_table=True)),
         source="figures",
     ),
     CalibrationPageKind(

@@ -12,8 +12,8 @@ from reviewdesk.domain.whatif.attack import Attack
 from reviewdesk.domain.whatif.policies import (
     PolicyResult,
     Result,
-    Table,
     Variant,
+    WhatIfTable,
     departures,
 )
 
@@ -30,7 +30,7 @@ _ATTACK = "the largest change of the value that so many bought jurors force; !: 
 _FALSE_CHOICE = "the best of many policies on the same labels looks better than it is"
 
 
-def table(found: Table) -> str:
+def table(found: WhatIfTable) -> str:
     """Return a table with the run as it stands, then a line per policy, the names last."""
     return aligned(_HEAD, [_row(row) for row in (found.standing, *found.rows)])
 
@@ -50,7 +50,7 @@ def _row(row: Result) -> list[str]:
     ]
 
 
-def legend(found: Table) -> list[str]:
+def legend(found: WhatIfTable) -> list[str]:
     """Return how the columns are counted, and the design of the labels behind them."""
     lines = [*filter(None, [departures(found)]), *_COLUMNS]
     lacking = max((row.undecided for row in found.rows), default=0)

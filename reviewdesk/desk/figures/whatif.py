@@ -15,8 +15,8 @@ from reviewdesk.domain.whatif.policies import (
     Group,
     PolicyResult,
     Result,
-    Table,
     Variant,
+    WhatIfTable,
     outliers,
     whole,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> Table:
+def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> WhatIfTable:
     """Recompute a run's decisions from its ballots under ``variants``, by default all rules."""
     from reviewdesk.domain.labels import summary
     from reviewdesk.domain.whatif import table
@@ -41,7 +41,7 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
         variants = whole(table.busiest(columns))
     known_jurors(columns.names, variants, run.name)
     found = summary.summarise(labelled, totals)
-    return Table(
+    return WhatIfTable(
         verdicts=len(columns),
         design=found.design,
         standing=table.standing(columns, found.headline, found.confidence_source),
@@ -68,7 +68,7 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
     return (standing, *outcomes(item.verdict, variants))
 
 
-def shape(table: Table, row: Result) -> dict[str, Any]:
+def shape(table: WhatIfTable, row: Result) -> dict[str, Any]:
     """Return one entry of ``whatif --json``."""
     return {
         "policy": row.variant.name,

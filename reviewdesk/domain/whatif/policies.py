@@ -131,7 +131,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class WhatIfTable:
     """The policies of one run beside the run as it stands; ``design`` is that of its labels.
 
     ``jurors`` counts the jurors that could be left out; a whole table takes the most active.
@@ -153,7 +153,7 @@ class PolicyResult:
     decision: Decision | None
 
 
-def departures(found: Table) -> str:
+def departures(found: WhatIfTable) -> str:
     """Return a note if the run departs from its own rule as read here, else an empty text."""
     own = [row for row in found.rows if row.own and row.variant.dropped is None]
     most = max((row.changed for row in own), default=0)

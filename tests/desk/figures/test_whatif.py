@@ -15,8 +15,8 @@ from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Result,
-    Table,
     Variant,
+    WhatIfTable,
 )
 from reviewdesk.errors import UsageError
 from tests.helpers import label_row, load, numbered, open_desk, report, verdict
@@ -31,7 +31,7 @@ def label(desk: Desk, run: Run, **truths: str) -> None:
     import_labels(desk, run, [label_row(name, "ann", Truth(word)) for name, word in truths.items()])
 
 
-def row(table: Table, name: str) -> Result:
+def row(table: WhatIfTable, name: str) -> Result:
     return next(one for one in table.rows if one.variant.name == name)
 
 

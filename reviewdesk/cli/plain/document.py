@@ -1,0 +1,106 @@
+"""Lay a document out as plain text, for people and pipes: no colour, no width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.views.document import (
+    Comparison,
+    Document,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Quote,
+    ReliabilityDiagram,
+    ScorePlot,
+    Section,
+    Table,
+    Words,
+    plain,
+)
+
+_LONGEST = 20_000
+
+
+def document_text(document: Document) -> str:
+    """Return a document as text, with a blank line between its sections."""
+    return "\n\n".join(text for one in document.every if (text := section_text(one)))
+
+
+def section_text(section: Section) -> str:
+    """Return a section: its title in capitals, its note, and its blocks."""
+    note = _one_line(section.note)
+    head = [f"{section.title.upper()}{'  ' if note else ''}{note}"] if section.title else []
+    return "\n".join([*head, *(line for one in section.blocks for line in _LINES[type(one)](one))])
+
+
+def _one_line(words: Words) -> str:
+    return show_line(plain(words), _LONGEST)
+
+
+def _paragraph(one: Paragraph) -> Iterator[str]:
+    yield _one_line(one.lead) + _one_line(one.text)
+
+
+def _facts(one: Facts) -> Iterator[str]:
+    column = max([one.column, *(len(fact.name) + 2 for fact in one.rows)])
+    for fact in one.rows:
+        yield f"{_one_line(fact.name):{column}}{_one_line(fact.text)}".rstrip()
+
+
+def _flow(one: Flow) -> Iterator[str]:
+    yield "   ".join(_one_line(group) for group in one.groups)
+
+
+def _quote(one: Quote) -> Iterator[str]:
+    yield _one_line(one.lead) + show(one.text, one.limit)
+
+
+def _table(one: Table) -> Iterator[str]:
+    heads = [_one_line(one.title or one.columns[0].title)]
+    heads += [column.title for column in one.columns[1:]]
+    marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
+    right = [column.right for column in one.columns]
+    grid = [heads, *([_one_line(cell) for cell in row.cells] for row in one.rows)]
+    for mark, line in zip(marks, _aligned(grid, right), strict=True):
+        yield (f"{mark:2}" if one.marked else "") + line
+
+
+def _aligned(grid: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Yield rows of cells, each column as wide as its longest cell."""
+    sizes = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    for row in grid:
+        cells = (
+            cell.rjust(size) if side else cell.ljust(size)
+            for cell, size, side in zip(row, sizes, right, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _comparison(one: Comparison) -> Iterator[str]:
+    grid = [["", *map(_one_line, one.heads)]]
+    for name, left, right in one.rows:
+        mark = "≠ " if plain(left) != plain(right) else "  "
+        grid.append([mark + _one_line(name), _one_line(left), _one_line(right)])
+    yield from _aligned(grid, [False] * 3)
+
+
+def _nothing(_: ReliabilityDiagram | ScorePlot) -> Iterator[str]:
+    """Yield nothing for a figure: a table beside it holds the same numbers."""
+    yield from ()
+
+
+_LINES: dict[type, Callable[[Any], Iterator[str]]] = {
+    Paragraph: _paragraph,
+    Facts: _facts,
+    Flow: _flow,
+    Table: _table,
+    Quote: _quote,
+    Comparison: _comparison,
+    ReliabilityDiagram: _nothing,
+    ScorePlot: _nothing,
+    Gap: lambda _: iter([""]),
+}

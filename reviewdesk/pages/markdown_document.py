@@ -1,0 +1,134 @@
+"""Lay a document out as Markdown. Text from outside stands in code spans, where no markup works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from reviewdesk.pages.marktext import code, escaped, fenced
+from reviewdesk.views.document import (
+    Comparison,
+    Document,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Quote,
+    ReliabilityDiagram,
+    ScorePlot,
+    Section,
+    Table,
+    Tone,
+    Words,
+    plain,
+    spans,
+)
+
+_BOLD = {Tone.STRONG, Tone.WARN, Tone.FAIL, Tone.BIG_FAIL, Tone.BIG_PASS, Tone.BIG_WARN}
+
+
+def document_markdown(document: Document, level: int = 3) -> Iterator[str]:
+    """Yield the lines of a document; ``level`` is that of its headings."""
+    for section in document.every:
+        yield from section_markdown(section, level)
+
+
+def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
+    """Yield the lines of a section."""
+    if section.title:
+        note = f" ({_inline(section.note)})" if plain(section.note) else ""
+        yield f"{'#' * level} {escaped(section.title)}{note}"
+        yield ""
+    for one in section.blocks:
+        lines = [*_LINES[type(one)](one)]
+        if lines:
+            yield from [*lines, ""]
+
+
+def _inline(words: Words, *, bold: bool = True) -> str:
+    """Return a text on one line: our words escaped, text from outside as code."""
+    return "".join(
+        code(span.text, 20_000)
+        if span.outside
+        else _strong(escaped(span.text))
+        if bold and span.tone in _BOLD
+        else escaped(span.text)
+        for span in spans(words)
+    )
+
+
+def _strong(text: str) -> str:
+    """Return bold text; spaces at its ends stay outside, where Markdown wants them."""
+    inner = text.strip()
+    return text.replace(inner, f"**{inner}**", 1) if inner else text
+
+
+def _paragraph(one: Paragraph) -> Iterator[str]:
+    text = _inline(one.text)
+    if one.tone in _BOLD and not any(span.outside for span in spans(one.text)):
+        text = _strong(_inline(one.text, bold=False))
+    yield _inline(one.lead).strip() + (" " if plain(one.lead).strip() else "") + text
+
+
+def _facts(one: Facts) -> Iterator[str]:
+    for fact in one.rows:
+        name = f"**{escaped(fact.name)}**: " if fact.name else ""
+        yield f"- {name}{_inline(fact.text)}"
+
+
+def _flow(one: Flow) -> Iterator[str]:
+    yield " · ".join(_inline(group) for group in one.groups)
+
+
+def _quote(one: Quote) -> Iterator[str]:
+    if lead := _inline(one.lead).strip():
+        yield f"{lead}\n"
+    yield fenced(one.text, one.limit)
+
+
+def _table(one: Table) -> Iterator[str]:
+    heads = [_inline(one.title or one.columns[0].title)]
+    heads += [escaped(column.title) for column in one.columns[1:]]
+    rows = [
+        [
+            ("" if row.mark is None else escaped(row.mark.text)) + _inline(row.cells[0]),
+            *map(_inline, row.cells[1:]),
+        ]
+        for row in one.rows
+    ]
+    yield from table(heads, rows, [column.right for column in one.columns])
+
+
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+) -> Iterator[str]:
+    """Yield the lines of a table; the cells must be Markdown already."""
+    rule = ["--:" if side else "---" for side in right]
+    for cells in (heads, rule, *rows):
+        yield f"| {' | '.join(cells)} |"
+
+
+def _comparison(one: Comparison) -> Iterator[str]:
+    rows = []
+    for name, left, right in one.rows:
+        mark = "≠ " if plain(left) != plain(right) else ""
+        rows.append([mark + _inline(name), _inline(left), _inline(right)])
+    yield from table(["", *map(_inline, one.heads)], rows, [False] * 3)
+
+
+def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:
+    """Yield nothing for a figure: a table beside it holds the same numbers."""
+    yield from ()
+
+
+_LINES: dict[type, Callable[[Any], Iterator[str]]] = {
+    Paragraph: _paragraph,
+    Facts: _facts,
+    Flow: _flow,
+    Table: _table,
+    Quote: _quote,
+    Comparison: _comparison,
+    ReliabilityDiagram: _nothing,
+    ScorePlot: _nothing,
+    Gap: _nothing,
+}

@@ -1,0 +1,1 @@
+"""Views: what is said of a run, a judge, a juror or a verdict, as documents without a toolkit."""

@@ -1,0 +1,90 @@
+"""The figures on confidence, each with its meaning in a plain sentence."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.stats.figures import Corp, Fit, LogLoss, NullEce, Suggestion, ZTest
+from reviewdesk.views import words
+from reviewdesk.views.document import Facts, Section
+
+RISK = 0.05
+"""A p-value below this counts as more than chance."""
+_COLUMN = 15
+
+
+def sections(found: Fit | None, basis: str) -> list[Section]:
+    """Return ECE beside its null, Spiegelhalter's test, the parts of Brier, AUROC and log-loss."""
+    if found is None or not found.n:
+        return []
+    facts = Facts.of(
+        ("ECE", f"{found.ece:.3f}; {_null_text(found.null)}"),
+        ("Spiegelhalter", _ztest_text(found.spiegelhalter)),
+        ("Brier", _brier_text(found.corp)),
+        ("AUROC", _auroc_text(found.auroc)),
+        ("log-loss", _log_loss_text(found.log_loss)),
+        column=_COLUMN,
+    )
+    return [Section("Confidence", (facts,), basis)]
+
+
+def _null_text(found: NullEce | None) -> str:
+    """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
+    if found is None:
+        return "what a calibrated judge would show is not known"
+    word = "more than chance" if found.p < RISK else "no more than chance"
+    return (
+        f"a calibrated judge would show about {found.expected:.3f} (95% under {found.p95:.3f}), "
+        f"{words.chance(found.p)}: {word}"
+    )
+
+
+def _ztest_text(found: ZTest) -> str:
+    if found.z is None or found.p is None:
+        return f"- {found.reason or 'undefined'}"
+    off = found.p < RISK
+    word = (
+        "confidence is off by more than chance" if off else "nothing shows that confidence is off"
+    )
+    return f"z {found.z:+.3f}, {words.chance(found.p)}: {word}"
+
+
+def _brier_text(found: Corp | None) -> str:
+    if found is None:
+        return words.NONE
+    return (
+        f"{found.brier:.3f} = {found.miscalibration:.3f} miscalibration - "
+        f"{found.discrimination:.3f} discrimination + {found.uncertainty:.3f} uncertainty (CORP): "
+        "the first is what a better scale could save"
+    )
+
+
+def _auroc_text(found: float | None) -> str:
+    if found is None:
+        return "- it takes right and wrong verdicts to rank them"
+    return f"{found:.3f}: how often a right verdict is surer than a wrong one; chance gives 0.5"
+
+
+def _log_loss_text(found: LogLoss | None) -> str:
+    if found is None:
+        return words.NONE
+    clipped = f"{found.clipped} clipped at certainty" if found.clipped else "none clipped"
+    return f"{found.value:.3f} nats a verdict, {clipped}; always saying 0.5 gives 0.693"
+
+
+def suggestions(found: Fit | None) -> list[Section]:
+    """Return how each recalibration would change Brier, or why it is not tried."""
+    if found is None or not found.suggestions:
+        return []
+    pairs = [(one.method.value, _suggestion_text(one)) for one in found.suggestions]
+    return [
+        Section("Recalibration", (Facts.of(*pairs, column=_COLUMN),), "suggested, never applied")
+    ]
+
+
+def _suggestion_text(found: Suggestion) -> str:
+    if found.change is None:
+        return f"- {found.reason or 'undefined'}"
+    word = "better" if found.change < 0 else "no better"
+    text = f"would change Brier by {found.change:+.3f} (5-fold), {word}, not applied"
+    parameters = ", ".join(f"{name} {value:.3g}" for name, value in found.parameters.items())
+    limit = "; the best fit lies at infinity" if found.bounded else ""
+    return text + (f"; {parameters}" if parameters else "") + limit

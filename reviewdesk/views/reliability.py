@@ -1,0 +1,101 @@
+"""How often the judge is right by its confidence: the diagram, and its bins as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.stats.diagram import BinPosition, band, edges, place
+from reviewdesk.domain.stats.figures import Bin, Fit
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Column,
+    Document,
+    Gap,
+    Paragraph,
+    ReliabilityDiagram,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+)
+
+_MARKS = {
+    BinPosition.INSIDE: ("●", Tone.PASS),
+    BinPosition.BELOW: ("▼", Tone.FAIL),
+    BinPosition.ABOVE: ("▲", Tone.WARN),
+}
+_COLUMNS = (
+    Column("bin", right=False), Column("n"), Column("says"), Column("right"),
+    Column("95%", rank=1), Column("calibrated", rank=2), Column("the bin lies"),
+)  # fmt: skip
+_LEGEND = (
+    "says: mean confidence; right: how often it was, with Wilson's 95% interval; calibrated: "
+    "where 95 of 100 bins of a calibrated judge would lie, says ± 1.96·√(says·(1 - says)/n), "
+    "with n its effective sample size. A bin below that is overconfident, above it "
+    "underconfident."
+)
+
+
+def reliability(page: CalibrationPage, *, blind: bool = False, as_table: bool = False) -> Document:
+    """Return the diagram with its table, or the table alone.
+
+    A blind document uses the labelled verdicts alone.
+    """
+    metrics = page.alone.metrics if blind else page.calibration.headline
+    fit = page.alone.fit if blind else page.fit
+    basis = f"n {metrics.n}" if blind else f"{page.calibration.design.value}, n {metrics.n}"
+    if fit is None or not fit.bins:
+        text = "No label makes a row yet: there is nothing to draw."
+        return Document((Section("", (Paragraph(text, Tone.STRONG),)),))
+    if as_table:
+        return Document((bins(fit, basis),))
+    return Document((diagram(fit, basis),), (bins(fit, basis),))
+
+
+def diagram(fit: Fit, basis: str) -> Section:
+    """Return the diagram with what it shows in a sentence."""
+    text = Paragraph(_outside_text(fit.bins), Tone.STRONG)
+    note = f"how often it is right by how sure it is, {basis}"
+    return Section("Reliability", (ReliabilityDiagram(fit, basis), text), note)
+
+
+def bins(fit: Fit, basis: str) -> Section:
+    """Return the points of the diagram as a table, with the place of each bin in words."""
+    blocks = (
+        Table(_COLUMNS, tuple(_row(one) for one in fit.bins), caption="The bins of confidence"),
+        Paragraph(_outside_text(fit.bins), Tone.STRONG),
+        Gap(),
+        Paragraph(_LEGEND, Tone.MUTED),
+    )
+    return Section("Bins", blocks, basis)
+
+
+def _row(one: Bin) -> Row:
+    lies, expected = place(one), band(one)
+    low, high = edges(one.index)
+    sign, tone = _MARKS[lies]
+    return Row(
+        (
+            f"{low:.1f}-{high:.1f}",
+            words.count(one.n),
+            words.number(one.mean_confidence, 2),
+            words.number(one.accuracy, 2),
+            Text(f"{one.low:.2f}-{one.high:.2f}", Tone.MUTED),
+            Text(f"{expected.low:.2f}-{expected.high:.2f}", Tone.MUTED),
+            Text(f"{lies.value} {sign}", tone),
+        )
+    )
+
+
+def _outside_text(found: Sequence[Bin]) -> str:
+    """Say how many bins lie outside the band, and how many would by chance."""
+    over = sum(place(one) is BinPosition.BELOW for one in found)
+    under = sum(place(one) is BinPosition.ABOVE for one in found)
+    if not over + under:
+        whole = "the only bin lies" if len(found) == 1 else f"all {len(found)} bins lie"
+        return f"{whole} where a calibrated judge's would"
+    parts = [f"{over} overconfident"] * bool(over) + [f"{under} underconfident"] * bool(under)
+    outside = f"{over + under} of {len(found)} bins outside ({', '.join(parts)})"
+    return f"{outside}; of a calibrated judge's about 1 in 20"

@@ -1,0 +1,57 @@
+"""Format figures, intervals, counts, times and decisions, the same way on every surface."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.gates.limits import Op
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.views.document import Text, Tone, outside
+
+NONE = "-"
+"""The text for an undefined figure."""
+SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
+VOTES = {True: "pass", False: "fail", None: "no vote"}
+_TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}
+
+
+def number(value: float | None, digits: int = 3, sign: str = "") -> str:
+    """Return a figure with ``digits`` decimals, or a dash if it is undefined."""
+    return NONE if value is None else f"{value:{sign}.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3, sign: str = "") -> str:
+    """Return an interval in brackets, or a dash if an end is undefined."""
+    if low is None or high is None:
+        return NONE
+    return f"[{number(low, digits, sign)}, {number(high, digits, sign)}]"
+
+
+def count(value: int | None) -> str:
+    """Return a whole number with commas, or a dash if it is undefined."""
+    return NONE if value is None else f"{value:,}"
+
+
+def plural(value: int, one: str, many: str = "") -> str:
+    """Return a count with its noun in singular or plural."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """Return a part of a whole in percent, or a dash if the whole is 0."""
+    return NONE if not whole else f"{100 * part / whole:.1f}%"
+
+
+def chance(p: float) -> str:
+    """Return a p-value with three decimals, or ``p < 0.001`` if it is smaller."""
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
+
+
+def moment(at: str | None) -> Text:
+    """Return an ISO time to the minute, in the zone it was written in, or a dash."""
+    return outside(outside(at, 40).text[:16].replace("T", " ") if at else NONE)
+
+
+def decision(value: Decision | None, none: str = NONE) -> Text:
+    """Return a decision as a word in its tone; ``none`` stands for a missing one."""
+    if value is None:
+        return Text(none, Tone.MUTED)
+    return Text(value.value, _TONES.get(value, Tone.WARN))
