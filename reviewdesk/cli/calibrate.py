@@ -69,10 +69,11 @@ def calibrate(
 
 
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import calibration
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.cli.review import source_of
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
+    from reviewdesk.views.calibration import file_calibration
 
     over = None
     if run_name is not None:
@@ -82,14 +83,15 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     if as_json:
         put_json(calibration_json.filed(page))
         return
-    put(calibration.filed(page))
+    put(document_text(file_calibration(page)))
     _warn(page.calibration)
 
 
 def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import calibration
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+    from reviewdesk.views.calibration import calibration
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -97,20 +99,22 @@ def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> N
     if as_json:
         put_json(calibration_json.run_figures(page))
         return
-    put(calibration.run_figures(page))
+    put(document_text(calibration(page)))
     _warn(page.calibration)
 
 
 def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain import calibration, jurors, pairs
+    from reviewdesk.cli.plain import jurors, pairs
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.ballots import panels
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
     from reviewdesk.domain.jurors.pairs import pairs as pairs_of
     from reviewdesk.domain.jurors.pairs import pairs_shape
+    from reviewdesk.views.calibration import calibration
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -122,7 +126,7 @@ def _of_jurors(
             calibration_json.run_figures(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)}
         )
         return
-    put(calibration.run_figures(page))
+    put(document_text(calibration(page)))
     put(jurors.jurors(found))
     put(pairs.table(alike))
     _warn(page.calibration)

@@ -304,7 +304,7 @@ def _gates(
 ) -> Section:
     column = max((len(check.target) for check in checks), default=0) + 2
     lines = [_gate(check, fit, column) for check in checks]
-    blocks = (*lines, Paragraph(_outcome(checks), Tone.STRONG), *_labels_needed(more))
+    blocks = (*lines, Paragraph(_outcome(checks), Tone.STRONG), *labels_needed(more))
     return Section("Gates", blocks, f"defaults, {basis}")
 
 
@@ -331,7 +331,7 @@ def _outcome(checks: Sequence[LimitCheck]) -> str:
     return "every limit is kept" + (f", {skipped} skipped" if skipped else "")
 
 
-def _labels_needed(found: Sequence[LabelsNeeded]) -> list[Block]:
+def labels_needed(found: Sequence[LabelsNeeded]) -> tuple[Block, ...]:
     """Return how many more audits settle each limit. Limits without a number share a reason."""
     blocks: list[Block] = []
     for one in (one for one in found if one.labels is not None):
@@ -341,4 +341,4 @@ def _labels_needed(found: Sequence[LabelsNeeded]) -> list[Block]:
     for reason in dict.fromkeys(one.reason for one in found if one.labels is None):
         names = ", ".join(one.target for one in found if one.reason == reason)
         blocks.append(Paragraph(f"{names}: {reason or 'undefined'}", Tone.MUTED))
-    return blocks
+    return tuple(blocks)

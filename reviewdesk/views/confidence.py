@@ -16,7 +16,7 @@ def sections(found: Fit | None, basis: str) -> list[Section]:
     if found is None or not found.n:
         return []
     facts = Facts.of(
-        ("ECE", f"{found.ece:.3f}; {_null_text(found.null)}"),
+        ("ECE", f"{found.ece:.3f}; {null_text(found.null)}"),
         ("Spiegelhalter", _ztest_text(found.spiegelhalter)),
         ("Brier", _brier_text(found.corp)),
         ("AUROC", _auroc_text(found.auroc)),
@@ -26,7 +26,7 @@ def sections(found: Fit | None, basis: str) -> list[Section]:
     return [Section("Confidence", (facts,), basis)]
 
 
-def _null_text(found: NullEce | None) -> str:
+def null_text(found: NullEce | None) -> str:
     """Say which ECE a calibrated panel would show by chance. ECE itself has no interval."""
     if found is None:
         return "what a calibrated judge would show is not known"

@@ -145,8 +145,11 @@ def _table(one: Table, width: int) -> Lines:
     right = [one.columns[at].right for at in kept]
     signs = [cut(words_line(row.mark or ""), marks) for row in (Row(()), *one.rows)]
     return [
-        sign.pad_right(marks - sign.cell_length)
-        + _row([cells[at] for at in kept], sizes, right, gap)
+        cut(
+            sign.pad_right(marks - sign.cell_length)
+            + _row([cells[at] for at in kept], sizes, right, gap),
+            width,
+        )
         for cells, sign in zip([heads, *grid], signs, strict=True)
     ]
 

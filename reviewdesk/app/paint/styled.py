@@ -142,6 +142,7 @@ def paragraph(
         rows = [line((row, ink)) for row in wrap(text, rest, room)]
     else:
         rows = [text[start:end] for start, end in cuts(text.plain, room, rest)]
+        rows = [row if row.cell_length <= rest else Content(ELLIPSIS) for row in rows]
     head = lead + Content(" " * max(0, indent - lead.cell_length)) + rows[0]
     return [head, *(Content(" " * indent) + row if indent else row for row in rows[1:])]
 

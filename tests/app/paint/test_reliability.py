@@ -7,25 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.paint.reliability import (
-    diagram_lines,
-    points_lines,
-    reliability_lines,
-    reliability_table,
-    short,
-)
+from reviewdesk.app.paint.document import document_lines, section_lines
+from reviewdesk.app.paint.reliability import diagram_lines as plot_lines
+from reviewdesk.app.paint.reliability import short
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Fit
 from reviewdesk.domain.stats.fit import fit
-from tests.app.paint.test_calibration import (
+from reviewdesk.views.document import Document
+from reviewdesk.views.reliability import bins, diagram, reliability
+from tests.app.paint.test_styled import WIDTHS, check
+from tests.views.test_calibration import (
     FOUR,
     census,
     other_runs,
     page,
 )
-from tests.app.paint.test_styled import WIDTHS, check
 
 TOP, LEFT = 1, 6
 """The heading above the plot, and the axis left of it."""
@@ -35,6 +34,18 @@ def made(*bins: tuple[float, int, int]) -> Fit:
     """Rows of one confidence each: how many of how many were right."""
     rows = [(sure, place < right) for sure, right, n in bins for place in range(n)]
     return fit(Rows.of([sure for sure, _ in rows], [right for _, right in rows]))
+
+
+def diagram_lines(found: Fit, basis: str, width: int) -> Lines:
+    return document_lines(Document((diagram(found, basis),), (bins(found, basis),)), width)
+
+
+def page_lines(page: CalibrationPage, width: int, *, blind: bool, as_table: bool = False) -> Lines:
+    return document_lines(reliability(page, blind=blind, as_table=as_table), width)
+
+
+def points_lines(found: Fit, basis: str, width: int) -> Lines:
+    return section_lines(bins(found, basis), width)
 
 
 def cells(lines: Lines) -> list[str]:
@@ -125,7 +136,7 @@ def test_counts_in_four_characters() -> None:
 def test_the_page_fits_a_small_terminal() -> None:
     # Header, status and footer leave 21 of 24 lines.
     found = made(*((0.05 + place / 10, 3, 7) for place in range(10)))
-    assert len(diagram_lines(found, "census, n 70", 78)) <= 21
+    assert len(section_lines(diagram(found, "census, n 70"), 78)) <= 21
 
 
 def test_the_table_says_the_same() -> None:
@@ -141,11 +152,7 @@ def test_the_table_says_the_same() -> None:
 
 def test_one_bin_or_none() -> None:
     assert "the only bin lies where" in " ".join(cells(diagram_lines(made((0.75, 3, 4)), "n", 78)))
-    nothing = fit(Rows.of([], []))
-    for draw in (diagram_lines, points_lines):
-        assert cells(draw(nothing, "n", 78)) == [
-            "No label makes a row yet: there is nothing to draw."
-        ]
+    assert plot_lines(fit(Rows.of([], [])), 78) == []
 
 
 def test_points_of_neighbours_never_share_a_cell() -> None:
@@ -180,9 +187,9 @@ def test_no_line_is_too_wide() -> None:
 
 def test_the_page_names_its_design(tmp_path: Path) -> None:
     found = census(tmp_path)
-    assert "by how sure it is, census, n 4" in cells(reliability_lines(found, 78, blind=False))[0]
-    assert "BINS  census, n 4" in cells(reliability_table(found, 78, blind=False))[0]
-    blind = "\n".join(cells(reliability_lines(found, 158, blind=True)))
+    assert "by how sure it is, census, n 4" in cells(page_lines(found, 78, blind=False))[0]
+    assert "BINS  census, n 4" in cells(page_lines(found, 78, blind=False, as_table=True))[0]
+    blind = "\n".join(cells(page_lines(found, 158, blind=True)))
     assert "n 4" in blind
     assert "census" not in blind
 
@@ -190,8 +197,8 @@ def test_the_page_names_its_design(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [78, 158])
 def test_blind_twins_draw_the_same(tmp_path: Path, width: int) -> None:
     pages = other_runs(tmp_path, ("fail", "pass", "unsure", "fail", "pass", "pass"))
-    for draw in (reliability_lines, reliability_table):
-        one, two = (draw(found, width, blind=True) for found in pages)
+    for as_table in (False, True):
+        one, two = (page_lines(page, width, blind=True, as_table=as_table) for page in pages)
         assert [(line.plain, line.spans) for line in one] == [
             (line.plain, line.spans) for line in two
         ]
@@ -201,6 +208,7 @@ def test_blind_twins_draw_the_same(tmp_path: Path, width: int) -> None:
 def test_a_page_without_figures(tmp_path: Path) -> None:
     empty = page(tmp_path, {}, *FOUR)
     for found in (empty, replace(empty, fit=None)):
-        for draw in (reliability_lines, reliability_table):
+        for as_table in (False, True):
             for blind in (False, True):
-                assert "nothing to draw" in cells(draw(found, 78, blind=blind))[0]
+                drawn = page_lines(found, 78, blind=blind, as_table=as_table)
+                assert "nothing to draw" in cells(drawn)[0]

@@ -25,9 +25,9 @@ from reviewdesk.app.paint.frame import (
 )
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.jury import hidden_lines, jury_lines
-from reviewdesk.app.paint.numbers import strip_plot
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
+from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision

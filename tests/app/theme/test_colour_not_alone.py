@@ -14,8 +14,9 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.paint.frame import header_line, title_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.jury import jury_lines, jury_table
-from reviewdesk.app.paint.numbers import numbers_lines, strip_plot
+from reviewdesk.app.paint.numbers import numbers_lines
 from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.desk import Desk
 from reviewdesk.domain.assessment.assess import Seat, State
 from reviewdesk.domain.assessment.flags import Flag, FlagNote

@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from reviewdesk.app.paint.fit import (
-    between,
-    chance,
-    fit_lines,
-    more_lines,
-    null_words,
-    run_rate_text,
-    suggestion_lines,
-)
-from reviewdesk.app.paint.styled import Lines
+from reviewdesk.app.paint.document import section_lines
+from reviewdesk.cli.plain.document import section_text
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.stats.calibration import Rows
@@ -27,18 +19,22 @@ from reviewdesk.domain.stats.figures import (
 )
 from reviewdesk.domain.stats.figures import RecalibrationMethod as Map
 from reviewdesk.domain.stats.fit import fit
-from tests.app.paint.test_calibration import census, text
+from reviewdesk.views import confidence
+from reviewdesk.views.calibration import between, labels_needed, rate_text
+from reviewdesk.views.document import Section
+from reviewdesk.views.words import chance
 from tests.app.paint.test_styled import WIDTHS, check
+from tests.views.test_calibration import census, text
 
 FOUND = fit(Rows.of([0.9, 0.7, 0.7, 0.86], [True, False, True, True]))
 
 
-def words(lines: Lines) -> str:
-    return " ".join(" ".join(line.plain for line in lines).split())
+def words(sections: list[Section]) -> str:
+    return " ".join(" ".join(map(section_text, sections)).split())
 
 
 def test_each_figure_in_a_sentence() -> None:
-    drawn = words(fit_lines(FOUND, "census, n 4", 78))
+    drawn = words(confidence.sections(FOUND, "census, n 4"))
     # The wrong one has .7, a tie with one of three right ones: (1 + 1 + .5) / 3 = .833.
     assert "AUROC 0.833: how often a right verdict is surer than a wrong one" in drawn
     # -(ln .9 + ln .3 + ln .7 + ln .86) / 4 = (.105361 + 1.203973 + .356675 + .150823) / 4.
@@ -53,21 +49,21 @@ def test_each_figure_in_a_sentence() -> None:
 
 def test_undefined_figures_say_why() -> None:
     one = fit(Rows.of([1.0], [True]))
-    drawn = words(fit_lines(one, "n 1", 78))
+    drawn = words(confidence.sections(one, "n 1"))
     assert "Spiegelhalter - every confidence is 0, 0.5 or 1" in drawn
     assert "AUROC - it takes right and wrong verdicts to rank them" in drawn
     # A confidence of 1 is clipped before its logarithm is taken.
     assert "1 clipped at certainty" in drawn
-    assert fit_lines(None, "", 78) == fit_lines(fit(Rows.of([], [])), "", 78) == []
+    assert confidence.sections(None, "") == confidence.sections(fit(Rows.of([], [])), "") == []
 
 
 def test_what_chance_would_show() -> None:
     null = NullEce(expected=0.0534, exact=True, p95=0.0801, p=0.0004)
-    assert null_words(null) == (
+    assert confidence.null_text(null) == (
         "a calibrated judge would show about 0.053 (95% under 0.080), p < 0.001: more than chance"
     )
-    assert null_words(replace(null, p=0.05)).endswith("p 0.050: no more than chance")
-    assert null_words(None) == "what a calibrated judge would show is not known"
+    assert confidence.null_text(replace(null, p=0.05)).endswith("p 0.050: no more than chance")
+    assert confidence.null_text(None) == "what a calibrated judge would show is not known"
     assert chance(0.001) == "p 0.001"
 
 
@@ -76,41 +72,44 @@ def test_a_suggestion_is_never_more_than_that() -> None:
     waiting = Suggestion(Map.ISOTONIC, 140, reason="needs 200 labels, there are 140")
     worse = replace(tried, method=Map.TEMPERATURE, change=0.004, bounded=True)
     found = replace(FOUND, suggestions=(worse, tried, waiting))
-    drawn = words(suggestion_lines(found, 78))
+    drawn = words(confidence.suggestions(found))
     assert "RECALIBRATION suggested, never applied" in drawn
     assert "platt would change Brier by -0.012 (5-fold), better, not applied; slope 0.5" in drawn
     assert "temperature would change Brier by +0.004 (5-fold), no better, not applied" in drawn
     assert "the best fit lies at infinity" in drawn
     assert "isotonic - needs 200 labels, there are 140" in drawn
-    assert suggestion_lines(None, 78) == suggestion_lines(replace(found, suggestions=()), 78) == []
+    assert confidence.suggestions(None) == []
+    assert confidence.suggestions(replace(found, suggestions=())) == []
 
 
 def test_a_rate_by_strata_or_what_is_certain() -> None:
     rate = RunRate(RateMethod.STRATIFIED, 0.5, 0.4, 0.625)
-    assert run_rate_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
+    assert rate_text(rate, "is right") == "0.500 [0.400, 0.625] 95% is right"
     bounded = RunRate(RateMethod.STRATIFIED, None, 0.0, 0.9, "no label in rest/pass")
-    assert run_rate_text(bounded, "is right") == (
+    assert rate_text(bounded, "is right") == (
         "- is right: bounds [0.000, 0.900], the labelled strata at their ends; "
         "no label in rest/pass"
     )
-    assert (
-        run_rate_text(RunRate(RateMethod.NONE, None, None, None, "no label"), "x") == "- no label"
-    )
+    assert rate_text(RunRate(RateMethod.NONE, None, None, None, "no label"), "x") == "- no label"
     assert between(None) == between(RunRate(RateMethod.NONE, None, None, None)) == "-"
     assert between(Interval(-0.1, 0.25), "+") == "[-0.100, +0.250]"
 
 
 def test_how_many_more_audits() -> None:
     drawn = words(
-        more_lines(
-            [
-                LabelsNeeded("ece", Op.AT_MOST, 0.1, None, "no number"),
-                LabelsNeeded("brier", Op.AT_MOST, 0.25, None, "no number"),
-                LabelsNeeded("pass_rate", Op.AT_MOST, 0.725, 37),
-                LabelsNeeded("accuracy", Op.AT_LEAST, 0.5, 0),
-            ],
-            78,
-        )
+        [
+            Section(
+                "",
+                labels_needed(
+                    [
+                        LabelsNeeded("ece", Op.AT_MOST, 0.1, None, "no number"),
+                        LabelsNeeded("brier", Op.AT_MOST, 0.25, None, "no number"),
+                        LabelsNeeded("pass_rate", Op.AT_MOST, 0.725, 37),
+                        LabelsNeeded("accuracy", Op.AT_LEAST, 0.5, 0),
+                    ]
+                ),
+            )
+        ]
     )
     assert drawn == (
         "about 37 more audits settle pass_rate <= 0.725, if the rates stay "
@@ -141,8 +140,9 @@ def test_no_line_is_too_wide_and_no_number_is_cut(tmp_path: Path) -> None:
     )
     page = replace(census(tmp_path), fit=extreme)
     for width in WIDTHS:
-        check(fit_lines(extreme, "weighted, n 12345", width), width)
-        check(suggestion_lines(extreme, width), width)
-        check(more_lines([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)], width), width)
+        more = Section("", labels_needed([LabelsNeeded("x", Op.AT_MOST, 0.1, 10**9)]))
+        sections = confidence.sections(extreme, "weighted, n 12345")
+        for section in (*sections, *confidence.suggestions(extreme), more):
+            check(section_lines(section, width), width)
     for width in (78, 158):
         assert "…" not in text(page, width)

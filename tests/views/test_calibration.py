@@ -1,4 +1,4 @@
-"""The calibration page as it is drawn."""
+"""What is said of a run's calibration, as the terminal draws it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.calibration import calibration_lines, confidence_text
-from reviewdesk.app.paint.labels_basis import jurors_lines
+from reviewdesk.app.paint.document import document_lines, section_lines
+from reviewdesk.app.paint.styled import Lines
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.records import Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.views import labels
+from reviewdesk.views.calibration import calibration, confidence_text
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
@@ -28,6 +30,10 @@ def page(
     found = calibration_page(desk, run)
     desk.close()
     return found
+
+
+def calibration_lines(found: CalibrationPage, width: int, *, blind: bool) -> Lines:
+    return document_lines(calibration(found, blind=blind), width)
 
 
 def text(found: CalibrationPage, width: int = 78, *, blind: bool = False) -> str:
@@ -210,7 +216,7 @@ def test_a_page_without_rows_says_what_to_do(tmp_path: Path) -> None:
     for blind in (False, True):
         drawn = " ".join(text(found, blind=blind).split())
         assert "there is nothing to measure" in drawn
-        assert "p says that the response should pass" in drawn
+        assert "A label says that the response should pass" in drawn
         assert "labelled: 1 can't tell, 0 disputed" in drawn
         assert ("DESIGN" in drawn) is not blind
         assert ("rest/fail" in drawn) is not blind
@@ -316,9 +322,10 @@ def test_no_line_is_too_wide(tmp_path: Path) -> None:
 def test_long_names_give_way_to_the_figures() -> None:
     one = JurorCounts("a juror with a very long name indeed, longer than the line itself", 0,
                       1234, 56, 789, 10, 3, 4, 555, 66, 44)  # fmt: skip
-    drawn = [line.plain for line in jurors_lines([one], "n", 78)]
+    [section] = labels.jurors([one])
+    drawn = [line.plain for line in section_lines(section, 78)]
     assert drawn[2].split()[-9:] == (["2089", "1234", "56", "789", "10", "7", "555", "66", "44"])
 
 
 def test_no_jurors_draw_nothing() -> None:
-    assert jurors_lines((), "n", 78) == jurors_lines(None, "n", 78) == []
+    assert labels.jurors(()) == labels.jurors(None) == []
