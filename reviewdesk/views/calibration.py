@@ -188,29 +188,23 @@ def _figures(
 
     The last column holds the 95% intervals; ``ends`` returns that of a figure by its name.
     """
+    columns = [None if one is None else words.metrics(one) for one in found]
 
-    def row(name: str, value: Callable[[Metrics], str], interval: str = "") -> Row:
-        cells = (words.NONE if one is None else value(one) for one in found)
+    def row(name: str, interval: str = "") -> Row:
+        cells = (words.NONE if texts is None else texts[name] for texts in columns)
         return Row((Text(name, Tone.MUTED), *cells, interval))
 
-    def figure(name: str, sign: str = "") -> Row:
-        return row(
-            name,
-            lambda one: number(getattr(one, name.lower()), sign=sign),
-            "" if name == "ECE" else between(ends(name.lower()), sign),
-        )
-
     rows = [
-        row("n", lambda one: str(one.n)),
-        figure("ECE"),
-        figure("Brier"),
-        figure("gap", "+"),
-        figure("accuracy"),
+        row("n"),
+        row("ECE"),
+        row("Brier", between(ends("brier"))),
+        row("gap", between(ends("gap"), "+")),
+        row("accuracy", between(ends("accuracy"))),
     ]
     if designs:
         cells = (Text(word, Tone.NOTE) for word in designs)
         rows.insert(0, Row((Text("design", Tone.MUTED), *cells, "")))
-        rows.insert(2, row("ESS", lambda one: number(one.ess, 1)))
+        rows.insert(2, row("ESS"))
     heads = (Column("", right=False), *(Column(name) for name in names), Column("95%", rank=1))
     return Table(heads, tuple(rows), caption="What the labels say about the judge")
 
@@ -236,13 +230,13 @@ def _rates(page: CalibrationPage) -> tuple[Block, ...]:
     """Return the observed pass rate and the rate corrected for the panel's errors."""
     found = page.calibration
     line = found.headline
+    texts = words.metrics(line)
     observed, fixed = line.observed_positive_rate, line.corrected_rate
     if observed is None or fixed is None:
         return (Facts.of(("pass rate", "-  the run has no verdict that is a pass or a fail")),)
-    ends = words.interval(line.corrected_rate_low, line.corrected_rate_high)
     facts: list[tuple[str, Words]] = [
-        ("pass rate", f"{number(observed)} observed, over all decided verdicts"),
-        ("corrected", f"{number(fixed)} {ends} Wald 95%, {_basis(found)}"),
+        ("pass rate", f"{texts['observed']} observed, over all decided verdicts"),
+        ("corrected", f"{texts['corrected']} {texts['interval']} Wald 95%, {_basis(found)}"),
         ("by strata", rate_text(page.honest, "should pass, of this run")),
     ]
     # An estimate and its interval stand in the table of metrics already.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reviewdesk.domain.gates.limits import Op
+from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import Text, Tone, outside
 
@@ -55,3 +56,18 @@ def decision(value: Decision | None, none: str = NONE) -> Text:
     if value is None:
         return Text(none, Tone.MUTED)
     return Text(value.value, _TONES.get(value, Tone.WARN))
+
+
+def metrics(found: Metrics) -> dict[str, str]:
+    """Return a line of the strip as texts by name; ``interval`` is that of ``corrected``."""
+    return {
+        "n": str(found.n),
+        "ESS": number(found.ess, 1),
+        "ECE": number(found.ece),
+        "Brier": number(found.brier),
+        "gap": number(found.gap, sign="+"),
+        "accuracy": number(found.accuracy),
+        "observed": number(found.observed_positive_rate),
+        "corrected": number(found.corrected_rate),
+        "interval": interval(found.corrected_rate_low, found.corrected_rate_high),
+    }

@@ -17,11 +17,11 @@ from reviewdesk.app.paint.styled import (
     inline,
     line,
 )
-from reviewdesk.app.paint.table import number
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.settings import Feedback
+from reviewdesk.views import words
 
 _USUAL = frozenset({"draw", "mix"})
 _NO_POPULATION = "until each stratum has a label"
@@ -139,17 +139,17 @@ def _empty_line(name: str, text: str, width: int) -> Content:
 
 
 _PLAIN = (
-    (("n", "ECE", "Brier", "gap", "acc"), False, "  "),
-    (("n", "ECE", "Brier", "gap", "acc"), False, " "),
+    (("n", "ECE", "Brier", "gap", "accuracy"), False, "  "),
+    (("n", "ECE", "Brier", "gap", "accuracy"), False, " "),
     (("n", "ECE", "Brier"), False, " "),
     (("n", "ECE"), False, " "),
     (("n",), False, " "),
 )
 _VARIANTS = (
-    (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, "  "),
-    (("n", "ECE", "Brier", "gap", "acc", "corrected"), True, " "),
-    (("n", "ECE", "Brier", "acc", "corrected"), True, " "),
-    (("n", "ECE", "Brier", "acc", "corrected"), False, " "),
+    (("n", "ECE", "Brier", "gap", "accuracy", "corrected"), True, "  "),
+    (("n", "ECE", "Brier", "gap", "accuracy", "corrected"), True, " "),
+    (("n", "ECE", "Brier", "accuracy", "corrected"), True, " "),
+    (("n", "ECE", "Brier", "accuracy", "corrected"), False, " "),
     (("n", "ECE", "Brier", "corrected"), False, " "),
     (("n", "ECE", "Brier"), False, " "),
     (("n", "ECE"), False, " "),
@@ -165,22 +165,15 @@ _CAUTIONS = {
 
 def _figures_line(name: str, found: Metrics, design: str, width: int, more: str = "") -> Content:
     """Return as many figures as fit, the most important first, and always the design."""
-    low, high = found.corrected_rate_low, found.corrected_rate_high
-    interval = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
     caution = _CAUTIONS.get(found.corrected_status or "", "")
-    facts = {
-        "n": f"{found.n}",
-        "ECE": number(found.ece),
-        "Brier": number(found.brier),
-        "gap": number(found.gap, "+"),
-        "acc": number(found.accuracy),
-        "corrected": number(found.corrected_rate),
-    }
+    facts = words.metrics(found)
+    interval = "" if facts["interval"] == words.NONE else f" {facts['interval']}"
     drawn = Content("")
     for names, with_interval, space in _PLAIN if found.corrected_rate is None else _VARIANTS:
         pieces: list[Piece | str] = [(f" {name:<11}", Ink.HEAD)]
         for fact in names:
-            pieces += [(f"{space}{fact} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
+            short = "acc" if fact == "accuracy" else fact
+            pieces += [(f"{space}{short} ", Ink.MUTED), (facts[fact], Ink.TEXT)]
             if fact == "n" and more and with_interval:
                 pieces.append((more, Ink.MUTED))
         if "corrected" in names:
