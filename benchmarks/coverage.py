@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.jurors.rates import Cells, kappa
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     LabelledVerdict,
@@ -23,10 +23,9 @@ from reviewdesk.domain.labels.sampling import (
     stratum,
     weigh,
 )
-from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.correction import lang_reiczigel, wald
+from reviewdesk.domain.stats.correction import Cells, lang_reiczigel, wald
 from reviewdesk.domain.stats.figures import Interval, Part
 from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.stratified import stratified_rate
@@ -184,7 +183,7 @@ def trials(process: Process, seed: int) -> Iterator[tuple[str, Interval | None, 
     whole = None if estimate.estimate is None else Interval(estimate.low, estimate.high)
     yield "pass rate, stratified", whole, rate
     made = make_rows(sample.labelled, sample.figures)
-    panel = panel_intervals(made, sample.labelled, sample.figures)
+    panel = panel_intervals(made)
     whole_run = measure(run.rows, None)
     for name, rate in (
         ("accuracy", panel.accuracy),
@@ -196,7 +195,7 @@ def trials(process: Process, seed: int) -> Iterator[tuple[str, Interval | None, 
     yield "Brier, bootstrap in strata", panel.brier, whole_run.brier or 0.0
     yield "gap, bootstrap in strata", panel.gap, whole_run.gap or 0.0
     cells = Cells(*(float(getattr(whole_run, name) or 0) for name in ("tp", "fn", "tn", "fp")))
-    yield "kappa, bootstrap in strata", panel.kappa, kappa(cells) or 0.0
+    yield "kappa, bootstrap in strata", panel.kappa, cells.kappa or 0.0
 
 
 def coverage(runs: int) -> None:

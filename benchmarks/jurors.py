@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from reviewdesk.domain.jurors.cusum import alarms, siegmund_limit, simulated_limit
 from reviewdesk.domain.jurors.rates import (
-    CARRIED,
-    Rates,
     design,
     rates,
 )
@@ -25,6 +23,7 @@ from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.labels.sampling import LabelledVerdict, draw, stratum
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.stratified import Rates
 from reviewdesk.domain.verdict import Decision
 
 Floats = npt.NDArray[np.float64]
@@ -115,7 +114,7 @@ def trials(run: Run) -> Iterator[Trial]:
     """Every rate of every juror, and its difference to the panel."""
     for place, votes in enumerate(run.votes):
         found = voted(votes, run.labels)
-        if design(found) not in CARRIED:
+        if not design(found).stands:
             continue
         for name, estimate, truth in _rates(rates(found, Target.RUN), votes, run.truth):
             if estimate.estimate is not None and truth is not None:

@@ -22,6 +22,7 @@ from time import perf_counter
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.history import pace
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     LabelledVerdict,
@@ -29,7 +30,7 @@ from reviewdesk.domain.labels.sampling import (
     stratum,
 )
 from reviewdesk.domain.labels.strip import LiveFigures
-from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, summarise
+from reviewdesk.domain.labels.summary import summarise
 from reviewdesk.domain.records import Calibration, Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store import events

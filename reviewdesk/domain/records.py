@@ -33,6 +33,11 @@ class Design(StrEnum):
     CENSUS = "census"
     FILE = "file"
 
+    @property
+    def stands(self) -> bool:
+        """Whether the labels stand for the whole run: the design is weighted or a census."""
+        return self in {Design.WEIGHTED, Design.CENSUS}
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

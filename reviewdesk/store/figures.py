@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import LabelledRow, RunFigures
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.queue import marks

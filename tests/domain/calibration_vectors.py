@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.chance_ece import expected_ece
+from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.corp import corp, fitted, murphy
-from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen_clopper_pearson
+from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.recalibration import platt, temperature
 from reviewdesk.domain.stats.reliability import (
@@ -61,6 +61,11 @@ def _murphy(given: Input) -> object:
     return None if found is None else asdict(found)
 
 
+def _expected_ece(given: Input) -> object:
+    found = null_ece(_rows(given))
+    return found.expected if found else 0.0
+
+
 def _lang_reiczigel(given: Input) -> object:
     found = lang_reiczigel(*(given[key] for key in ("k", "n", "tp", "fn", "tn", "fp")))
     return None if found is None else list(found)
@@ -81,12 +86,7 @@ CALIBRATION: dict[str, Callable[[Input], object]] = {
     "isotonic": lambda given: fitted(_rows(given)).tolist(),
     "temperature": lambda given: temperature(_rows(given)).parameters["temperature"],
     "platt": lambda given: dict(platt(_rows(given)).parameters),
-    "ece_expected_if_calibrated": lambda given: expected_ece(_rows(given)),
+    "ece_expected_if_calibrated": _expected_ece,
     "lang_reiczigel": _lang_reiczigel,
-    "rogan_gladen_clopper_pearson": lambda given: list(
-        rogan_gladen_clopper_pearson(
-            given["k"], given["n"], given["sensitivity"], given["specificity"]
-        )
-    ),
     "stratified_rate": _stratified,
 }

@@ -15,8 +15,8 @@ from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import values, weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count, trimmed_mean
+from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
-from reviewdesk.domain.labels.summary import LabelledRow, confidence
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.calibration import (
     Rows,

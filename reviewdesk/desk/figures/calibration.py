@@ -24,7 +24,7 @@ from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-    from reviewdesk.domain.labels.summary import LabelledRow, LabelledRows, RunFigures
+    from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows
 
 
 class FitScope(Flag):
@@ -46,6 +46,7 @@ def calibration_page(
 ) -> CalibrationPage:
     """Compute a run's calibration page; ``jurors`` reads ballots, ``fits`` selects resampling."""
     from reviewdesk.domain.labels import summary
+    from reviewdesk.domain.labels.rows import make_rows
     from reviewdesk.store import figures
 
     with reading(desk.conn, desk.path):
@@ -54,40 +55,38 @@ def calibration_page(
         given = figures.blind_by_item(desk.conn)
         counted = count(_panels(desk, run)) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), pace(desk, run)
-    made = summary.make_rows(labelled, totals, source)
-    found = summary.both_lines(made, labelled, totals)
+    made = make_rows(labelled, totals, source)
+    found = summary.both_lines(made)
     reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)
-    passes, lacking = summary.pass_parts(labelled, totals), summary.described(made, totals)
+    lacking = summary.described(made)
     page = CalibrationPage(
         calibration=found,
         split=summary.split(made, given),
         alone=summary.alone(labelled, given, source, fits=FitScope.ALONE in fits),
         gates=default_checks(found.headline),
         strata=reached,
-        audit=audit(reached, summary.audited(made, labelled, totals.audits)),
+        audit=audit(reached, summary.audited(made)),
         counts=_counts(run, labelled),
-        honest=of_strata(passes, lacking),
-        accuracy=of_strata(summary.right_parts(labelled, totals), lacking),
-        more=more(passes, found.headline),
+        honest=of_strata(made.pass_parts, lacking),
+        accuracy=of_strata(made.right_parts, lacking),
+        more=more(made.pass_parts, found.headline),
         bins=summary.bin_counts(made),
         jurors=counted,
         tags=tags,
         pace=speed,
     )
-    return _with_fit(page, made, labelled, totals) if FitScope.HEADLINE in fits else page
+    return _with_fit(page, made) if FitScope.HEADLINE in fits else page
 
 
-def _with_fit(
-    page: CalibrationPage, made: LabelledRows, labelled: list[LabelledRow], totals: RunFigures
-) -> CalibrationPage:
+def _with_fit(page: CalibrationPage, made: LabelledRows) -> CalibrationPage:
     """Return the page with the resampled and simulated figures of the headline's rows."""
-    from reviewdesk.domain.labels.summary import headline_fit
+    from reviewdesk.domain.stats.fit import fit
     from reviewdesk.domain.stats.panel_intervals import panel_intervals
 
-    fit = headline_fit(made, page.calibration)
-    run, such = (panel_intervals(made, labelled, totals, target) for target in Target)
-    gates = default_checks(page.calibration.headline, fit.null)
-    return replace(page, gates=gates, fit=fit, intervals=run, such=such)
+    fitted = fit(made.headline)
+    run, such = (panel_intervals(made, target) for target in Target)
+    gates = default_checks(page.calibration.headline, fitted.null)
+    return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
 
 
 def _panels(desk: Desk, run: Run) -> Iterator[LabelledPanel]:

@@ -29,9 +29,10 @@ from reviewdesk.domain.jurors.facts import (
     volatile,
 )
 from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
-from reviewdesk.domain.jurors.rates import Contest, JurorRates, Rates
+from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.stats.figures import Estimate, Target
+from reviewdesk.domain.stats.stratified import Rates
 from reviewdesk.domain.verdict import Generator, Policy
 from reviewdesk.store import jurors, runs
 from reviewdesk.store.connect import reading

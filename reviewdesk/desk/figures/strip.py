@@ -20,8 +20,8 @@ from reviewdesk.store.log_tail import (
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.labels.rows import RunFigures
     from reviewdesk.domain.labels.strip import LiveFigures
-    from reviewdesk.domain.labels.summary import RunFigures
 
 MANY = 500
 """If the log touched more contents than this, all labels are read again."""

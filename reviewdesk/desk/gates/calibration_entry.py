@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from reviewdesk.domain.labels.coverage import of_trusted
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
-from reviewdesk.domain.stats.figures import Fit, Ranged
+from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
 
@@ -41,7 +41,6 @@ OTHER_SET = "reliability of another set"
 BOTH = "Write the two together: reviewdesk labels export --format suite -o FOLDER."
 NO_SET = "neither reliability nor the rows say what the judge decided and deserved to decide"
 UNEVEN = "the rows weigh differently and are no draw of a run: give reliability"
-_WEIGHTED = frozenset({Design.WEIGHTED, Design.CENSUS})
 HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
@@ -115,7 +114,8 @@ def entry_result(
 
 def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
     from reviewdesk.desk.figures.labels_file import file_page, file_rows
-    from reviewdesk.domain.gates.such_items import as_run
+    from reviewdesk.domain.gates.such_items import as_run, share
+    from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.bytes.source import Source
 
     file = file_rows(Source.from_path(folder / named(gate.labels or "")))
@@ -124,9 +124,9 @@ def _of_file(gate: CalibrationGate, folder: Path) -> _Labels:
         page.calibration,
         page.fit,
         file.rows,
-        None if drawn is None else drawn.intervals,
+        None if drawn is None else panel_intervals(drawn, Target.ITEMS),
         page.representative,
-        None if drawn is None else drawn.pass_rate(),
+        None if drawn is None else share(drawn.pass_parts),
         gate.rate,
         gate.expect,
         *_observed_counts(gate),
@@ -139,8 +139,11 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     A ``reliability`` block in the suite replaces the confusion of the run's labels, and an observed
     rate in the suite replaces the run's.
     """
-    from reviewdesk.domain.gates.such_items import DrawnLabels
-    from reviewdesk.domain.labels import summary
+    from reviewdesk.domain.gates.such_items import share
+    from reviewdesk.domain.labels.rows import make_rows
+    from reviewdesk.domain.labels.summary import both_lines, described
+    from reviewdesk.domain.stats.fit import fit
+    from reviewdesk.domain.stats.panel_intervals import panel_intervals
     from reviewdesk.reports.suites.suite import default_expectations
     from reviewdesk.store import figures
     from reviewdesk.store.connect import reading
@@ -150,23 +153,22 @@ def _of_run(gate: CalibrationGate, open_desk: OpenDesk) -> _Labels:
     with reading(desk.conn, desk.path):
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
-    made = summary.make_rows(labelled, totals)
-    found = summary.both_lines(made, labelled, totals)
+    made = make_rows(labelled, totals)
+    found = both_lines(made)
     line = found.headline
     observed = line.observed_positive_rate if gate.observed is None else gate.observed
     if gate.reliability is None:
         rate = _own_rate(line)
     else:
         rate = gate.reliability.correct(observed) if observed is not None else None
-    drawn, stands = DrawnLabels(made, labelled, totals), found.design in _WEIGHTED
     passed, decided = _observed_counts(gate)
     return _Labels(
         found,
-        summary.headline_fit(made, found),
-        summary.headline_rows(made, found),
-        drawn.intervals if stands else None,
-        stands,
-        drawn.pass_rate(summary.described(made, totals)),
+        fit(made.headline),
+        made.headline,
+        panel_intervals(made, Target.ITEMS) if found.design.stands else None,
+        found.design.stands,
+        share(made.pass_parts, described(made)),
         rate,
         default_expectations(observed if rate else None) if gate.by_default else gate.expect,
         *((passed, decided) if decided else (totals.passed, totals.passed + totals.failed)),
@@ -198,7 +200,7 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     block, line = gate.reliability, found.line
     if block is None:
         return False
-    if abs(block.total - line.n) >= HALF:
+    if abs(block.n - line.n) >= HALF:
         return True
     stated, right = block.tp + block.tn, (line.accuracy or 0.0) * line.n
     labels = f"the {line.n} labels of {show_line(gate.source, 120)}"
@@ -206,7 +208,9 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
         problem = f"reliability: tp + tn is {stated:.6g}, but {right:.6g} of {labels} are correct"
         raise SuiteError(suite, gate.reliability_line, problem, BOTH)
     own = _own_cells(found)
-    if own and any(abs(a - b) > HALF + SLACK for a, b in zip(block.cells, own.cells, strict=True)):
+    if own and any(
+        abs(a - b) > HALF + SLACK for a, b in zip(astuple(block), astuple(own), strict=True)
+    ):
         problem = f"reliability: tp, fn, tn, fp are {_cells_text(block)}"
         problem += f", but {labels} give {_cells_text(own)}"
         raise SuiteError(suite, gate.reliability_line, problem, BOTH)
@@ -215,14 +219,14 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
 
 def _own_cells(found: _Labels) -> Reliability | None:
     """Return the labels' own confusion, or ``None`` if they do not state the decisions."""
-    from reviewdesk.domain.stats.calibration import confusion_of
+    from reviewdesk.domain.stats.calibration import Counters
 
-    cells = confusion_of(found.rows)
-    return None if cells is None else Reliability.of(cells)
+    counters = Counters.of(found.rows)
+    return Reliability.of(counters.counts[1:], counters.cells) if counters.decided else None
 
 
 def _cells_text(block: Reliability) -> str:
-    return ", ".join(f"{one:.6g}" for one in block.cells)
+    return ", ".join(f"{one:.6g}" for one in astuple(block))
 
 
 def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged]:
@@ -231,7 +235,7 @@ def _interval_figures(gate: CalibrationGate, found: _Labels) -> dict[str, Ranged
 
     made = such_items(found.rows, found.line, found.fit, found.intervals)
     if found.rows.passed is None and gate.reliability is not None:
-        return made | of_counts(*gate.reliability.cells)
+        return made | of_counts(*astuple(gate.reliability))
     return made
 
 
@@ -246,7 +250,7 @@ def _pass_rate(gate: CalibrationGate, found: _Labels, *, other: bool) -> Ranged:
         return Ranged(None, reason=NO_SET)
     if gate.reliability is None and (found.line.ess or 0.0) < found.line.n - SLACK * found.line.n:
         return Ranged(None, reason=UNEVEN)
-    made = of_trusted(found.passed, found.decided, *cells.cells)
+    made = of_trusted(found.passed, found.decided, *astuple(cells))
     return Ranged(made.estimate, made.low, made.high, made.reason or "")
 
 

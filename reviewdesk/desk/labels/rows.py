@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
+from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, make_rows
 from reviewdesk.domain.labels.sampling import STRATA
-from reviewdesk.domain.labels.summary import LabelledRow, LabelledRows, make_rows
 from reviewdesk.domain.records import Design, Run
-from reviewdesk.domain.stats.calibration import confusion_of, effective_sample_size
+from reviewdesk.domain.stats.calibration import Counters, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
@@ -19,8 +19,6 @@ from reviewdesk.store import figures, tags
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-
-_WEIGHTED = frozenset({Design.WEIGHTED, Design.CENSUS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +117,10 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         UsageError: no label makes a row.
     """
     made = _labelled_rows(desk, run, source)
-    weighted = made.weighing.design in _WEIGHTED
+    weighted = made.weighing.design.stands
     kept = _counted_places(made)
-    cells = confusion_of(made.rows.weighted(made.weights) if weighted else made.rows)
-    if not kept or cells is None:
+    counters = Counters.of(made.headline)
+    if not kept:
         raise UsageError("no label makes a row yet", "Label verdicts that passed or failed first.")
     head, rows = desk.head(), []
     for at in kept:
@@ -136,7 +134,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
     decided = totals.passed + totals.failed
     return SuiteExport(
         tuple(rows),
-        Reliability.of(cells),
+        Reliability.of(counters.counts[1:], counters.cells),
         totals.passed / decided,
         decided if weighted else None,
         made.source,
@@ -147,7 +145,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
 
 def _counted_places(made: LabelledRows) -> list[int]:
     """Return the places of the rows that count: those with a weight, or all without weights."""
-    weighted = made.weighing.design in _WEIGHTED
+    weighted = made.weighing.design.stands
     return [at for at, weight in enumerate(made.weights) if weight > 0 or not weighted]
 
 
@@ -159,7 +157,7 @@ def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
             f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
             "count once it has one"
         )
-    if kept and made.weighing.design not in _WEIGHTED:
+    if kept and not made.weighing.design.stands:
         warnings.append(f"design: {made.weighing.design}")
     return warnings
 
@@ -170,7 +168,7 @@ def _row_places(made: LabelledRows, drawn: Resample | None) -> tuple[list[int], 
     warnings = _omission_warnings(made, kept)
     if drawn is not None:
         return _resampled_places(made, kept, drawn, warnings)
-    weighted = made.weighing.design in _WEIGHTED
+    weighted = made.weighing.design.stands
     if weighted and any(abs(made.weights[at] - 1) > 1e-9 for at in kept):
         warnings.append(
             "the rows stand for different numbers of verdicts, and this format cannot say so; "
@@ -188,7 +186,7 @@ def _confidence_warnings(made: LabelledRows) -> list[str]:
 def _resampled_places(
     made: LabelledRows, kept: Sequence[int], drawn: Resample, warnings: list[str]
 ) -> tuple[list[int], tuple[str, ...]]:
-    if made.weighing.design not in _WEIGHTED or not kept:
+    if not made.weighing.design.stands or not kept:
         problem = f"--resample: the labels have no weights yet (design: {made.weighing.design})"
         raise UsageError(problem, "Label on until the design is weighted or census.")
     weights = [made.weights[at] for at in kept]
@@ -208,7 +206,7 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     counts the verdict once. A design without weights writes the weight ``null``.
     """
     made = _labelled_rows(desk, run, source)
-    weighted = made.weighing.design in _WEIGHTED
+    weighted = made.weighing.design.stands
     rowed = {
         verdict.key: (
             float(made.rows.confidence[i]),

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
 from reviewdesk.domain.gates.limits import ece_note
 from reviewdesk.domain.records import Metrics
-from reviewdesk.domain.stats.confusion import CELLS, Confusion
-from reviewdesk.domain.stats.correction import (
-    Corrected,
-    CorrectionStatus,
-    corrected,
-    rate_or_zero,
-)
+from reviewdesk.domain.stats.correction import Cells, Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged
 from reviewdesk.domain.verdict import SLACK
 
@@ -76,44 +70,22 @@ SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_nu
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class Reliability(Cells):
     """A judge against a trusted set: the counts of its decisions by what they should have been.
 
     If the labels stand for different numbers of verdicts, the cells are weights instead of counts,
     scaled to the number of labels.
     """
 
-    tp: float
-    fn: float
-    tn: float
-    fp: float
-
     @staticmethod
-    def of(found: Confusion) -> Reliability:
+    def of(counts: Sequence[int], mass: Cells) -> Reliability:
         """Return the counts; if rows differ in weight, the weights scaled to the number of rows."""
-        n, whole = sum(found.counts), sum(found.mass)
-        scaled = [mass * n / whole for mass in found.mass] if whole else list(found.mass)
+        n, whole = sum(counts), mass.n
+        scaled = [cell * n / whole if whole else cell for cell in astuple(mass)]
         even = all(
-            abs(one - count) <= SLACK * max(n, 1)
-            for one, count in zip(scaled, found.counts, strict=True)
+            abs(one - count) <= SLACK * max(n, 1) for one, count in zip(scaled, counts, strict=True)
         )
-        return Reliability(**dict(zip(CELLS, found.counts if even else scaled, strict=True)))
-
-    @property
-    def cells(self) -> tuple[float, float, float, float]:
-        """The four cells in the order tp, fn, tn, fp."""
-        return self.tp, self.fn, self.tn, self.fp
-
-    @property
-    def total(self) -> float:
-        """The size of the trusted set."""
-        return sum(self.cells)
-
-    def correct(self, observed: float) -> Corrected:
-        """Correct the observed pass rate for the judge's errors."""
-        sensitivity = rate_or_zero(self.tp, self.tp + self.fn)
-        specificity = rate_or_zero(self.tn, self.tn + self.fp)
-        return corrected(observed, sensitivity, specificity, self.total)
+        return Reliability(*(counts if even else scaled))
 
 
 _NO_LABELS = "there are no labels"

@@ -9,29 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from reviewdesk.domain.labels.sampling import (
-    STRATA,
-    LabelledVerdict,
-    stratum,
-    weigh,
-)
-from reviewdesk.domain.labels.summary import (
-    LabelledRow,
-    LabelledRows,
-    RunFigures,
-    pass_parts,
-)
+from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, RunFigures
+from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, stratum, weigh
 from reviewdesk.domain.records import Metrics, Truth
-from reviewdesk.domain.stats.calibration import (
-    Bools,
-    Floats,
-    Rows,
-    effective_sample_size,
-)
+from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
 from reviewdesk.domain.stats.correction import rate_or_zero
 from reviewdesk.domain.stats.figures import (
     Estimate,
@@ -42,13 +26,7 @@ from reviewdesk.domain.stats.figures import (
     Ranged,
     Target,
 )
-from reviewdesk.domain.stats.intervals import (
-    CHUNK,
-    RESAMPLES,
-    SEED,
-    TAIL,
-)
-from reviewdesk.domain.stats.panel_intervals import panel_intervals
+from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL, share_ends
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -58,28 +36,7 @@ NO_KAPPA = "chance alone would agree on every row"
 NO_LABEL = "no label that counts says pass or fail"
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnLabels:
-    """Labels with the draw that gave them, from a loaded run or from a file that states strata."""
-
-    made: LabelledRows
-    labelled: Sequence[LabelledRow]
-    figures: RunFigures
-
-    @property
-    def intervals(self) -> PanelIntervals:
-        """The intervals of the panel's figures, computed through the draw."""
-        return panel_intervals(self.made, self.labelled, self.figures, Target.ITEMS)
-
-    def pass_rate(self, lacking: str | None = None) -> Ranged:
-        """Return the share that should pass.
-
-        If a stratum has no labels, return bounds, with ``lacking`` as the reason if it is given.
-        """
-        return share(pass_parts(self.labelled, self.figures), lacking)
-
-
-def as_run(rows: Rows, strata: Sequence[str] | None) -> DrawnLabels | None:
+def as_run(rows: Rows, strata: Sequence[str] | None) -> LabelledRows | None:
     """Return the run that drawn rows stand for: the size of a stratum is the sum of its weights.
 
     Return ``None`` unless every row names a stratum that fits its decision, and all rows of a
@@ -106,9 +63,8 @@ def as_run(rows: Rows, strata: Sequence[str] | None) -> DrawnLabels | None:
             return None
         sizes[h] = max(round(float(mine.sum())), count)
     weighing = weigh([one.place for one in labelled], sizes)
-    drawn = {one.key: True for one in labelled}
-    made = LabelledRows(labelled, rows, weighing.weights, drawn, weighing, "file", 0)
-    return DrawnLabels(made, labelled, RunFigures(0, 0, "file", scores_stated=False, sizes=sizes))
+    figures = RunFigures(0, 0, "file", scores_stated=False, sizes=sizes)
+    return LabelledRows(labelled, figures, labelled, rows, weighing.weights, weighing, "file")
 
 
 def such_items(
@@ -122,7 +78,7 @@ def such_items(
     """
     if not line.n:
         return {}
-    right = _ends(found.accuracy) if found else _share_ends(rows.correct, rows.weight)
+    right = _ends(found.accuracy) if found else share_ends(rows.correct, rows.weight)
     brier, gap = (found.brier, found.gap) if found else (fit.brier, fit.gap)
     made = {
         "accuracy": Ranged(line.accuracy, *right),
@@ -137,8 +93,8 @@ def such_items(
         (_ends(found.sensitivity), _ends(found.specificity))
         if found
         else (
-            _share_ends(rows.correct[deserved], rows.weight[deserved]),
-            _share_ends(rows.correct[~deserved], rows.weight[~deserved]),
+            share_ends(rows.correct[deserved], rows.weight[deserved]),
+            share_ends(rows.correct[~deserved], rows.weight[~deserved]),
         )
     )
     return made | {
@@ -161,13 +117,16 @@ def of_counts(tp: float, fn: float, tn: float, fp: float) -> dict[str, Ranged]:
     }
 
 
-def share(parts: Sequence[Part], lacking: str | None) -> Ranged:
-    """Return a share over the strata of a run, or its bounds with the reason."""
+def share(parts: Sequence[Part], lacking: str | None = None) -> Ranged:
+    """Return a share over the strata of a run, or its bounds with the reason.
+
+    ``lacking`` is the reason, if it is given.
+    """
     if not any(part.labelled for part in parts):
         return Ranged(None, reason=lacking or NO_LABEL)
-    made = stratified_rate(parts, Target.ITEMS)
-    reason = "" if made.estimate is not None else lacking or made.reason or ""
-    return Ranged(made.estimate, made.low, made.high, reason)
+    found = stratified_rate(parts, Target.ITEMS)
+    reason = "" if found.estimate is not None else lacking or found.reason or ""
+    return Ranged(found.estimate, found.low, found.high, reason)
 
 
 def _ends(found: Estimate) -> tuple[float, float]:
@@ -177,13 +136,6 @@ def _ends(found: Estimate) -> tuple[float, float]:
 def _rate_of(hits: float, size: float) -> Ranged:
     # A class of almost no weight counts as empty; its interval would leave the range of floats.
     return Ranged(rate_or_zero(hits, size), *(wilson(hits, size) if size > SLACK else (0.0, 1.0)))
-
-
-def _share_ends(hit: Bools, weight: Floats) -> tuple[float, float]:
-    """Return Wilson's interval of a weighted share, at Kish's effective number; 0..1 if empty."""
-    ess = effective_sample_size(weight) or 0.0
-    part = float((weight * hit).sum() / weight.sum()) if ess else 0.0
-    return wilson(min(part, 1.0) * ess, ess)
 
 
 def _brier(

@@ -10,16 +10,9 @@ from enum import StrEnum
 
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.leniency import Leniency
-from reviewdesk.domain.jurors.rates import (
-    CARRIED,
-    ENOUGH,
-    Cells,
-    Contest,
-    JurorRates,
-    kappa,
-)
+from reviewdesk.domain.jurors.rates import ENOUGH, Contest, JurorRates
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.stats.correction import CorrectionStatus, rogan_gladen
+from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, rogan_gladen
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.verdict import Decision
@@ -159,7 +152,7 @@ class JurorFacts:
     @property
     def labelled_kappa(self) -> float | None:
         """Cohen's kappa over the labels, unweighted; ``None`` under ``ENOUGH`` votes."""
-        return kappa(self.cells) if self.counts.votes >= ENOUGH else None
+        return self.cells.kappa if self.counts.votes >= ENOUGH else None
 
     @property
     def accuracy(self) -> Quoted:
@@ -184,7 +177,7 @@ class JurorFacts:
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa with the labels; ``None`` under ``ENOUGH`` votes and if undefined."""
-        return self.drawn.kappa if self.drawn.design in CARRIED else self.labelled_kappa
+        return self.drawn.kappa if self.drawn.design.stands else self.labelled_kappa
 
     @property
     def observed(self) -> Rate:
@@ -216,7 +209,7 @@ class JurorFacts:
 
 
 def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
-    if design in CARRIED:
+    if design.stands:
         return Quoted(drawn.estimate, drawn.low, drawn.high, bounds=False)
     return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
 

@@ -6,85 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
-from reviewdesk.domain.stats.correction import Z
-from reviewdesk.domain.stats.figures import (
-    Estimate,
-    Pair,
-    Part,
-    Target,
-)
+from reviewdesk.domain.stats.correction import Cells, Z
+from reviewdesk.domain.stats.figures import Estimate, Part, Target
 from reviewdesk.domain.stats.stratified import (
+    Rates,
+    Voted,
     midp_interval,
     part_interval,
-    stratified_rate,
-    stratified_ratio,
+    stratified_rates,
 )
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
-CARRIED = (Design.WEIGHTED, Design.CENSUS)
-"""The designs whose labels represent the run."""
 ALIKE = 0.1
 """Sampling rates count as equal if they differ by at most this share of the largest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The confusion of a juror's votes against the labels; a positive should pass."""
-
-    tp: float = 0
-    fn: float = 0
-    tn: float = 0
-    fp: float = 0
-
-    @property
-    def n(self) -> float:
-        """The number of all votes in the cells."""
-        return self.tp + self.fn + self.tn + self.fp
-
-    @property
-    def right(self) -> float:
-        """The number of votes that match the label."""
-        return self.tp + self.tn
-
-    def plus(self, other: Cells, weight: float = 1) -> Cells:
-        """Return the sum with other cells, each multiplied by ``weight``."""
-        return Cells(
-            self.tp + weight * other.tp,
-            self.fn + weight * other.fn,
-            self.tn + weight * other.tn,
-            self.fp + weight * other.fp,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Voted:
-    """A juror's votes in one stratum: its passes and fails, and its votes with a label.
-
-    ``counted`` holds the votes whose label counts for the draw, ``labelled`` all with a label.
-    """
-
-    stratum: int
-    passes: int
-    fails: int
-    counted: Cells
-    labelled: Cells
-
-    @property
-    def size(self) -> int:
-        """The number of verdicts of the stratum on which the juror voted."""
-        return self.passes + self.fails
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
-
-    accuracy: Estimate
-    sensitivity: Estimate
-    specificity: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,51 +80,19 @@ class Contest:
 
 def design(found: Sequence[Voted]) -> Design:
     """Return how a juror's labels were drawn, over the verdicts on which it voted."""
-    held = [one for one in found if one.size]
-    empty = [one for one in held if not one.counted.n]
-    labelled = sum(one.labelled.n for one in held)
-    if not labelled:
-        return Design.NONE
-    if labelled == sum(one.size for one in held):
-        return Design.CENSUS
-    if len(empty) == len(held):
-        return Design.AD_HOC
-    if any(one.stratum >= FIRST_REST for one in empty):
-        return Design.ESCALATED_ONLY
-    return Design.PARTIAL if empty else Design.WEIGHTED
+    sizes = {one.stratum: one.size for one in found if one.size}
+    empty = [one.stratum for one in found if one.size and not one.counted.n]
+    return design_of(int(labelled(found).n), sizes, empty)
 
 
 def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
-    """Estimate the rates over all verdicts on which the juror voted, from the counted labels."""
-    held = [one for one in found if one.size]
-    return Rates(
-        accuracy=accuracy(held, target),
-        sensitivity=stratified_ratio(
-            [
-                Pair(one.size, int(one.counted.n), int(one.counted.tp), int(one.counted.fn),
-                     one.passes, one.fails)
-                for one in held
-            ],
-            target,
-        ),
-        specificity=stratified_ratio(
-            [
-                Pair(one.size, int(one.counted.n), int(one.counted.tn), int(one.counted.fp),
-                     one.fails, one.passes)
-                for one in held
-            ],
-            target,
-        ),
-    )  # fmt: skip
+    """Estimate a juror's rates over all its votes, the accuracy with mid-p intervals."""
+    return stratified_rates(found, target, midp_interval)
 
 
-def accuracy(found: Sequence[Voted], target: Target = Target.RUN) -> Estimate:
-    """Estimate the share of votes that are right: ``Σ N_h/N · k_h/n_h`` over the strata."""
-    return stratified_rate(
-        [Part(one.size, one.counted.n, one.counted.right) for one in found if one.size],
-        target,
-        midp_interval,
-    )
+def accuracy(found: Sequence[Voted]) -> Estimate:
+    """Estimate the share of votes that are right over this run."""
+    return rates(found).accuracy
 
 
 def weighted(found: Sequence[Voted]) -> Cells:
@@ -207,25 +112,15 @@ def labelled(found: Sequence[Voted]) -> Cells:
     return total
 
 
-def kappa(cells: Cells) -> float | None:
-    """Compute Cohen's ``(p_o - p_e)/(1 - p_e)``; ``None`` if chance would agree on all votes."""
-    n = cells.n
-    chance = (cells.tp + cells.fn) * (cells.tp + cells.fp)
-    chance += (cells.tn + cells.fp) * (cells.tn + cells.fn)
-    room = n * n - chance
-    # Weights are not integers, so rounding may leave a little where the room is 0.
-    return (n * cells.right - chance) / room if room > 1e-12 * n * n else None
-
-
 def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
     """Return the kappa that may be quoted, ``None`` under ``ENOUGH`` votes, and its votes.
 
     It is taken through the draw if the labels represent the run, else over the unweighted labels.
     """
-    drawn = design(found) in CARRIED
+    drawn = design(found).stands
     votes = sum((one.counted if drawn else one.labelled).n for one in found)
     cells = weighted(found) if drawn else labelled(found)
-    return (kappa(cells) if votes >= ENOUGH else None), votes
+    return (cells.kappa if votes >= ENOUGH else None), votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,10 @@ from statistics import NormalDist
 import numpy as np
 
 from reviewdesk.domain.jurors.rates import (
-    CARRIED,
     Apart,
-    Cells,
     Contest,
     Difference,
     JurorRates,
-    Voted,
     accuracy,
     design,
     labelled,
@@ -24,7 +21,7 @@ from reviewdesk.domain.jurors.rates import (
     quoted_kappa,
     rates,
 )
-from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefix_end
+from reviewdesk.domain.labels.sampling import STRATA, LabelledVerdict, prefix_ends
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run.columns import (
     DECISIONS,
@@ -35,8 +32,9 @@ from reviewdesk.domain.run.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.correction import Cells, Z
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.bulk_scores import Scores
 
@@ -62,10 +60,7 @@ class Labels:
         keys: Sequence[int], strata: Sequence[int], placed: Mapping[int, LabelledVerdict]
     ) -> Labels:
         """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``."""
-        ranks: dict[int, set[int]] = {}
-        for place in placed.values():
-            ranks.setdefault(place.stratum, set()).add(place.rank)
-        ends = {h: prefix_end(found) for h, found in ranks.items()}
+        ends = prefix_ends(placed.values())
         truth = np.full(len(keys), NOTHING, np.int8)
         counted = np.zeros(len(keys), np.bool_)
         for row, key in enumerate(keys):
@@ -190,7 +185,7 @@ def juror_rates(
             design=word,
             run=rates(mine),
             such=rates(mine, Target.ITEMS),
-            kappa=quoted_kappa(mine)[0] if word in CARRIED else None,
+            kappa=quoted_kappa(mine)[0] if word.stands else None,
             dissent=accuracy(alone),
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
@@ -233,7 +228,7 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
 def _share(found: Iterable[Voted]) -> float | None:
     """Return the accuracy that may be quoted: through the draw, else over the unweighted labels."""
     held = list(found)
-    if design(held) in CARRIED:
+    if design(held).stands:
         return accuracy(held).estimate
     cells = labelled(held)
     return cells.right / cells.n if cells.n else None

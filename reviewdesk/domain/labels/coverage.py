@@ -5,12 +5,11 @@ Nothing here loads numpy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, Op
-from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, prefix_end
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Part
@@ -58,25 +57,6 @@ class LabelsNeeded:
     limit: float | None
     labels: int | None
     reason: str | None = None
-
-
-def parts(
-    labelled: Sequence[tuple[LabelledVerdict, bool]], sizes: Mapping[int, int]
-) -> tuple[Part, ...]:
-    """Return the strata that the judge decided, with the pass and fail labels of their prefixes.
-
-    ``labelled`` pairs every labelled verdict of the run with whether it is a hit. Strata of
-    verdicts that are neither pass nor fail are left out, as they are from the observed pass rate.
-    """
-    made = []
-    for h in sorted(sizes):
-        if not sizes[h] or h % FIRST_REST == 2:
-            continue
-        mine = [(place, hit) for place, hit in labelled if place.stratum == h]
-        end = prefix_end({place.rank for place, _ in mine})
-        hits = [hit for place, hit in mine if place.rank < end and place.counts]
-        made.append(Part(sizes[h], len(hits), sum(hits)))
-    return tuple(made)
 
 
 def of_strata(found: Sequence[Part], described: str | None = None) -> RunRate:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
+
+T = TypeVar("T")
 
 STRATA = (
     "flagged/pass",
@@ -77,6 +80,10 @@ class Weighing:
     drawn: list[bool]
     """Whether each verdict lies in its stratum's labelled prefix; the others are ad hoc."""
     inclusion: dict[int, float]
+    ends: dict[int, int]
+    """The length of each stratum's labelled prefix."""
+    counted: Counter[int]
+    """The number of pass and fail labels in each stratum's prefix."""
     empty: tuple[int, ...]
     """The decided strata without a label that counts."""
     design: Design
@@ -155,27 +162,23 @@ def _places(order: Sequence[int]) -> list[int]:
 def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weighing:
     """Weigh the pass and fail labels in each stratum's labelled prefix by ``N_h / m_h``, others 0.
 
-    The prefix is the verdicts from the start of the stratum's draw that all have a label; ``m_h``
-    counts the pass and fail labels in it. Unsure and disputed labels, and those of undecided
-    verdicts in decided strata, extend the prefix without counting. ``sizes`` is N_h.
+    ``m_h`` counts the pass and fail labels in the prefix. Unsure and disputed labels, and those of
+    undecided verdicts in decided strata, extend the prefix without counting. ``sizes`` is N_h.
     """
-    ranks: dict[int, set[int]] = {}
-    for row in labelled:
-        ranks.setdefault(row.stratum, set()).add(row.rank)
-    ends = {h: prefix_end(found) for h, found in ranks.items()}
+    ends = prefix_ends(labelled)
     drawn = [row.rank < ends[row.stratum] for row in labelled]
-    counted = [inside and row.counts for row, inside in zip(labelled, drawn, strict=True)]
-    m: dict[int, int] = {}
-    for row, inside in zip(labelled, counted, strict=True):
-        m[row.stratum] = m.get(row.stratum, 0) + inside
+    m = Counter(
+        row.stratum for row, inside in zip(labelled, drawn, strict=True) if inside and row.counts
+    )
     weights = [
-        sizes[row.stratum] / m[row.stratum] if inside else 0.0
-        for row, inside in zip(labelled, counted, strict=True)
+        sizes[row.stratum] / m[row.stratum] if inside and row.counts else 0.0
+        for row, inside in zip(labelled, drawn, strict=True)
     ]
-    inclusion = {h: m.get(h, 0) / n for h, n in sizes.items() if n}
-    empty = tuple(h for h in decided_strata(sizes) if not m.get(h))
+    empty = tuple(h for h in decided_strata(sizes) if not m[h])
     usable = sum(row.usable for row in labelled)
-    return Weighing(weights, drawn, inclusion, empty, design_word(usable, sizes, empty))
+    inclusion = {h: m[h] / n for h, n in sizes.items() if n}
+    design = run_design(usable, sizes, empty)
+    return Weighing(weights, drawn, inclusion, ends, m, empty, design)
 
 
 def decided_strata(sizes: Mapping[int, int]) -> list[int]:
@@ -183,29 +186,64 @@ def decided_strata(sizes: Mapping[int, int]) -> list[int]:
     return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
 
 
-def prefix_end(ranks: AbstractSet[int]) -> int:
-    """Return the length of a stratum's labelled prefix: its first verdicts that all have a label.
+@dataclass(slots=True)
+class Prefix(Generic[T]):
+    """One stratum's labels by rank, and the prefix: its first verdicts that all have a label.
 
-    ``ranks`` are the positions, within the stratum's draw, of the verdicts that have a label.
+    A label at the end of the prefix extends it over all labels that follow without a gap; removing
+    a label inside the prefix cuts it there. Each costs one step per rank that enters or leaves, and
+    many labels added (or removed) at once cost no more than one pass together. A label that changes
+    its truth keeps its rank.
     """
-    end = 0
-    while end in ranks:
-        end += 1
-    return end
+
+    held: dict[int, T] = field(default_factory=dict)
+    end: int = 0
+    """The length of the prefix."""
+
+    def give(self, rank: int, label: T) -> list[tuple[T, int]]:
+        """Set a rank's label; return the labels that enter the prefix (1) and leave it (-1)."""
+        moved = [(self.held[rank], -1), (label, 1)] if rank < self.end else []
+        self.held[rank] = label
+        while self.end in self.held:
+            moved.append((self.held[self.end], 1))
+            self.end += 1
+        return moved
+
+    def take(self, rank: int) -> list[tuple[T, int]]:
+        """Remove the label of a rank; return the labels that leave the prefix, each with -1."""
+        moved = [(self.held[place], -1) for place in range(rank, self.end)]
+        self.end = min(self.end, rank)
+        del self.held[rank]
+        return moved
 
 
-def design_word(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
-    """Return how the labels were drawn, over the strata that the judge decided.
+def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
+    """Return the length of each stratum's labelled prefix, by stratum."""
+    prefixes: dict[int, Prefix[None]] = {}
+    for row in labelled:
+        prefixes.setdefault(row.stratum, Prefix()).give(row.rank, None)
+    return {h: prefix.end for h, prefix in prefixes.items()}
+
+
+def run_design(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
+    """Return how a run's labels were drawn, over the strata that the panel decided.
 
     ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``empty`` are the
     decided strata without a label that counts.
     """
-    decided = decided_strata(sizes)
-    if not usable:
+    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes)}, empty)
+
+
+def design_of(labelled: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
+    """Return how labels were drawn: ``labelled`` of the verdicts in non-empty strata of ``sizes``.
+
+    The strata in ``empty`` have no label that counts.
+    """
+    if not labelled:
         return Design.NONE
-    if usable == sum(sizes[h] for h in decided):
+    if labelled == sum(sizes.values()):
         return Design.CENSUS
-    if len(empty) == len(decided):
+    if len(empty) == len(sizes):
         return Design.AD_HOC
     if any(h >= FIRST_REST for h in empty):
         return Design.ESCALATED_ONLY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
     STRATA,
     LabelledVerdict,
-    prefix_end,
+    weigh,
 )
 
 FEW_ERRORS = 5
@@ -76,27 +77,25 @@ def strata(
     labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int], audits: Mapping[int, int]
 ) -> tuple[Stratum, ...]:
     """Return every non-empty stratum; ``sizes`` is N_h, ``audits`` the size of its audit."""
-    return tuple(
-        _stratum(h, [row for row in labelled if row.stratum == h], sizes[h], audits.get(h, 0))
-        for h in sorted(sizes)
-        if sizes[h]
-    )
-
-
-def _stratum(h: int, rows: Sequence[LabelledVerdict], size: int, audit: int) -> Stratum:
-    end = prefix_end({row.rank for row in rows})
-    counted = sum(row.rank < end and row.counts for row in rows)
-    weighs = counted and h % FIRST_REST != 2
-    return Stratum(
-        name=STRATA[h],
-        size=size,
-        labelled=len(rows),
-        prefix=end,
-        counted=counted,
-        weight=size / counted if weighs else None,
-        audit=audit,
-        audit_done=sum(row.rank < audit for row in rows),
-    )
+    weighing = weigh(labelled, sizes)
+    every = Counter(row.stratum for row in labelled)
+    audited = Counter(row.stratum for row in labelled if row.rank < audits.get(row.stratum, 0))
+    made = []
+    for h in sorted(h for h, size in sizes.items() if size):
+        counted = weighing.counted[h]
+        made.append(
+            Stratum(
+                name=STRATA[h],
+                size=sizes[h],
+                labelled=every[h],
+                prefix=weighing.ends.get(h, 0),
+                counted=counted,
+                weight=sizes[h] / counted if counted and h % FIRST_REST != 2 else None,
+                audit=audits.get(h, 0),
+                audit_done=audited[h],
+            )
+        )
+    return tuple(made)
 
 
 def audit(found: Sequence[Stratum], drawn: Sequence[bool]) -> AuditSample:

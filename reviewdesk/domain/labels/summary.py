@@ -3,151 +3,66 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.labels.coverage import parts
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    STRATA,
-    LabelledVerdict,
-    Weighing,
-    weigh,
-)
+from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, RunFigures, make_rows
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, run_design
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.stats.calibration import Rows, bin_index, measure
+from reviewdesk.domain.stats.calibration import Counters, bin_index, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import Fit, Part
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.errors import UsageError
 
-SOURCES = ("support", "score", "reported", "vote_share")
 ESCALATED_ONLY = "describes escalated verdicts only"
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRow:
-    """One labelled verdict, with the values that confidence can be taken from."""
+@dataclass(slots=True)
+class RunCounters:
+    """What is counted over the labelled verdicts of a run, whatever their draw."""
 
-    key: int
-    id: str
-    item: bytes
-    decision: Decision | None
-    score: float | None
-    stated_score: float | None
-    confidence: float | None
-    passes: int
-    answered: int
-    place: LabelledVerdict
-
-    @property
-    def decided(self) -> bool:
-        """Whether panel and label both say pass or fail, so that the verdict gives a row."""
-        return self.decision in {Decision.PASS, Decision.FAIL} and self.place.truth in {
-            Truth.PASS,
-            Truth.FAIL,
-        }
-
-    @property
-    def correct(self) -> bool:
-        """Whether the panel's decision matches the label."""
-        return self.decision is not None and self.decision.value == self.place.truth.value
-
-
-@dataclass(frozen=True, slots=True)
-class RunFigures:
-    """The facts of a whole run that calibration needs."""
-
-    passed: int
-    failed: int
-    confidence_source: str
-    scores_stated: bool
-    sizes: Mapping[int, int]
-    audits: Mapping[int, int] = field(default_factory=dict)
-    """The number of verdicts in the audit, by stratum."""
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledRows:
-    """The labelled verdicts that give a row, with their confidences and draw weights.
-
-    ``left_out`` counts those that would give a row but have no confidence from the source.
-    """
-
-    verdicts: list[LabelledRow]
-    rows: Rows
-    weights: list[float]
-    drawn: dict[int, bool]
-    """Whether the label lies in its stratum's labelled prefix, by verdict key."""
-    weighing: Weighing
+    figures: RunFigures
     source: str
-    left_out: int
+    every: Counters = field(default_factory=Counters)
+    """The rows of all labelled verdicts, at weight 1."""
+    labelled: int = 0
+    usable: int = 0
+    decided: int = 0
+    no_verdict: int = 0
+    truths: Counter[Truth] = field(default_factory=Counter)
 
+    def move(self, verdict: LabelledRow, sign: int = 1) -> None:
+        """Count a labelled verdict, or take it away with ``sign`` -1; its row is not moved."""
+        self.labelled += sign
+        self.usable += sign * verdict.place.usable
+        self.decided += sign * verdict.decided
+        self.no_verdict += sign * (verdict.decision not in {Decision.PASS, Decision.FAIL})
+        self.truths[verdict.place.truth] += sign
 
-def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> float | None:
-    """Return how sure the panel is of its decision, by one declared mapping; ``None`` if unknown.
+    def calibration(self, empty: Sequence[int], weighted: Callable[[], Counters]) -> Calibration:
+        """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
 
-    ``support`` is the score of a pass, and 1 less the score of a fail; ``vote_share`` the share of
-    votes for the decision; ``score`` the score itself; ``reported`` the mean that jurors report.
-    """
-    passed = verdict.decision is Decision.PASS
-    score = verdict.stated_score if scores_stated else verdict.score
-    if source == "score":
-        return score
-    if source == "reported":
-        return verdict.confidence
-    if source == "vote_share":
-        score = verdict.passes / verdict.answered if verdict.answered else None
-    if score is None:
-        return None
-    return score if passed else 1 - score
-
-
-def chosen_source(figures: RunFigures, source: str | None) -> str:
-    """Return the confidence mapping that ``source`` names, else the run's own.
-
-    Raises:
-        UsageError: there is no such mapping.
-    """
-    source = source or figures.confidence_source
-    if source not in SOURCES:
-        raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
-    return source
-
-
-def make_rows(
-    labelled: Sequence[LabelledRow], figures: RunFigures, source: str | None = None
-) -> LabelledRows:
-    """Build the rows behind every figure; ``source`` replaces the run's own confidence mapping."""
-    source = chosen_source(figures, source)
-    weighing = weigh([verdict.place for verdict in labelled], figures.sizes)
-    kept: list[tuple[LabelledRow, float, float]] = []
-    left_out = 0
-    for verdict, weight in zip(labelled, weighing.weights, strict=True):
-        if not verdict.decided:
-            continue
-        found = confidence(verdict, source, scores_stated=figures.scores_stated)
-        if found is None:
-            left_out += 1
-        else:
-            kept.append((verdict, found, weight))
-    rows = Rows.of(
-        [found for _, found, _ in kept],
-        [verdict.correct for verdict, _, _ in kept],
-        passed=[verdict.decision is Decision.PASS for verdict, _, _ in kept],
-    )
-    return LabelledRows(
-        [verdict for verdict, _, _ in kept],
-        rows,
-        [weight for _, _, weight in kept],
-        {v.key: inside for v, inside in zip(labelled, weighing.drawn, strict=True)},
-        weighing,
-        source,
-        left_out,
-    )
+        ``empty`` are the decided strata without a label that counts.
+        """
+        figures = self.figures
+        design = run_design(self.usable, figures.sizes, empty)
+        line = self.every.metrics(figures.observed)
+        population = weighted().metrics(figures.observed) if design.stands else None
+        left_out = self.decided - line.n
+        return Calibration(
+            labelled=line,
+            population=population,
+            design=design,
+            confidence_source=self.source,
+            unsure=self.truths[Truth.UNSURE],
+            disputed=self.truths[Truth.DISPUTED],
+            no_verdict=self.no_verdict,
+            rowless=self.labelled - line.n,
+            waiting=line.n - population.n if population else 0,
+            warnings=warnings_of(population or line, design, empty, figures.sizes, left_out),
+        )
 
 
 def summarise(
@@ -157,35 +72,15 @@ def summarise(
 
     ``population`` is ``None`` unless the design is weighted or a census.
     """
-    return both_lines(make_rows(labelled, figures, source), labelled, figures)
+    return both_lines(make_rows(labelled, figures, source))
 
 
-def both_lines(
-    made: LabelledRows, labelled: Sequence[LabelledRow], figures: RunFigures
-) -> Calibration:
+def both_lines(made: LabelledRows) -> Calibration:
     """Compute both lines, as ``summarise`` does, from rows that are already built."""
-    decided = figures.passed + figures.failed
-    observed = figures.passed / decided if decided else None
-    design = made.weighing.design
-    population = None
-    if design in {Design.WEIGHTED, Design.CENSUS}:
-        population = measure(made.rows.weighted(made.weights), observed)
-    line = measure(made.rows, observed)
-    waiting = made.weights.count(0.0) if population is not None else 0
-    return Calibration(
-        labelled=line,
-        population=population,
-        design=design,
-        confidence_source=made.source,
-        unsure=sum(v.place.truth is Truth.UNSURE for v in labelled),
-        disputed=sum(v.place.truth is Truth.DISPUTED for v in labelled),
-        no_verdict=sum(v.decision not in {Decision.PASS, Decision.FAIL} for v in labelled),
-        rowless=len(labelled) - line.n,
-        waiting=waiting,
-        warnings=warnings_of(
-            population or line, design, made.weighing.empty, figures.sizes, made.left_out
-        ),
-    )
+    counters = RunCounters(made.figures, made.source, Counters.of(made.rows))
+    for verdict in made.labelled:
+        counters.move(verdict)
+    return counters.calibration(made.weighing.empty, lambda: Counters.of(made.headline))
 
 
 def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
@@ -204,16 +99,6 @@ def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:
 def bin_counts(made: LabelledRows) -> dict[int, int]:
     """Count the rows in each of the ten bins of confidence, including rows of weight 0."""
     return dict(Counter(bin_index(made.rows.confidence).tolist()))
-
-
-def headline_fit(made: LabelledRows, found: Calibration) -> Fit:
-    """Fit the rows behind the headline, weighted if there is a population line."""
-    return fit(headline_rows(made, found))
-
-
-def headline_rows(made: LabelledRows, found: Calibration) -> Rows:
-    """Return the rows behind the headline, weighted if there is a population line."""
-    return made.rows if found.population is None else made.rows.weighted(made.weights)
 
 
 def alone(
@@ -251,39 +136,26 @@ def alone(
     )
 
 
-def pass_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
-    """Return, per decided stratum, how many of the labels that count say pass."""
-    return parts([(one.place, one.place.truth is Truth.PASS) for one in labelled], figures.sizes)
-
-
-def right_parts(labelled: Sequence[LabelledRow], figures: RunFigures) -> tuple[Part, ...]:
-    """Return, per decided stratum, how many of the labels that count agree with the panel."""
-    return parts([(one.place, one.correct) for one in labelled], figures.sizes)
-
-
-def described(made: LabelledRows, figures: RunFigures) -> str | None:
+def described(made: LabelledRows) -> str | None:
     """Return what the labels describe while some stratum has none that counts.
 
     ``None`` if every decided stratum has one, or if no label counts at all.
     """
     if made.weighing.design in {Design.NONE, Design.AD_HOC} or not made.weighing.empty:
         return None
-    return _coverage_text(made.weighing.empty, figures.sizes)
+    return _coverage_text(made.weighing.empty, made.figures.sizes)
 
 
-def audited(
-    made: LabelledRows, labelled: Sequence[LabelledRow], audits: Mapping[int, int]
-) -> list[bool]:
+def audited(made: LabelledRows) -> list[bool]:
     """Return, for each audit label that counts, whether the panel was right.
 
     Verdicts without a confidence are included.
     """
+    audits = made.figures.audits
     return [
         verdict.correct
-        for verdict in labelled
-        if verdict.decided
-        and made.drawn[verdict.key]
-        and verdict.place.rank < audits.get(verdict.place.stratum, 0)
+        for verdict, inside in zip(made.labelled, made.weighing.drawn, strict=True)
+        if inside and verdict.decided and verdict.place.rank < audits.get(verdict.place.stratum, 0)
     ]
 
 

@@ -75,16 +75,6 @@ def null_ece(rows: Rows, draws: int = DRAWS, seed: int = SEED) -> NullEce | None
     )
 
 
-def expected_ece(rows: Rows) -> float | None:
-    """Compute the exact mean of ``null_ece``: 0.0 without rows, ``None`` with too many weights."""
-    rows = weighted_rows(rows)
-    means = [_mean_size(cells) for cells in _bins(rows)]
-    known = [mean for mean in means if mean is not None]
-    if len(known) < len(means):
-        return None
-    return sum(known) / float(rows.weight.sum()) if means else 0.0
-
-
 def poisson_binomial(chances: Floats) -> Floats:
     """Return the chance of k = 0..n successes in n independent trials, ``[n + 1]``.
 

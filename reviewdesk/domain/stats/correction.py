@@ -1,15 +1,15 @@
-"""Corrections of an imperfect judge's pass rate to the rate that people would find."""
+"""The confusion of decisions and labels, and the pass rate corrected for it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean, pvariance
 
-from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.verdict import SLACK
+
+CELLS = ("tp", "fn", "tn", "fp")
+"""The cells of decisions against labels; a positive should pass."""
 
 Z = 1.959963984540054
 """The two-sided 95% point of the normal distribution."""
@@ -36,6 +36,73 @@ class Corrected:
 def rate_or_zero(part: float, whole: float) -> float:
     """Return ``part / whole``, or 0.0 if the whole is 0: the calibration document's convention."""
     return part / whole if whole > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The confusion of a rater's decisions against the labels, as counts or as weights.
+
+    The rater is a panel or a juror; a positive is a response that should pass.
+    """
+
+    tp: float = 0
+    fn: float = 0
+    tn: float = 0
+    fp: float = 0
+
+    @property
+    def n(self) -> float:
+        """The number, or the weight, of all decisions."""
+        return self.tp + self.fn + self.tn + self.fp
+
+    @property
+    def right(self) -> float:
+        """The decisions that match the label."""
+        return self.tp + self.tn
+
+    @property
+    def deserved(self) -> float:
+        """The decisions on responses that should pass."""
+        return self.tp + self.fn
+
+    @property
+    def sensitivity(self) -> float:
+        """The share of passes among what should pass; 0.0 if nothing should."""
+        return rate_or_zero(self.tp, self.tp + self.fn)
+
+    @property
+    def specificity(self) -> float:
+        """The share of fails among what should fail; 0.0 if nothing should."""
+        return rate_or_zero(self.tn, self.tn + self.fp)
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's ``(p_o - p_e)/(1 - p_e)``; ``None`` if chance would agree on all decisions."""
+        n = self.n
+        chance = (self.tp + self.fn) * (self.tp + self.fp)
+        chance += (self.tn + self.fp) * (self.tn + self.fn)
+        room = n * n - chance
+        # Weights are not integers, so rounding may leave a little where the room is 0.
+        return (n * self.right - chance) / room if room > 1e-12 * n * n else None
+
+    def plus(self, other: Cells, weight: float = 1) -> Cells:
+        """Return the sum with other cells, each multiplied by ``weight``."""
+        return Cells(
+            self.tp + weight * other.tp,
+            self.fn + weight * other.fn,
+            self.tn + weight * other.tn,
+            self.fp + weight * other.fp,
+        )
+
+    def correct(self, observed: float, n: float | None = None) -> Corrected:
+        """Correct an observed pass rate for the rater's errors, with the document's interval.
+
+        ``n`` is the size of the trusted set, by default that of the cells.
+        """
+        sensitivity, specificity = self.sensitivity, self.specificity
+        rate, status = rogan_gladen(observed, sensitivity, specificity)
+        ends = wald(observed, sensitivity, specificity, self.n if n is None else n)
+        return Corrected(rate, *ends, status)
 
 
 def rogan_gladen(
@@ -68,13 +135,6 @@ def wald(observed: float, sensitivity: float, specificity: float, n: float) -> t
     return min(ends), max(ends)
 
 
-def corrected(observed: float, sensitivity: float, specificity: float, n: float) -> Corrected:
-    """Return the corrected rate with the document's interval and its status."""
-    rate, status = rogan_gladen(observed, sensitivity, specificity)
-    low, high = wald(observed, sensitivity, specificity, n)
-    return Corrected(rate, low, high, status)
-
-
 def lang_reiczigel(
     k: float, n: float, tp: float, fn: float, tn: float, fp: float
 ) -> tuple[float, float] | None:
@@ -101,69 +161,6 @@ def lang_reiczigel(
     variance = p * (1 - p) / (n + Z**2) + rate**2 * missed + (1 - rate) ** 2 * passed
     half = Z * math.sqrt(variance) / youden
     return _clamp01(centre - half), _clamp01(centre + half)
-
-
-def rogan_gladen_clopper_pearson(
-    k: int, n: int, sensitivity: float, specificity: float
-) -> tuple[float, float]:
-    """Return the exact 95% interval of k passes among n, with both ends corrected.
-
-    The judge's sensitivity and specificity are taken as known. If the judge carries no signal, the
-    ends are those of the observed rate.
-    """
-    ends = [rogan_gladen(end, sensitivity, specificity)[0] for end in clopper_pearson(k, n)]
-    return min(ends), max(ends)
-
-
-def clopper_pearson(k: int, n: int) -> tuple[float, float]:
-    """Return the exact 95% interval of a rate: where k or more, or k or fewer, have chance 2.5%.
-
-    Without data it is (0, 1). Source: Clopper and Pearson 1934.
-    """
-    low = 1 - _upper_end(n - k, n) if k > 0 else 0.0
-    return low, _upper_end(k, n) if k < n else 1.0
-
-
-def _upper_end(k: int, n: int) -> float:
-    """Find by bisection the rate at which k or fewer of n have a chance of 2.5%."""
-    low, high = k / n, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _at_most(k, n, middle) > 0.025 else (low, middle)
-    return (low + high) / 2
-
-
-def _at_most(k: int, n: int, rate: float) -> float:
-    """Return the binomial ``P(X <= k)``; k is below the mean, so terms fall from k down."""
-    if rate >= 1:
-        return 0.0
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    term = math.exp(ways + k * math.log(rate) + (n - k) * math.log1p(-rate))
-    total, odds = term, (1 - rate) / rate
-    for i in range(k, 0, -1):
-        term *= i / (n - i + 1) * odds
-        total += term
-        if term < total * 1e-17:
-            break
-    return total
-
-
-def ppi_mean(
-    truth: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
-) -> Estimate | None:
-    """Estimate a run's mean from its judge, corrected by the labels: prediction-powered.
-
-    ``mean(unlabelled) + mean(truth - judged)``, with half width ``z·√(var(unlabelled)/N + var(truth
-    - judged)/n)`` of population variances; ``truth`` and ``judged`` pair up row by row. The labels
-    must be a simple random sample. ``None`` if either part is empty. Raise ValueError if ``truth``
-    and ``judged`` differ in length. Source: Angelopoulos et al. 2023.
-    """
-    off = [person - judge for person, judge in zip(truth, judged, strict=True)]
-    if not off or not unlabelled:
-        return None
-    found = fmean(unlabelled) + fmean(off)
-    half = Z * math.sqrt(pvariance(unlabelled) / len(unlabelled) + pvariance(off) / len(off))
-    return Estimate(found, found - half, found + half)
 
 
 def _clamp01(value: float) -> float:

@@ -149,9 +149,9 @@ class Pair:
     """
 
     size: int
-    labelled: int
-    hits: int
-    misses: int
+    labelled: float
+    hits: float
+    misses: float
     most_hits: int
     most_misses: int
 

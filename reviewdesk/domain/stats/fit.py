@@ -1,25 +1,37 @@
-"""All figures that one set of rows gives for a judge's confidence."""
+"""All figures that one set of rows gives for a judge's confidence, with their 95% intervals."""
 
 from __future__ import annotations
 
-from reviewdesk.domain.stats.calibration import Rows, ece
+import math
+
+import numpy as np
+
+from reviewdesk.domain.stats.calibration import (
+    Bools,
+    Counters,
+    Floats,
+    Rows,
+    effective_sample_size,
+)
 from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.corp import corp, murphy
-from reviewdesk.domain.stats.figures import Fit
-from reviewdesk.domain.stats.intervals import (
-    RESAMPLES,
-    accuracy_interval,
-    brier_interval,
-    gap_interval,
-)
+from reviewdesk.domain.stats.correction import Z
+from reviewdesk.domain.stats.figures import Fit, Interval
+from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.recalibration import suggestions
 from reviewdesk.domain.stats.reliability import (
     auroc,
     log_loss,
     reliability_bins,
     spiegelhalter,
+    weighted_rows,
 )
 
+RESAMPLES = 2_000
+SEED = 20
+CHUNK = 1 << 21
+"""Rows held at once while resampling: 16 MB per column."""
+TAIL = 0.025
 REDRAWN = 4_000_000
 """The most rows drawn in all for the interval of Brier; larger sets get fewer redraws."""
 FEWEST = 500
@@ -34,7 +46,7 @@ def fit(rows: Rows) -> Fit:
     resamples = min(RESAMPLES, max(FEWEST, REDRAWN // max(len(rows.confidence), 1)))
     return Fit(
         n=len(rows.confidence),
-        ece=ece(rows),
+        ece=Counters.of(rows).ece,
         null=null_ece(rows),
         bins=reliability_bins(rows),
         corp=corp(rows),
@@ -47,3 +59,59 @@ def fit(rows: Rows) -> Fit:
         accuracy=accuracy_interval(rows),
         suggestions=suggestions(rows),
     )
+
+
+def brier_interval(rows: Rows, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
+    """Bootstrap the weighted Brier score: the 2.5% and 97.5% points of ``resamples`` redraws.
+
+    Each redraw picks n rows with their weights, by a fixed seed, and gives ``Σ w(c-y)² / Σ w``.
+    ``None`` under two rows; zero width if every row has the same error. Source: Efron 1979.
+    """
+    rows = weighted_rows(rows)
+    n = len(rows.weight)
+    if n < 2:
+        return None
+    loss = rows.weight * (rows.confidence - rows.correct) ** 2
+    rng = np.random.default_rng(seed)
+    found = np.empty(resamples)
+    step = max(1, CHUNK // n)
+    for start in range(0, resamples, step):
+        picked = rng.integers(n, size=(min(step, resamples - start), n))
+        found[start : start + step] = loss[picked].sum(axis=1) / rows.weight[picked].sum(axis=1)
+    low, high = np.quantile(found, [TAIL, 1 - TAIL])
+    return Interval(float(low), float(high))
+
+
+def gap_interval(rows: Rows) -> Interval | None:
+    """Return the gap's interval ``mean ± z·√(Σ w²(d - mean)²/W² · n/(n-1))``, d = c - y.
+
+    The variance is the linearised one of a mean with fixed weights; the ends are clamped to -1..1.
+    ``None`` under two rows; zero width if all d are equal. Source: Cochran 1977, section 6.
+    """
+    rows = weighted_rows(rows)
+    mean, n = Counters.of(rows).gap, len(rows.weight)
+    if mean is None or n < 2:
+        return None
+    off = rows.weight * (rows.confidence - rows.correct - mean)
+    variance = float((off**2).sum() / rows.weight.sum() ** 2) * n / (n - 1)
+    half = Z * math.sqrt(variance)
+    return Interval(max(mean - half, -1.0), min(mean + half, 1.0))
+
+
+def accuracy_interval(rows: Rows) -> Interval | None:
+    """Return the interval of the weighted accuracy, see ``share_ends``; ``None`` without rows.
+
+    With a draw's weights it ignores the strata, which ``stratified.stratified_rate`` uses.
+    """
+    rows = weighted_rows(rows)
+    return Interval(*share_ends(rows.correct, rows.weight)) if len(rows.weight) else None
+
+
+def share_ends(hit: Bools, weight: Floats) -> tuple[float, float]:
+    """Return Wilson's interval of a weighted share, at Kish's effective number; 0..1 if empty.
+
+    With equal weights it is the plain Wilson interval.
+    """
+    ess = effective_sample_size(weight) or 0.0
+    part = float((weight * hit).sum() / weight.sum()) if ess else 0.0
+    return wilson(min(part, 1.0) * ess, ess)

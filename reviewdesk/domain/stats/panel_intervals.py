@@ -7,29 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reviewdesk.domain.labels.sampling import FIRST_REST, decided_strata
-from reviewdesk.domain.labels.summary import (
-    LabelledRow,
-    LabelledRows,
-    RunFigures,
-    pass_parts,
-    right_parts,
-)
-from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.labels.rows import LabelledRows
 from reviewdesk.domain.stats.calibration import Bools, Floats, Rows
-from reviewdesk.domain.stats.figures import (
-    Interval,
-    Pair,
-    PanelIntervals,
-    Target,
-)
-from reviewdesk.domain.stats.intervals import (
-    CHUNK,
-    RESAMPLES,
-    SEED,
-    TAIL,
-)
-from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
+from reviewdesk.domain.stats.figures import Interval, PanelIntervals, Target
+from reviewdesk.domain.stats.fit import CHUNK, RESAMPLES, SEED, TAIL
+from reviewdesk.domain.stats.stratified import stratified_rates
 
 Figure: TypeAlias = Callable[[Rows, Floats], Floats]
 """Computes a figure of n rows under each of b sets of weights ``[b, n]``; returns ``[b]``."""
@@ -38,51 +20,24 @@ _MAX_ROWS_DRAWN = 10_000_000
 """The most rows drawn in all; very many labels get fewer redraws, but ``_MIN_REDRAWS`` or more."""
 
 
-def panel_intervals(
-    made: LabelledRows,
-    labelled: Sequence[LabelledRow],
-    figures: RunFigures,
-    target: Target = Target.RUN,
-) -> PanelIntervals:
+def panel_intervals(made: LabelledRows, target: Target = Target.RUN) -> PanelIntervals:
     """Compute the panel's intervals: rates by ``stratified``, others by bootstrap within strata."""
-    drawn = made.weighing.design in {Design.WEIGHTED, Design.CENSUS}
-    of = (_brier, _gap, _kappa)
-    brier, gap, kappa = _bootstrap(made, figures, target, of) if drawn else [None] * len(of)
+    of, found = (_brier, _gap, _kappa), stratified_rates(made.voted, target)
+    drawn = made.weighing.design.stands
+    brier, gap, kappa = _bootstrap(made, target, of) if drawn else [None] * len(of)
     return PanelIntervals(
         target=target,
-        counted=int(sum(part.labelled for part in right_parts(labelled, figures))),
-        accuracy=stratified_rate(right_parts(labelled, figures), target),
-        sensitivity=stratified_ratio(_pairs(labelled, figures, Truth.PASS), target),
-        specificity=stratified_ratio(_pairs(labelled, figures, Truth.FAIL), target),
+        counted=int(sum(one.counted.n for one in made.voted)),
+        accuracy=found.accuracy,
+        sensitivity=found.sensitivity,
+        specificity=found.specificity,
         brier=brier,
         gap=gap,
         kappa=kappa,
     )
 
 
-def _pairs(labelled: Sequence[LabelledRow], figures: RunFigures, truth: Truth) -> list[Pair]:
-    """Count the labels of one truth per decided stratum: as hits if the panel decided so too.
-
-    The decision of every verdict is known, which bounds the strata without a label.
-    """
-    made = []
-    for h, part in zip(
-        sorted(decided_strata(figures.sizes)), pass_parts(labelled, figures), strict=True
-    ):
-        n = int(part.labelled)
-        k = int(part.hits) if truth is Truth.PASS else n - int(part.hits)
-        hit = (h % FIRST_REST == 0) is (truth is Truth.PASS)
-        made.append(
-            Pair(part.size, n, k, 0, part.size, 0)
-            if hit
-            else Pair(part.size, n, 0, k, 0, part.size)
-        )
-    return made
-
-
-def _bootstrap(
-    made: LabelledRows, figures: RunFigures, target: Target, of: Sequence[Figure]
-) -> list[Interval | None]:
+def _bootstrap(made: LabelledRows, target: Target, of: Sequence[Figure]) -> list[Interval | None]:
     """Return the 2.5% and 97.5% points of some figures over redraws of the rows that count.
 
     It is the rescaled bootstrap within strata, seeded: m rows are drawn from each stratum's m, and
@@ -103,7 +58,7 @@ def _bootstrap(
         for h in np.unique(stratum).tolist():
             places = np.flatnonzero(stratum == h)
             m = len(places)
-            left = 1 - m / figures.sizes[h] if target is Target.RUN else 1.0
+            left = 1 - m / made.figures.sizes[h] if target is Target.RUN else 1.0
             if m < 2 or left <= 0:
                 continue
             c = (left * m / (m - 1)) ** 0.5

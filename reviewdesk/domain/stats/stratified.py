@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from reviewdesk.domain.stats.correction import Z, rate_or_zero
+from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import (
     Estimate,
     Pair,
@@ -18,6 +18,7 @@ from reviewdesk.domain.stats.figures import (
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import SLACK
 
+PartInterval: TypeAlias = Callable[[Part], tuple[float, float]]
 TAIL = 0.025
 UNLABELLED = "a stratum has no label: the bounds hold whatever its verdicts deserve"
 
@@ -25,7 +26,7 @@ UNLABELLED = "a stratum has no label: the bounds hold whatever its verdicts dese
 def stratified_rate(
     parts: Sequence[Part],
     target: Target = Target.RUN,
-    interval: Callable[[Part], tuple[float, float]] | None = None,
+    interval: PartInterval | None = None,
 ) -> Estimate:
     """Estimate ``Σ W_h·k_h/n_h``, ``W_h = N_h/N``, with a 95% MOVER interval over the strata.
 
@@ -57,6 +58,64 @@ def stratified_rate(
         above += (wilson(most * total, total)[1] - most) ** 2
     ends = max(least - math.sqrt(below), 0.0), min(most + math.sqrt(above), 1.0)
     return Estimate(None, *ends, UNLABELLED) if unknown else Estimate(share, *ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """A rater's decisions in one stratum; the rater is the panel or a juror.
+
+    ``counted`` are those whose label counts for the draw, ``labelled`` all with a label.
+    """
+
+    stratum: int
+    passes: int
+    fails: int
+    counted: Cells
+    labelled: Cells
+
+    @property
+    def size(self) -> int:
+        """The number of verdicts of the stratum that the rater decided."""
+        return self.passes + self.fails
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
+
+    accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+
+
+def stratified_rates(
+    found: Sequence[Voted], target: Target, interval: PartInterval | None = None
+) -> Rates:
+    """Estimate a rater's rates over all verdicts that it decided, from the labels that count.
+
+    ``interval`` is that of a stratum for the accuracy, Wilson's by default.
+    """
+    held = [one for one in found if one.size]
+    passes, fails = [], []
+    for one in held:
+        cells = one.counted
+        passes.append(Pair(one.size, cells.n, cells.tp, cells.fn, one.passes, one.fails))
+        fails.append(Pair(one.size, cells.n, cells.tn, cells.fp, one.fails, one.passes))
+    return Rates(
+        accuracy=stratified_rate([right_part(one) for one in held], target, interval),
+        sensitivity=stratified_ratio(passes, target),
+        specificity=stratified_ratio(fails, target),
+    )
+
+
+def right_part(found: Voted) -> Part:
+    """Return how many of a stratum's labels that count agree with the rater."""
+    return Part(found.size, found.counted.n, found.counted.right)
+
+
+def pass_part(found: Voted) -> Part:
+    """Return how many of a stratum's labels that count say pass."""
+    return Part(found.size, found.counted.n, found.counted.deserved)
 
 
 def stratified_ratio(pairs: Sequence[Pair], target: Target = Target.RUN) -> Estimate:

@@ -18,12 +18,6 @@ def t_two_sided(t: float, df: float) -> float:
     return _beta_tail(t * t / df, df / 2)
 
 
-def t_cdf(t: float, df: float) -> float:
-    """Return ``P(T <= t)``; raise ValueError unless t is finite and ``df`` is above 0."""
-    half = t_two_sided(t, df) / 2
-    return half if t < 0 else 1 - half
-
-
 def t_quantile(p: float, df: float) -> float:
     """Find by bisection the t with ``P(T <= t) = p``; raise ValueError unless ``0 < p < 1``."""
     if not 0 < p < 1:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reviewdesk.domain.jury.supermajority import exact_share
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import weigh
-from reviewdesk.domain.labels.summary import LabelledRow, RunFigures
 from reviewdesk.domain.records import Design, Metrics, Truth
 from reviewdesk.domain.run.columns import (
     DECISIONS,

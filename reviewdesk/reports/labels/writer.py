@@ -11,8 +11,7 @@ from typing import Any
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.stats.confusion import CELLS
-from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.correction import CELLS, CorrectionStatus
 
 SUITE_LABELS = "labels.jsonl"
 """The name of the labels file beside a suite."""

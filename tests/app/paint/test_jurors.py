@@ -23,19 +23,19 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.leniency import Leniency, Side
 from reviewdesk.domain.jurors.rates import (
-    Cells,
     Contest,
     Difference,
     JurorRates,
-    Voted,
     accuracy,
     design,
     quoted_kappa,
     rates,
 )
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import rate_difference
+from reviewdesk.domain.stats.stratified import Voted
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 

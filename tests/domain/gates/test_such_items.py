@@ -21,6 +21,7 @@ from reviewdesk.domain.stats.figures import (
     Target,
 )
 from reviewdesk.domain.stats.fit import fit
+from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import stratified_rate, stratified_ratio
 
@@ -31,14 +32,14 @@ FOUR = 4 / (4 + Z2)
 
 def figures(rows: Rows, strata: Sequence[str] | None = None) -> dict[str, Ranged]:
     drawn = as_run(rows, strata)
-    found = None if drawn is None else drawn.intervals
+    found = None if drawn is None else panel_intervals(drawn, Target.ITEMS)
     return such_items(rows, measure(rows, None), fit(rows), found)
 
 
 def pass_rate(rows: Rows, strata: Sequence[str]) -> Ranged:
     drawn = as_run(rows, strata)
     assert drawn is not None
-    return drawn.pass_rate()
+    return share(drawn.pass_parts)
 
 
 def ends(found: Ranged) -> tuple[float, float]:

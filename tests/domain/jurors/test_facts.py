@@ -12,15 +12,15 @@ from reviewdesk.domain.jurors.facts import (
     volatile,
 )
 from reviewdesk.domain.jurors.rates import (
-    Cells,
     JurorRates,
-    Voted,
     accuracy,
     design,
     quoted_kappa,
     rates,
 )
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.domain.verdict import Decision
 
 

@@ -15,7 +15,6 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
 from reviewdesk.domain.jurors.rates import (
     Apart,
-    Cells,
     design,
     labelled,
     paired,
@@ -34,6 +33,7 @@ from reviewdesk.domain.jurors.strata import (
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.run.columns import Columns, Small, columns
+from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import Decision, Policy
 from tests.domain.bodies import body, juror, panel, read

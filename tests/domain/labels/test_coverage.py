@@ -13,13 +13,14 @@ from reviewdesk.domain.labels.coverage import (
     more_for,
     of_strata,
     of_trusted,
-    parts,
 )
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.stratified import stratified_rate
+from reviewdesk.domain.verdict import Decision
 
 FLAGGED_PASS, FLAGGED_FAIL, FLAGGED_NONE, REST_PASS = 0, 1, 2, 3
 
@@ -29,18 +30,26 @@ def place(stratum: int, rank: int, truth: str) -> LabelledVerdict:
 
 
 def test_only_decided_labels_inside_a_prefix_count() -> None:
-    labelled = [
-        (place(FLAGGED_PASS, 0, "pass"), True),
-        (place(FLAGGED_PASS, 1, "unsure"), False),
-        (place(FLAGGED_PASS, 2, "fail"), False),
+    places = [
+        place(FLAGGED_PASS, 0, "pass"),
+        place(FLAGGED_PASS, 1, "unsure"),
+        place(FLAGGED_PASS, 2, "fail"),
         # Rank 3 has no label, so rank 4 is outside of the prefix.
-        (place(FLAGGED_PASS, 4, "pass"), True),
-        (place(FLAGGED_NONE, 0, "pass"), True),
-        (place(REST_PASS, 0, "disputed"), False),
+        place(FLAGGED_PASS, 4, "pass"),
+        place(FLAGGED_NONE, 0, "pass"),
+        place(REST_PASS, 0, "disputed"),
     ]
+    labelled = [
+        LabelledRow(
+            key, "v", b"", None if at.stratum == FLAGGED_NONE else Decision.PASS,
+            0.8, None, None, 1, 1, at,
+        )
+        for key, at in enumerate(places)
+    ]  # fmt: skip
     sizes = {FLAGGED_PASS: 9, FLAGGED_FAIL: 0, FLAGGED_NONE: 2, REST_PASS: 40}
     # What the judge decided neither way is no stratum of the rate; an empty one is none either.
-    assert parts(labelled, sizes) == (Part(9, 2, 1), Part(40, 0, 0))
+    made = make_rows(labelled, RunFigures(49, 0, "support", scores_stated=False, sizes=sizes))
+    assert made.right_parts == made.pass_parts == (Part(9, 2, 1), Part(40, 0, 0))
 
 
 def test_the_estimate_by_hand() -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from reviewdesk.domain.labels.coverage import parts
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
 from reviewdesk.domain.labels.strata import (
     Stratum,
@@ -15,6 +15,7 @@ from reviewdesk.domain.labels.strata import (
     upper_bound,
 )
 from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.verdict import Decision
 
 FLAGGED_PASS, FLAGGED_FAIL, REST_PASS, REST_FAIL, REST_NONE = 0, 1, 3, 4, 5
 
@@ -70,7 +71,15 @@ def test_a_verdict_that_lost_its_decision_completes_its_prefix_as_non_response()
     assert weighing.weights == [4.0, 0.0, 4.0, 4.0]
     assert weighing.drawn == [True] * 4
     assert weighing.design is Design.WEIGHTED
-    (part,) = parts([(row, row.truth is Truth.PASS) for row in labelled], {REST_PASS: 12})
+    verdicts = [
+        LabelledRow(
+            place.rank, "v", b"", Decision.PASS if place.decided else None,
+            0.8, None, None, 1, 1, place,
+        )
+        for place in labelled
+    ]  # fmt: skip
+    figures = RunFigures(12, 0, "support", scores_stated=False, sizes={REST_PASS: 12})
+    (part,) = make_rows(verdicts, figures).pass_parts
     assert (part.size, part.labelled, part.hits) == (12, 3, 2)
     # All four labelled are no census: one of them says nothing of a decision.
     assert weigh(labelled, {REST_PASS: 4}).design is Design.WEIGHTED

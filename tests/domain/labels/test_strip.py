@@ -10,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.strip import LiveFigures, Prefix
+from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
+from reviewdesk.domain.labels.sampling import LabelledVerdict, Prefix
+from reviewdesk.domain.labels.strip import LiveFigures
 from reviewdesk.domain.labels.summary import (
-    SOURCES,
-    LabelledRow,
-    RunFigures,
     alone,
     summarise,
 )
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
-from reviewdesk.domain.stats.incremental import CalibrationRow
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 
@@ -190,30 +187,18 @@ def test_an_unknown_source_is_refused() -> None:
         LiveFigures(figures, "agreement")
 
 
-class Counted(Prefix):
-    """A prefix that counts the labels it passes over."""
-
-    __slots__ = ("passed",)
-
-    def _enter(self, rank: int, sign: int) -> None:
-        self.passed = getattr(self, "passed", 0) + 1
-        super()._enter(rank, sign)
-
-
 def test_what_a_label_costs() -> None:
-    prefix, row = Counted(), CalibrationRow(0.8, correct=True, passed=True)
+    prefix: Prefix[str] = Prefix()
     for rank in range(1, 100):
-        prefix.give(rank, counts=True, row=row)
+        assert prefix.give(rank, "pass") == []
     # All of them wait for the first.
-    assert (prefix.end, getattr(prefix, "passed", 0)) == (0, 0)
-    prefix.give(0, counts=True, row=row)
-    assert (prefix.end, prefix.passed) == (100, 100)
+    assert prefix.end == 0
+    assert prefix.give(0, "pass") == [("pass", 1)] * 100
+    assert prefix.end == 100
     # Another word for a label costs one out and one in, wherever it stands.
-    prefix.give(3, counts=False, row=None)
-    assert (prefix.counted, prefix.passed) == (99, 102)
-    prefix.take(99)
-    assert (prefix.end, prefix.passed) == (99, 103)
+    assert prefix.give(3, "unsure") == [("pass", -1), ("unsure", 1)]
+    assert prefix.take(99) == [("pass", -1)]
+    assert prefix.end == 99
     # Taken back from the front, the others are passed once, and then wait outside.
-    for rank in range(99):
-        prefix.take(rank)
-    assert (prefix.end, prefix.passed, prefix.sums.counts[0]) == (0, 202, 0)
+    assert [len(prefix.take(rank)) for rank in range(99)] == [99] + [0] * 98
+    assert (prefix.end, prefix.held) == (0, {})

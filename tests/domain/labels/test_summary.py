@@ -1,18 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.labels.summary import (
     ESCALATED_ONLY,
-    LabelledRow,
-    RunFigures,
     alone,
     audited,
-    confidence,
-    make_rows,
     split,
     summarise,
 )
@@ -288,6 +286,7 @@ def test_the_audit_is_what_was_drawn_of_the_rest() -> None:
         # Outside its prefix: rank 0 has no label.
         _labelled(FAIL, "pass", rank=1, key=6),
     ]
-    figures = _figures(sizes={FLAGGED_PASS: 1, REST_PASS: 8, REST_FAIL: 2})
+    sizes = {FLAGGED_PASS: 1, REST_PASS: 8, REST_FAIL: 2}
+    figures = replace(_figures(sizes=sizes), audits={REST_PASS: 3, REST_FAIL: 2})
     made = make_rows(labels, figures)
-    assert audited(made, labels, {REST_PASS: 3, REST_FAIL: 2}) == [True, False]
+    assert audited(made) == [True, False]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -9,15 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.stats.correction import (
+    Cells,
     CorrectionStatus,
     Z,
-    clopper_pearson,
-    corrected,
     lang_reiczigel,
-    ppi_mean,
     rate_or_zero,
     rogan_gladen,
-    rogan_gladen_clopper_pearson,
     wald,
 )
 
@@ -98,11 +94,12 @@ def test_wald_worked() -> None:
 
 def test_no_trusted_set_has_zero_width() -> None:
     assert wald(0.5, 0.9, 0.8, 0) == pytest.approx((3 / 7, 3 / 7))
-    assert corrected(0.5, 0.0, 0.0, 0).low == corrected(0.5, 0.0, 0.0, 0).high == 0.5
+    found = Cells().correct(0.5)
+    assert found.low == found.high == 0.5
 
 
 def test_a_judge_without_signal_keeps_the_raw_band() -> None:
-    found = corrected(0.5, 0.5, 0.5, 100)
+    found = Cells(25, 25, 25, 25).correct(0.5)
     assert (found.rate, found.status) == (0.5, CorrectionStatus.SKIPPED_NO_SIGNAL)
     # z * sqrt(.25 / 100) = .0979982.
     assert (found.low, found.high) == pytest.approx((0.4020018, 0.5979982), abs=1e-6)
@@ -150,44 +147,3 @@ def test_lang_reiczigel_is_undefined(k: int, n: int, cells: tuple[int, int, int,
 def test_lang_reiczigel_stays_in_bounds(k: int, cells: tuple[int, int, int, int]) -> None:
     found = lang_reiczigel(k, 100, *cells)
     assert found is None or 0 <= found[0] <= found[1] <= 1
-
-
-@given(st.integers(1, 60), st.data())
-def test_clopper_pearson_leaves_two_and_a_half_percent_on_either_side(
-    n: int, data: st.DataObject
-) -> None:
-    k = data.draw(st.integers(0, n))
-    low, high = clopper_pearson(k, n)
-
-    def chance(rate: float, counts: range) -> float:
-        p = Fraction(rate)
-        return float(sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in counts))
-
-    assert low == 0.0 if k == 0 else chance(low, range(k, n + 1)) == pytest.approx(0.025)
-    assert high == 1.0 if k == n else chance(high, range(k + 1)) == pytest.approx(0.025)
-
-
-def test_clopper_pearson_of_nothing_and_of_much() -> None:
-    assert clopper_pearson(0, 0) == (0.0, 1.0)
-    low, high = clopper_pearson(50_000, 100_000)
-    # The normal half width is z * sqrt(.25 / 100,000) = .003099; the exact one is 1/2n more.
-    assert (low, high) == pytest.approx((0.496896, 0.503104), abs=1e-6)
-
-
-def test_the_exact_interval_is_corrected_at_both_ends() -> None:
-    low, high = clopper_pearson(50, 100)
-    found = rogan_gladen_clopper_pearson(50, 100, 0.9, 0.8)
-    assert found == pytest.approx(((low - 0.2) / 0.7, (high - 0.2) / 0.7))
-    assert rogan_gladen_clopper_pearson(50, 100, 0.5, 0.5) == (low, high)
-    # A low end of .187 falls below what the judge passes wrongly, and is clamped.
-    assert rogan_gladen_clopper_pearson(5, 10, 0.9, 0.8)[0] == 0.0
-
-
-def test_prediction_powered_mean_worked() -> None:
-    # Judge .5 over four, .25 too low on the labelled: .5 + .25. Variances .25/4 and .1875/4.
-    found = ppi_mean([1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 0])
-    assert found is not None
-    half = 1.959963984540054 * (0.0625 + 0.046875) ** 0.5
-    assert found.estimate == pytest.approx(0.75)
-    assert (found.low, found.high) == pytest.approx((0.75 - half, 0.75 + half))
-    assert ppi_mean([], [], [1.0]) is ppi_mean([1.0], [1.0], []) is None

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from reviewdesk.domain.stats import intervals
+from reviewdesk.domain.stats import fit
 from reviewdesk.domain.stats.calibration import Rows, brier
 from reviewdesk.domain.stats.figures import Interval
-from reviewdesk.domain.stats.intervals import accuracy_interval, brier_interval, gap_interval
+from reviewdesk.domain.stats.fit import accuracy_interval, brier_interval, gap_interval
 
 
 def _many(n: int) -> Rows:
@@ -40,7 +40,7 @@ def test_the_bootstrap_is_seeded_and_bounded_in_memory(monkeypatch: pytest.Monke
     assert whole == brier_interval(rows)
     assert whole != brier_interval(rows, seed=3)
     # A chunk of less than one redraw still makes all of them.
-    monkeypatch.setattr(intervals, "CHUNK", 100)
+    monkeypatch.setattr(fit, "CHUNK", 100)
     small = brier_interval(rows)
     assert small is not None
     assert whole is not None

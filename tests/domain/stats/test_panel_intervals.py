@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.figures import Pair, Part, Target
 from reviewdesk.domain.stats.panel_intervals import panel_intervals
@@ -51,7 +51,7 @@ SOME = {"s0": (10, 7), "s1": (5, 3), "s3": (20, 18), "s4": (10, 9)}
 def test_a_census_is_known_of_this_run_and_a_sample_of_such_items() -> None:
     found = labels(**CENSUS)
     made = make_rows(found, FIGURES)
-    here = panel_intervals(made, found, FIGURES)
+    here = panel_intervals(made)
     for rate, (k, n) in zip(
         (here.accuracy, here.sensitivity, here.specificity), KNOWN, strict=True
     ):
@@ -59,7 +59,7 @@ def test_a_census_is_known_of_this_run_and_a_sample_of_such_items() -> None:
     for interval in (here.brier, here.gap, here.kappa):
         assert interval is not None
         assert interval.low == pytest.approx(interval.high)
-    such = panel_intervals(made, found, FIGURES, Target.ITEMS)
+    such = panel_intervals(made, Target.ITEMS)
     for rate, (k, n) in zip(
         (such.accuracy, such.sensitivity, such.specificity), KNOWN, strict=True
     ):
@@ -72,7 +72,7 @@ def test_a_census_is_known_of_this_run_and_a_sample_of_such_items() -> None:
 def test_a_sample_is_less_sure_and_such_items_least() -> None:
     found = labels(**SOME)
     made = make_rows(found, FIGURES)
-    here, such = (panel_intervals(made, found, FIGURES, target) for target in Target)
+    here, such = (panel_intervals(made, target) for target in Target)
     assert here.accuracy == stratified_rate(
         [Part(10, 10, 7), Part(5, 5, 3), Part(60, 20, 18), Part(25, 10, 9)]
     )
@@ -85,7 +85,7 @@ def test_a_sample_is_less_sure_and_such_items_least() -> None:
 
 def test_four_labels_that_agree_prove_nothing() -> None:
     found = labels(s0=(1, 1), s1=(1, 1), s3=(1, 1), s4=(1, 1))
-    such = panel_intervals(make_rows(found, FIGURES), found, FIGURES, Target.ITEMS)
+    such = panel_intervals(make_rows(found, FIGURES), Target.ITEMS)
     assert such.accuracy.estimate == 1.0
     assert such.accuracy.low < 0.5
     assert such.sensitivity.low < 0.5
@@ -93,7 +93,7 @@ def test_four_labels_that_agree_prove_nothing() -> None:
 
 def test_labels_of_the_flagged_alone_leave_bounds() -> None:
     found = labels(s0=(10, 7), s1=(5, 3))
-    here = panel_intervals(make_rows(found, FIGURES), found, FIGURES)
+    here = panel_intervals(make_rows(found, FIGURES))
     assert here.accuracy.estimate is None
     # 7 + 3 known right; the 85 of the rest may all be wrong, or right.
     assert (here.accuracy.low, here.accuracy.high) == pytest.approx((0.1, 0.95))

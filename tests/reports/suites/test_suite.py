@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -116,8 +117,8 @@ calibration:
     assert isinstance(first, CalibrationGate)
     assert isinstance(second, CalibrationGate)
     assert first.reliability is not None
-    assert list(first.reliability.cells) == [24.75, 2.5, 8, 4.75]
-    assert (first.reliability.total, first.reliability_line) == (40, 4)
+    assert list(astuple(first.reliability)) == [24.75, 2.5, 8, 4.75]
+    assert (first.reliability.n, first.reliability_line) == (40, 4)
     assert (first.observed_n, second.observed_n) == (400, None)
 
 
