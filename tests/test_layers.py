@@ -27,7 +27,7 @@ NUMPY = {
     "domain/stats/calibration.py",
     "domain/stats/chance_ece.py",
     "domain/stats/corp.py",
-    "domain/stats/intervals.py",
+    "domain/stats/fit.py",
     "domain/stats/panel_intervals.py",
     "domain/stats/rates.py",
     "domain/stats/recalibration.py",
