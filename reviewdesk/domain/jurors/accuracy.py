@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TypeAlias
+import collections
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from reviewdesk.domain.jury.rule import rule_for
 from reviewdesk.domain.jury.trim import trim
@@ -71,17 +71,7 @@ class JurorCounts:
         return self.fn + self.fp
 
 
-_Key: TypeAlias = tuple[str, int]
-_COUNTED = (
-    "tp", "fn", "tn", "fp", "abstained", "failed", "trimmed", "dissents", "dissents_right",
-    "lone_dissents", "lone_right",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Tally:
-    seat: int
-    cells: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
+_COUNTED = JurorCounts.__slots__[2:]
 
 
 class Counter:
@@ -89,21 +79,46 @@ class Counter:
 
     def __init__(self) -> None:
         """Start without any juror."""
-        self._tallies: dict[_Key, _Tally] = {}
+        self._seats: dict[tuple[str, int], int] = {}
+        self._counts: collections.Counter[tuple[str, int, str]] = collections.Counter()
 
     def add(self, panel: LabelledPanel) -> None:
         """Count the votes of one verdict."""
-        _add(panel, self._tallies)
+        policy = _policy(panel)
+        answers = _answers(panel, policy)
+        gone = _trimmed_seats(panel.body, policy, answers)
+        losing = {Decision.PASS: False, Decision.FAIL: True}.get(panel.decision or Decision.ERROR)
+        alone = sum(one.vote is losing for one in answers if one.vote is not None) == 1
+        seats: collections.Counter[str] = collections.Counter()
+        for seat, one in enumerate(answers):
+            name = panel.body["jurors"][seat]["id"]
+            seats[name] += 1
+            key = name, seats[name]
+            self._seats[key] = min(self._seats.get(key, seat), seat)
+            right, lone = one.vote is panel.deserved, alone or seat in gone
+            dissents = one.vote is not None and one.vote is losing
+            for fact, holds in (
+                (_vote_fact(one, deserved=panel.deserved), True),
+                ("trimmed", seat in gone),
+                ("dissents", dissents),
+                ("dissents_right", dissents and right),
+                ("lone_dissents", dissents and lone),
+                ("lone_right", dissents and lone and right),
+            ):
+                self._counts[*key, fact] += holds
 
     def counts(self) -> tuple[JurorCounts, ...]:
         """Return each juror's counts, sorted by seat and then by name.
 
         A juror is named by its id; if one panel seats an id twice, the second is ``id#2``.
         """
-        found = sorted(self._tallies.items(), key=lambda pair: (pair[1].seat, pair[0]))
         return tuple(
-            JurorCounts(f"{name}#{nth}" if nth > 1 else name, tally.seat, **tally.cells)
-            for (name, nth), tally in found
+            JurorCounts(
+                f"{key[0]}#{key[1]}" if key[1] > 1 else key[0],
+                seat,
+                **{fact: self._counts[*key, fact] for fact in _COUNTED},
+            )
+            for key, seat in sorted(self._seats.items(), key=lambda pair: (pair[1], pair[0]))
         )
 
 
@@ -128,46 +143,13 @@ def _answers(panel: LabelledPanel, policy: Policy) -> list[Answer]:
     return [answer(juror, policy.threshold) for juror in panel.body.get("jurors") or ()]
 
 
-def _add(panel: LabelledPanel, tallies: dict[_Key, _Tally]) -> None:
-    policy = _policy(panel)
-    answers = _answers(panel, policy)
-    ids = [juror["id"] for juror in panel.body.get("jurors") or ()]
-    gone = _trimmed_seats(panel.body, policy, answers)
-    losing = {Decision.PASS: False, Decision.FAIL: True}.get(panel.decision or Decision.ERROR)
-    lone = sum(one.vote is losing for one in answers if one.vote is not None) == 1
-    for seat, (key, one) in enumerate(zip(_keys(ids), answers, strict=True)):
-        tally = tallies.setdefault(key, _Tally(seat))
-        tally.seat = min(tally.seat, seat)
-        cells = tally.cells
-        if one.vote is None:
-            if one.status.failed:
-                cells["failed"] += 1
-            elif one.status in {Status.OK, Status.ABSTAINED}:
-                cells["abstained"] += 1
-        else:
-            cells[_cell(one.vote, deserved=panel.deserved)] += 1
-            if one.vote is losing:
-                right = one.vote is panel.deserved
-                cells["dissents"] += 1
-                cells["dissents_right"] += right
-                if lone or seat in gone:
-                    cells["lone_dissents"] += 1
-                    cells["lone_right"] += right
-        cells["trimmed"] += seat in gone
-
-
-def _cell(vote: bool, *, deserved: bool) -> str:
-    if deserved:
-        return "tp" if vote else "fn"
-    return "fp" if vote else "tn"
-
-
-def _keys(ids: list[str]) -> Iterator[_Key]:
-    """Yield each id of one panel, with the number of its seats so far: 1 for the first."""
-    seen: dict[str, int] = {}
-    for name in ids:
-        seen[name] = seen.get(name, 0) + 1
-        yield name, seen[name]
+def _vote_fact(one: Answer, *, deserved: bool) -> str:
+    """Return the cell of a vote, or why there is none; empty if not asked or not understood."""
+    if one.vote is not None:
+        return ("tp" if one.vote else "fn") if deserved else ("fp" if one.vote else "tn")
+    if one.status.failed:
+        return "failed"
+    return "abstained" if one.status in {Status.OK, Status.ABSTAINED} else ""
 
 
 def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:

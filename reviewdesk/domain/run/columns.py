@@ -71,7 +71,7 @@ class Columns:
     score: Floats
     names: tuple[str, ...]
     quorums: tuple[float | str, ...]
-    shares: tuple[str | None, ...]
+    shares: tuple[float | str | None, ...]
 
     def __len__(self) -> int:
         """Return the number of verdicts."""

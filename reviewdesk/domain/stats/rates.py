@@ -61,14 +61,6 @@ def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float |
         for one, two in zip(human, juror, strict=True)
         if one is not None and two is not None
     )
-    return kappa_of(rows)
-
-
-def kappa_of(rows: Counter[tuple[Hashable, Hashable]]) -> float | None:
-    """Compute Cohen's kappa of counted pairs, in integers until the last division.
-
-    ``None`` without pairs, and if chance alone would agree on every one.
-    """
     n = rows.total()
     first: Counter[Hashable] = Counter()
     second: Counter[Hashable] = Counter()

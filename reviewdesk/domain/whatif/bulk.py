@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,40 +45,23 @@ class BulkDecisions:
     decision: Small
 
 
-@dataclass(frozen=True, slots=True)
-class RuleInputs:
-    """The settings of each panel that a rule reads, all ``[n]`` but ``quorums`` and ``shares``."""
-
-    strategy: Small
-    fraction: Floats
-    rounding: Small
-    threshold: Floats
-    quorum: Ints
-    quorums: tuple[float | str, ...]
-    share: Ints
-    shares: tuple[float | str | None, ...]
-
-
-def chosen(columns: Columns, variant: Variant) -> RuleInputs:
-    """Return the settings that apply to each verdict under a variant."""
+def ruled(columns: Columns, variant: Variant) -> Columns:
+    """Return the columns with the settings of a variant's rule; the ballots stay."""
     n = len(columns)
-    strategy, quorum, quorums = columns.strategy, columns.quorum, columns.quorums
-    share: Ints = columns.share
-    shares: tuple[float | str | None, ...] = columns.shares
+    given: dict[str, Any] = {}
     if variant.supermajority is not None:
-        share, shares = np.zeros(n, np.int64), (variant.supermajority,)
+        given |= {"share": np.zeros(n, np.int64), "shares": (variant.supermajority,)}
     if variant.quorum is not None:
-        quorum, quorums = np.zeros(n, np.int64), (variant.quorum,)
+        given |= {"quorum": np.zeros(n, np.int64), "quorums": (variant.quorum,)}
     if variant.strategy is not None:
-        strategy = np.full(n, STRATEGIES.index(variant.strategy), np.int8)
-    fraction, rounding, threshold = columns.fraction, columns.rounding, columns.threshold
+        given["strategy"] = np.full(n, STRATEGIES.index(variant.strategy), np.int8)
     if variant.fraction is not None:
-        fraction = np.full(n, variant.fraction)
+        given["fraction"] = np.full(n, variant.fraction)
     if variant.rounding is not None:
-        rounding = np.full(n, ROUNDINGS.index(variant.rounding), np.int8)
+        given["rounding"] = np.full(n, ROUNDINGS.index(variant.rounding), np.int8)
     if variant.threshold is not None:
-        threshold = np.full(n, variant.threshold)
-    return RuleInputs(strategy, fraction, rounding, threshold, quorum, quorums, share, shares)
+        given["threshold"] = np.full(n, variant.threshold)
+    return replace(columns, **given)
 
 
 class Panels:
@@ -126,7 +110,7 @@ class Panels:
 
     def decide(self, variant: Variant) -> BulkDecisions:
         """Decide every panel by a variant; call it on the panels that ``under`` returned for it."""
-        choice = chosen(self.columns, variant)
+        choice = ruled(self.columns, variant)
         codes = [int(code) for code in np.unique(choice.strategy)]
         if len(codes) == 1:
             return self._decide_by(codes[0], choice)
@@ -137,7 +121,7 @@ class Panels:
             value[here], decision[here] = made.value[here], made.decision[here]
         return BulkDecisions(value, decision)
 
-    def _decide_by(self, code: int, choice: RuleInputs) -> BulkDecisions:
+    def _decide_by(self, code: int, choice: Columns) -> BulkDecisions:
         """Decide every panel by one strategy, or by the median where the median replaces it."""
         made = self._by_strategy(code, choice)
         stands_in = self._median_stands_in
@@ -155,12 +139,12 @@ class Panels:
         found: Bools = self.columns.replaced.any(axis=1) & (self.scores.count > 0)
         return found
 
-    def _on_scores(self, value: Floats, choice: RuleInputs) -> BulkDecisions:
+    def _on_scores(self, value: Floats, choice: Columns) -> BulkDecisions:
         """Compare values with the threshold; a panel without votes stays undecided."""
         decision = _threshold_decision(value, choice.threshold)
         return BulkDecisions(value, np.where(self.answered > 0, decision, NOTHING).astype(np.int8))
 
-    def _by_strategy(self, code: int, choice: RuleInputs) -> BulkDecisions:
+    def _by_strategy(self, code: int, choice: Columns) -> BulkDecisions:
         """Decide every panel by the strategy itself, even where the median will replace it."""
         strategy = None if code == NOTHING else STRATEGIES[code]
         if strategy in self._by_votes:
@@ -183,7 +167,7 @@ class Panels:
             return np.where(either, self.scores.mean, np.nan)
         return self.scores.mean
 
-    def _value(self, strategy: Strategy, choice: RuleInputs) -> Floats:
+    def _value(self, strategy: Strategy, choice: Columns) -> Floats:
         if strategy is Strategy.TRIMMED_MEAN:
             return self.scores.trimmed(choice.fraction, choice.rounding)
         if strategy is Strategy.WEIGHTED_AVERAGE:
@@ -195,7 +179,7 @@ class Panels:
     # rules on votes
 
     @cached_property
-    def _by_votes(self) -> dict[Strategy | None, Callable[[RuleInputs], Small]]:
+    def _by_votes(self) -> dict[Strategy | None, Callable[[Columns], Small]]:
         return {
             Strategy.QUORUM: self._quorum,
             Strategy.MAJORITY: lambda _: self._majority,
@@ -204,7 +188,7 @@ class Panels:
             Strategy.SUPERMAJORITY: self._supermajority,
         }
 
-    def _quorum(self, choice: RuleInputs) -> Small:
+    def _quorum(self, choice: Columns) -> Small:
         """Decide by quorum, each distinct case once, by the exact arithmetic of ``quorum_met``."""
         ready = self.known & (choice.quorum != NOTHING)
         cases = np.stack([self.passes, self.columns.seated, choice.quorum])[:, ready]
@@ -217,7 +201,7 @@ class Panels:
         found[ready] = np.array(met, np.int8)[places]
         return found
 
-    def _supermajority(self, choice: RuleInputs) -> Small:
+    def _supermajority(self, choice: Columns) -> Small:
         """Decide by supermajority, each distinct case once, with ``vote_decision``."""
         cases = np.stack([self.passes, self.answered, choice.share])
         cases_, places = different(cases)
