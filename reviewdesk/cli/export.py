@@ -16,7 +16,6 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.cli.runs import measure_run
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -87,7 +86,6 @@ def html(*, every: bool, output: Path | None, run_name: str | None) -> None:
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        measure_run(desk, run)
         bar = ProgressLine(f"writing {run.name}")
         try:
             _put(desk, run, output, pieces(desk, run, most=None if every else MOST, progress=bar))
@@ -105,5 +103,4 @@ def markdown(*, output: Path | None, run_name: str | None) -> None:
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        measure_run(desk, run)
         _put(desk, run, output, [summary(desk, run)])

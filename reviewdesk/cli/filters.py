@@ -16,7 +16,6 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.cli.runs import measure_run
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -26,17 +25,15 @@ if TYPE_CHECKING:
 def ready(desk: Desk, run: Run, text: str, order: str = "draw") -> str:
     """Return the filter with its saved filters expanded.
 
-    The run is measured and indexed first, if the filter or the order needs that.
+    The run is indexed first, if the filter needs that. Raise UsageError for an unknown order.
     """
     from reviewdesk.desk.review.filters import expand
     from reviewdesk.desk.review.search import index
-    from reviewdesk.domain.query.filter import measured_order, parse_filter
+    from reviewdesk.domain.query.filter import parse_filter, parse_order
 
+    parse_order(order)
     text = expand(desk, text)
-    kept, ordered = parse_filter(text), measured_order(order)
-    if kept.measured or ordered:
-        measure_run(desk, run)
-    if kept.searches:
+    if parse_filter(text).searches:
         bar = ProgressLine(f"indexing {run.name}")
         try:
             index(desk, run, bar)

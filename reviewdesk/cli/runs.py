@@ -8,7 +8,6 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
-    ProgressLine,
     json_option,
     open_desk,
     put,
@@ -16,22 +15,9 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.errors import DeskError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Run
-
-
-def measure_run(desk: Desk, run: Run) -> None:
-    """Measure a run that an older version loaded, with a progress line; skip any other run."""
-    from reviewdesk.desk.figures.measures import measure
-
-    bar = ProgressLine(f"measuring {run.name}")
-    try:
-        measure(desk, run, bar)
-    finally:
-        bar.done()
+    pass
 
 
 @click.group(invoke_without_command=True)
@@ -47,11 +33,6 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     from reviewdesk.desk.review.runs import overview, tallies
 
     with open_desk() as desk:
-        for run in desk.runs():
-            try:
-                measure_run(desk, run)
-            except DeskError as error:
-                say(f"{run.name}: not measured: {error}")
         counted = tallies(desk)
         lines = [json_shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
         if as_json:

@@ -20,12 +20,11 @@ from reviewdesk.domain.query.filter import (
 from reviewdesk.domain.query.words import (
     BALLOTS,
     BREACHES,
-    MEASURED,
     UNANIMOUS,
 )
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
-from reviewdesk.store import measures, runs, search
+from reviewdesk.store import runs, search
 
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
@@ -84,7 +83,7 @@ def where(context: FilterContext, kept: Filter) -> Where:
 
     Raises:
         FilterError: a term names a run that the desk does not hold.
-        UsageError: a term needs measures or a search index that are not complete yet.
+        UsageError: a term needs a search index that is not complete yet.
     """
     if not kept.groups:
         return Where(("", []), ("", []))
@@ -129,8 +128,6 @@ class _Writer:
         if isinstance(part, Nested):
             found = self._shallow(self.all(part.filter))
         else:
-            if part.name in MEASURED:
-                require_measured(self._context.conn, self._context.run, part.name)
             found = _Clause(*_CONDITIONS[_condition_name(part)](self._context, part))
         if not part.negated:
             return found
@@ -153,18 +150,6 @@ def _join(word: str, clauses: list[_Clause]) -> _Clause:
         [value for clause in clauses for value in clause.values],
         max(clause.depth for clause in clauses) + 1,
     )
-
-
-def require_measured(conn: sqlite3.Connection, run: int, name: str) -> None:
-    """Raise UsageError if a run has not been measured yet.
-
-    ``name`` is the measure asked for. Runs that an older version loaded are measured when opened.
-    """
-    if not measures.known(conn, run):
-        raise UsageError(
-            f"{name} is not known yet: an older version loaded this run",
-            "Wait until it is measured; opening the run does that.",
-        )
 
 
 def _condition_name(term: Term) -> str:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.run.measures import (
-    Measures,
-    RunAlphas,
-    RunMeasures,
-    Undefined,
-)
+from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
 from reviewdesk.domain.run.packing import (
     COLUMNS,
     UNKNOWN,
@@ -21,7 +16,6 @@ from reviewdesk.domain.run.packing import (
     Packer,
 )
 from reviewdesk.domain.verdict import Verdict
-from reviewdesk.store.search import first_key
 from reviewdesk.store.staging import staging_transaction
 
 WINDOW = 4096
@@ -30,8 +24,6 @@ _NAMES = ", ".join(COLUMNS)
 _MARKS = ", ".join("?" * len(COLUMNS))
 WINDOWS = {"staged_windows": f"(first INTEGER PRIMARY KEY, {_NAMES})"}
 """The temporary table for the packed columns of a run."""
-LATER = {"staged_measures": "(pos INTEGER PRIMARY KEY, range, mass, marks)"}
-"""The temporary table for the measures of verdicts that are already in the desk."""
 _FOR_ALPHAS = ("seated", "scores", "votes")
 _ALPHAS = ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal")
 
@@ -93,42 +85,6 @@ def replace(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
     enter(conn, run, found)
 
 
-def wait_for(conn: sqlite3.Connection, rows: Iterable[tuple[int, Measures]]) -> None:
-    """Stage the measures of stored verdicts, each with its position in the run, for ``fill``."""
-    with staging_transaction(conn) as put:
-        put(
-            "INSERT INTO staged_measures VALUES (?, ?, ?, ?)",
-            ((pos, measured.range, measured.mass, int(measured.marks)) for pos, measured in rows),
-        )
-
-
-def fill(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
-    """Write the staged measures, columns and figures of a run whose verdicts are in the desk."""
-    conn.execute(
-        """UPDATE verdicts SET (range, mass, marks) =
-             (SELECT range, mass, marks FROM staged_measures s WHERE s.pos = verdicts.pos)
-           WHERE key >= ? AND run = ?""",
-        (first_key(conn, run), run),
-    )
-    enter(conn, run, found)
-
-
-def bodies(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[str]:
-    """Return the bodies of ``count`` verdicts of a run, from the ``start``-th in file order."""
-    first = first_key(conn, run) + start
-    rows = conn.execute(
-        """SELECT b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
-        (first, first + count, run),
-    )
-    return [row["body"] for row in rows]
-
-
-def known(conn: sqlite3.Connection, run: int) -> bool:
-    """Return True if a run has been measured; a run loaded by an older version may not be."""
-    return conn.execute("SELECT 1 FROM measures WHERE run = ?", (run,)).fetchone() is not None
-
-
 def alphas(conn: sqlite3.Connection, run: int | None = None) -> dict[int, RunAlphas]:
     """Return the alphas of every measured run, or of one, by run key."""
     source = "measures" if run is None else "measures WHERE run = ?"
@@ -153,19 +109,11 @@ def unknown_ballots(conn: sqlite3.Connection, run: int | None = None) -> dict[in
     return found
 
 
-def packed(conn: sqlite3.Connection, run: int) -> PackedRun | None:
-    """Return the packed columns of a run, or ``None`` if it has not been measured."""
+def packed(conn: sqlite3.Connection, run: int) -> PackedRun:
+    """Return the packed columns of a run."""
     row = conn.execute("SELECT names, quorums FROM measures WHERE run = ?", (run,)).fetchone()
-    if row is None:
-        return None
     names, quorums = (tuple(json.loads(row[name])) for name in ("names", "quorums"))
     return PackedRun(_read(conn, "packed WHERE run = ?", tuple(COLUMNS), run), names, quorums)
-
-
-def waiting_packed(conn: sqlite3.Connection, found: RunMeasures) -> PackedRun:
-    """Return the staged columns, for a desk that cannot be written."""
-    columns = _read(conn, "staged_windows", tuple(COLUMNS))
-    return PackedRun(columns, found.names, found.quorums)
 
 
 def _read(

@@ -11,14 +11,12 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.filter import Filter, parse_order
-from reviewdesk.domain.query.words import MEASURED
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.store.conditions import (
     DEFERRED,
     NUMBERS,
     FilterContext,
-    require_measured,
     where,
 )
 
@@ -63,11 +61,9 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
     Marks and deferrals in the filter are those of ``reviewer``.
 
     Raises:
-        UsageError: the order or the filter needs measures that the run does not have yet.
+        UsageError: there is no such order, or the filter needs an index that is not complete yet.
     """
     name, descending = parse_order(order)
-    if name in MEASURED:
-        require_measured(conn, run, name)
     way = " DESC" if descending else ""
     columns = [
         column.removesuffix(_LAST) + way + (_LAST if column.endswith(_LAST) else "")

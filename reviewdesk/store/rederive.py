@@ -16,13 +16,14 @@ from reviewdesk.store.tally import Counts
 _SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
 
 
-def derive_again(conn: sqlite3.Connection) -> None:
+def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
     """Update every verdict to what its body gives by the present rules, and the counts of each run.
 
-    The draw stays: strata, ranks, audit and places in the queue are not touched, nor are items,
-    labels and bodies. One window of verdicts is held in memory at a time.
+    ``where`` chooses the runs, all by default. The draw stays: strata, ranks, audit and places in
+    the queue are not touched, nor are items, labels and bodies. One window of verdicts is held in
+    memory at a time.
     """
-    for (run,) in conn.execute("SELECT key FROM runs ORDER BY key").fetchall():
+    for (run,) in conn.execute(f"SELECT key FROM runs {where} ORDER BY key").fetchall():
         _derive_run(conn, run)
 
 
@@ -38,9 +39,7 @@ def _derive_run(conn: sqlite3.Connection, run: int) -> None:
                 writer.add(verdict, found)
                 rows.append((*derived(verdict, found), int(found.flags), key))
             conn.executemany(f"UPDATE verdicts SET {_SET} WHERE key = ?", rows)
-        # A run that was never measured is measured when a figure needs it.
-        if measures.known(conn, run):
-            measures.replace(conn, run, writer.finish())
+        measures.replace(conn, run, writer.finish())
     _update_counts(conn, run, counts)
 
 

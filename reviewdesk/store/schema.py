@@ -195,7 +195,6 @@ def add_measures(conn: sqlite3.Connection) -> None:
             seated BLOB NOT NULL, threshold BLOB NOT NULL, quorum BLOB NOT NULL,
             strategy BLOB NOT NULL, fraction BLOB NOT NULL, rounding BLOB NOT NULL,
             decision BLOB NOT NULL, score BLOB NOT NULL, PRIMARY KEY (run, first))""",
-        # A run without a row was loaded by an older version; it is measured when a figure needs it.
         """CREATE TABLE measures (
             run INTEGER PRIMARY KEY REFERENCES runs(key), names TEXT NOT NULL,
             quorums TEXT NOT NULL, mass REAL, alpha REAL, alpha_low REAL, alpha_high REAL,
@@ -249,6 +248,11 @@ def pair_agreement_and_band(conn: sqlite3.Connection) -> None:
     derive_again(conn)
 
 
+def measure_every_run(conn: sqlite3.Connection) -> None:
+    """Measure the runs that were loaded before runs were measured."""
+    derive_again(conn, "WHERE key NOT IN (SELECT run FROM measures)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -259,6 +263,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_reruns,
     add_human_labels,
     pair_agreement_and_band,
+    measure_every_run,
 )
 
 

@@ -45,7 +45,7 @@ class Jobs:
         return " · ".join([*shares, *filter(None, [self.rerun.text])])
 
     def index(self, run: Run) -> None:
-        """Start to measure a run and index its texts, which takes one query if both are done."""
+        """Start to index a run's texts, which takes one query if that is done."""
         self._start(INDEX, partial(_index, run=run))
 
     def load(self, path: str, options: LoadOptions) -> None:
@@ -122,11 +122,8 @@ class Jobs:
 
 
 def _index(desk: Desk, go_on: Callable[[float], bool], *, run: Run) -> object:
-    from reviewdesk.desk.figures import measures
     from reviewdesk.desk.review import search
 
-    if not measures.measure(desk, run, lambda share, _count: go_on(share)):
-        return False
     return search.index(desk, run, lambda share, _count: go_on(share))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.measures import packed
 from reviewdesk.domain.records import Run
+from reviewdesk.store.connect import explained
+from reviewdesk.store.measures import packed
 from reviewdesk.store.search import first_key
 
 if TYPE_CHECKING:
@@ -17,5 +18,6 @@ def panels(desk: Desk, run: Run) -> Columns:
     """Return every ballot of a run as columns, in file order."""
     from reviewdesk.domain.run.columns import unpacked
 
-    first = first_key(desk.conn, run.key)
-    return unpacked(packed(desk, run), range(first, first + run.verdicts))
+    with explained(desk.path):
+        first, found = first_key(desk.conn, run.key), packed(desk.conn, run.key)
+    return unpacked(found, range(first, first + run.verdicts))

@@ -106,11 +106,6 @@ class Filter:
         """Whether the filter needs the full-text index."""
         return any(term.kind == "words" for term in self.terms())
 
-    @property
-    def measured(self) -> bool:
-        """Whether the filter needs the run to be measured."""
-        return any(term.name in words.MEASURED for term in self.terms())
-
 
 def parse_filter(text: str) -> Filter:
     """Parse a filter; raise FilterError with the column of the word or sign that is wrong."""
@@ -151,11 +146,6 @@ def parse_order(order: str) -> tuple[str, bool]:
 def hidden_order(order: str) -> bool:
     """Return True if an order depends on a fact that a blind session hides."""
     return parse_order(order)[0] not in _OPEN_ORDERS
-
-
-def measured_order(order: str) -> bool:
-    """Return True if an order needs the run to be measured."""
-    return parse_order(order)[0] in words.MEASURED
 
 
 DEEPEST = 50

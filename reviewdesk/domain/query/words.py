@@ -113,8 +113,6 @@ NUMBERS = {
     "share": "its share of the run's disagreement",
     "swing": "how far the panel's score of the same content moved between runs",
 }
-MEASURED = frozenset({"range", "share", "breach", "unanimous_scores"})
-"""Facts that exist once a run is measured; runs of older versions may not be measured yet."""
 OPERATORS = {"<": "below", "<=": "at most", "=": "exactly", ">=": "at least", ">": "above"}
 TEXTS = {
     "id": "the id contains",

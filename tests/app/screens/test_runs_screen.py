@@ -10,7 +10,6 @@ import pytest
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.measures import measured
 from reviewdesk.domain.query.words import ORDERS
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
@@ -47,28 +46,16 @@ def older(path: Path) -> Desk:
     return Desk.open(path, reviewer="ann")
 
 
-async def test_an_older_run_is_measured_beside_the_review(tmp_path: Path) -> None:
+async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) -> None:
     desk = older(tmp_path / "d.db")
     run = desk.run()
-    assert not measured(desk, run)
     async with staged(desk, run) as stage:
-        assert measured(stage.desk, run)
         await stage.press("colon", *"order -range", "enter")
         assert "order -range" in stage.drawn()
         assert len(stage.review.session.keys) == 12
         await stage.press("f5")
         assert "alpha" in details(stage).text
         assert "older version" not in details(stage).text
-
-
-async def test_an_unmeasured_fact_is_refused_in_one_line(tmp_path: Path) -> None:
-    desk = older(tmp_path / "d.db")
-    run = desk.run()
-    async with staged(desk, run) as stage:
-        stage.desk.conn.execute("DELETE FROM measures")
-        await stage.press("colon", *"order range", "enter")
-        assert "range is not known yet" in stage.drawn()
-        assert stage.review.session.view.order == "draw"
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)

@@ -1,8 +1,7 @@
-"""A run is measured when it is loaded, or when somebody asks for what an older version left out."""
+"""A run is measured when it is loaded, or when a desk of an older version is opened."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields
@@ -14,15 +13,11 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.ballots import panels
-from reviewdesk.desk.figures.measures import measure, measured
-from reviewdesk.desk.review.runs import overview, run_details
+from reviewdesk.desk.review.runs import overview
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.columns import Columns, columns
-from reviewdesk.domain.run.measures import UNMEASURED
-from reviewdesk.errors import UsageError
 from reviewdesk.reports import Source
-from reviewdesk.store import measures
-from reviewdesk.store.connect import ExplainedConnection
+from reviewdesk.store import measures, schema
 from tests.helpers import SAMPLES, contents, load, numbered, open_desk, report, unmeasure, verdict
 
 REPORTS = [path for path in sorted(SAMPLES.iterdir()) if path.stem in {
@@ -119,116 +114,29 @@ def rows(found: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {name: sorted(lines, key=repr) for name, lines in found.items() if name != "migrations"}
 
 
-def test_an_older_run_is_measured_as_if_it_were_loaded_now(
+def test_an_older_run_is_measured_when_its_desk_is_opened(
     older: tuple[Desk, dict[str, list[Any]]],
 ) -> None:
     desk, whole = older
-    assert [line.alphas for line in overview(desk)] == [UNMEASURED] * 3
-    told: list[tuple[float, int]] = []
-
-    def progress(share: float, count: int) -> bool:
-        told.append((share, count))
-        return True
-
-    for run in desk.runs():
-        assert not measured(desk, run)
-        assert measure(desk, run, progress)
-        assert measured(desk, run)
-    assert told == [(1.0, 6), (1.0, 7)]
+    assert all(line.alphas.measured for line in overview(desk))
     assert rows(contents(desk)) == rows(whole)
+    for run in desk.runs():
+        assert_alike(panels(desk, run), from_bodies(desk, run))
+    assert len(desk.queue(desk.run("two"), "range>=0", "-share")) == 7
     assert desk.conn.execute("SELECT count(*) FROM sqlite_temp_master").fetchone()[0] == 0
     assert desk.verify().ok
 
 
-def test_panels_of_an_older_run_are_kept_when_first_asked_for(
-    older: tuple[Desk, dict[str, list[Any]]],
-) -> None:
-    desk, _ = older
-    run = desk.run("two")
-    assert_alike(panels(desk, run), from_bodies(desk, run))
-    assert measured(desk, run)
-    assert run_details(desk, run).alphas.measured
-    assert not measured(desk, desk.run("run"))
-
-
-def test_a_desk_that_is_being_written_to_gives_panels_all_the_same(
-    older: tuple[Desk, dict[str, list[Any]]],
-) -> None:
-    desk, _ = older
-    run = desk.run("run")
-    desk.conn.execute("PRAGMA busy_timeout=0")
-    with closing(sqlite3.connect(desk.path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert_alike(panels(desk, run), from_bodies(desk, run))
-    assert not measured(desk, run)
-    panels(desk, run)
-    assert measured(desk, run)
-
-
-def test_a_read_only_desk_gives_panels_all_the_same(
-    older: tuple[Desk, dict[str, list[Any]]],
-) -> None:
-    desk, _ = older
-    expected = from_bodies(desk, desk.run("run"))
-    with closing(open_desk(desk.path)) as reader:
-        reader.conn.close()
-        reader.conn = sqlite3.connect(
-            f"file:{desk.path}?mode=ro", uri=True, isolation_level=None, factory=ExplainedConnection
-        )
-        reader.conn.row_factory = sqlite3.Row
-        assert_alike(panels(reader, reader.run("run")), expected)
-        assert not measured(reader, reader.run("run"))
-
-
-def test_stopping_keeps_nothing(older: tuple[Desk, dict[str, list[Any]]]) -> None:
-    desk, whole = older
-    before = contents(desk)
-    assert not measure(desk, desk.run("two"), lambda _, __: False)
-    assert contents(desk) == before
-    assert measure(desk, desk.run("two"))
-    assert contents(desk) != before
-    assert len(whole["packed"]) == 2
-
-
-def test_a_run_that_another_window_measured_meanwhile(
-    older: tuple[Desk, dict[str, list[Any]]],
-) -> None:
-    desk, whole = older
-    run = desk.run("two")
-
-    def progress(_: float, __: int) -> bool:
-        with closing(open_desk(desk.path, "ben")) as other:
-            assert measure(other, run)
-            # The lock is free while the verdicts are read.
-            other.label(other.find(run, "v2"), Truth.FAIL)
-        return True
-
-    assert measure(desk, run, progress)
-    assert [row for row in contents(desk)["measures"] if row[0] == run.key] == [
-        row for row in whole["measures"] if row[0] == run.key
-    ]
-
-
-@pytest.mark.parametrize("text", ["range>.5", "share>.1", "esc|!breach:band"])
-def test_a_fact_that_is_not_measured_is_refused_by_name(
-    older: tuple[Desk, dict[str, list[Any]]], text: str
-) -> None:
-    desk, _ = older
-    run = desk.run("two")
-    with pytest.raises(UsageError, match="is not known yet"):
-        desk.queue(run, text)
-    measure(desk, run)
-    desk.queue(run, text)
-
-
-@pytest.mark.parametrize("order", ["range", "-share"])
-def test_an_order_that_is_not_measured_is_refused_by_name(
-    older: tuple[Desk, dict[str, list[Any]]], order: str
-) -> None:
-    desk, _ = older
-    run = desk.run("two")
-    assert len(desk.queue(run, "", "-volatility")) == 7
-    with pytest.raises(UsageError, match=f"{order.removeprefix('-')} is not known yet"):
-        desk.queue(run, "", order)
-    measure(desk, run)
-    assert len(desk.queue(run, "", order)) == 7
+def test_a_run_that_the_migration_before_left_unmeasured(path: Path) -> None:
+    with closing(open_desk(path)) as desk:
+        load(desk, RAGGED, threshold=0.5)
+        other = load(desk, numbered(7, report_id="two"))
+        whole = contents(desk)
+        for table in ("packed", "measures"):
+            desk.conn.execute(f"DELETE FROM {table} WHERE run = ?", (other.key,))
+        place = schema.MIGRATIONS.index(schema.measure_every_run)
+        desk.conn.execute(f"PRAGMA user_version={place}")
+        later = [(made.__name__,) for made in schema.MIGRATIONS[place:]]
+        desk.conn.executemany("DELETE FROM migrations WHERE name = ?", later)
+    with closing(open_desk(path)) as desk:
+        assert rows(contents(desk)) == rows(whole)

@@ -66,7 +66,6 @@ def test_flags_and_searches_are_seen_within_parentheses(found: Filter) -> None:
 
 
 def test_what_only_a_group_asks_for_is_asked_for() -> None:
-    assert parse_filter("mark|!(note !(range>.5))").measured
     assert parse_filter("mark (note|(text~fee tag:x))").searches
     assert not parse_filter('mark (tag:"text~fee")').searches
 
