@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -120,6 +121,22 @@ def _fits(found: Import) -> bool:
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
+_VERB = re.compile(
+    r"\s*(SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|CREATE|DROP|ALTER|PRAGMA|ATTACH|VACUUM|BEGIN|COMMIT"
+    r"|ROLLBACK|SAVEPOINT)\b"
+)
+
+
+def statements(path: Path) -> Iterator[str]:
+    """Each text that begins with a verb of SQL, and each call that runs a statement, by place."""
+    file = path.relative_to(PACKAGE).as_posix()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Constant(value=str(text)) if _VERB.match(text):
+                yield f"{file}:{node.lineno} {text.split()[0]}"
+            case ast.Call(func=ast.Attribute(attr="execute" | "executemany" as name), args=[_, *_]):
+                yield f"{file}:{node.lineno} {name}"
+
 
 def test_every_layer_is_in_the_table() -> None:
     layers = {file.relative_to(PACKAGE).parts[0].removesuffix(".py") for file in FILES}
@@ -165,6 +182,31 @@ def test_the_table_refuses(
     path.parent.mkdir()
     path.write_text(code, encoding="utf-8")
     assert [found for found in imports(path) if not _fits(found)]
+
+
+def test_every_statement_of_sql_is_in_the_store() -> None:
+    found = [place for file in FILES for place in statements(file)]
+    # The walk knows a statement when it sees one: the store is full of them.
+    assert len(found) > 100
+    assert [place for place in found if not place.startswith("store/")] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'query = "SELECT 1"',
+        'query = """\\n  SELECT 1"""',
+        'query = f"UPDATE {table} SET a = 1"',
+        'query = start + "DELETE FROM t"',
+        'x.conn.execute("PRAGMA " + name)',
+        "conn.executemany(query, rows)",
+    ],
+)
+def test_a_statement_is_found(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
+    path = tmp_path / "desk.py"
+    path.write_text(code, encoding="utf-8")
+    assert list(statements(path))
 
 
 HEAVY = (

@@ -65,14 +65,18 @@ def current_settings() -> Settings:
     return found
 
 
+def desk_path() -> Path | None:
+    """Return the desk that the options or the settings name; ``None`` is the user's own."""
+    named = current_settings().desk
+    return Path(named) if named else None
+
+
 @contextmanager
 def open_desk() -> Iterator[Desk]:
     """Open the desk that the options or the settings name, and close it at the end."""
     from reviewdesk.desk import Desk
 
-    settings = current_settings()
-    path = Path(settings.desk) if settings.desk else None
-    desk = Desk.open(path, reviewer=settings.reviewer or None)
+    desk = Desk.open(desk_path(), reviewer=current_settings().reviewer or None)
     try:
         yield desk
     finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -174,14 +173,12 @@ def _run(desk: Desk, name: str | None) -> Run | None:
 
 def _from_desk(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
     """Return what ``ask`` finds in the line's desk; nothing if it is missing or unusable."""
-    from reviewdesk.cli.common import current_settings
+    from reviewdesk.cli.common import current_settings, desk_path
     from reviewdesk.desk.core import glance
 
     try:
         with ctx.scope(cleanup=False):
-            settings = current_settings()
-        path = Path(settings.desk) if settings.desk else None
-        desk = glance(path, settings.reviewer or None)
+            desk = glance(desk_path(), current_settings().reviewer or None)
         if desk is None:
             return []
         try:

@@ -1,4 +1,4 @@
-"""Describe, copy and verify the desk file."""
+"""Describe, copy, verify and query the desk file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.query import query
 from reviewdesk.errors import ExitCode
 
 
@@ -15,18 +16,18 @@ def desk() -> None:
     """Look after the desk file."""
 
 
+desk.add_command(query)
+
+
 @desk.command()
 @json_option
 @shared_options
 def info(*, as_json: bool) -> None:
     """Show where the desk is and what it holds."""
-    from reviewdesk.store.connect import look
+    from reviewdesk.desk.sql import info as facts_of
 
     with open_desk() as opened:
-        facts = look(opened.conn, opened.path) | {
-            "reviewer": opened.reviewer,
-            "head": opened.head(),
-        }
+        facts = facts_of(opened)
     if as_json:
         put_json(facts)
         return

@@ -26,8 +26,16 @@ from reviewdesk.domain.records import (
     View,
 )
 from reviewdesk.errors import DeskError
-from reviewdesk.store import audit, events, queue, runs
-from reviewdesk.store.connect import back_up, connect, explained, still_there, writing
+from reviewdesk.store import audit, events, queue, reviewer, runs, verdicts
+from reviewdesk.store.connect import (
+    back_up,
+    connect,
+    data_version,
+    explained,
+    fold,
+    still_there,
+    writing,
+)
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.progress import LabelledKeys, standing
 from reviewdesk.store.schema import is_current, migrate
@@ -75,7 +83,7 @@ class Desk:
         except BaseException:
             self.conn.close()
             raise
-        self._seen = (self._data_version(), events.newest_key(self.conn))
+        self._seen = (data_version(self.conn), events.newest_key(self.conn))
         self._cached_standing: tuple[tuple[int, int, int], LabelledKeys] | None = None
 
     @staticmethod
@@ -93,7 +101,7 @@ class Desk:
         # Another process may hold the log. It merges the log when it closes, so nothing is lost.
         if self._folds:
             with contextlib.suppress(DeskError):
-                self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                fold(self.conn)
         self.conn.close()
 
     def at(self) -> str:
@@ -109,12 +117,8 @@ class Desk:
 
         Other writes, such as those to the search index, do not count.
         """
-        before, self._seen = self._seen, (self._data_version(), events.newest_key(self.conn))
+        before, self._seen = self._seen, (data_version(self.conn), events.newest_key(self.conn))
         return before[0] != self._seen[0] and before[1] != self._seen[1]
-
-    def _data_version(self) -> int:
-        found: int = self.conn.execute("PRAGMA data_version").fetchone()[0]
-        return found
 
     def load(
         self,
@@ -164,14 +168,14 @@ class Desk:
 
     def _standing(self, run: Run) -> LabelledKeys:
         """Return which verdicts of a run are labelled; read them again only after a write."""
-        state = (run.key, self.conn.total_changes, self._data_version())
+        state = (run.key, self.conn.total_changes, data_version(self.conn))
         if self._cached_standing is None or self._cached_standing[0] != state:
             self._cached_standing = (state, standing(self.conn, run.key, self.reviewer))
         return self._cached_standing[1]
 
     def find(self, run: Run, verdict_id: str) -> int:
         """Return the key of the verdict with this id."""
-        return items.find(self, run, verdict_id)
+        return verdicts.find(self.conn, run, verdict_id)
 
     def item(self, key: int) -> Item:
         """Return one verdict with everything known about it."""
@@ -215,7 +219,7 @@ class Desk:
         with writing(self.conn, self.path):
             run, about = items.about(self, key, entry, tags)
             if view is not None:
-                runs.save_view(self.conn, run, self.reviewer, view)
+                reviewer.save_view(self.conn, run, self.reviewer, view)
             return events.append(self.conn, self.reviewer, [about])[0]
 
     def undo(self) -> Event | None:
@@ -247,12 +251,12 @@ class Desk:
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""
-        return runs.view(self.conn, run.key, self.reviewer)
+        return reviewer.view(self.conn, run.key, self.reviewer)
 
     def save_view(self, run: Run, view: View) -> None:
         """Store what the reviewer has on screen, so that the next session resumes there."""
         with writing(self.conn, self.path):
-            runs.save_view(self.conn, run.key, self.reviewer, view)
+            reviewer.save_view(self.conn, run.key, self.reviewer, view)
 
     def verify(self, expected: str | None = None) -> audit.Verification:
         """Check that the label log is complete and that it continues the ``expected`` head."""

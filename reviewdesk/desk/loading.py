@@ -13,7 +13,7 @@ from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run, Truth
 from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
-from reviewdesk.store import events, measures, runs
+from reviewdesk.store import events, labels, measures, runs
 from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.ingest import (
@@ -166,15 +166,9 @@ def _duplicate_notes(desk: Desk, file_hash: str) -> tuple[str, ...]:
 
 def _import_human(desk: Desk, run: Run) -> str:
     """Record the human labels of the file as label events, for items without a label."""
-    rows = desk.conn.execute(
-        """SELECT v.id, v.item, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.run = ? AND json_type(b.body, '$.human') = 'object'
-             AND v.item NOT IN (SELECT item FROM labels) ORDER BY v.pos""",
-        (run.key,),
-    )
     entries: dict[bytes, NewEvent] = {}
     found = 0
-    for row in rows:
+    for row in labels.human_unlabelled(desk.conn, run.key):
         found += 1
         human = json.loads(row["body"])["human"]
         kept = {name: human[name] for name in ("note", "at") if human.get(name)}

@@ -28,6 +28,8 @@ _CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Characters that Unicode assigns as letters or marks but that fonts draw as nothing."""
 
@@ -64,6 +66,11 @@ def show_line(text: str, limit: int = 500) -> str:
     shown = _visible(head) if _SUSPECT.search(head) else head
     shown = shown.replace("\n", NEWLINE_MARK)
     return f"{shown}… {more} more" if more else shown
+
+
+def without_formula(text: str) -> str:
+    """Return the text, quoted if a spreadsheet would run it as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def hidden_count(text: str) -> int:

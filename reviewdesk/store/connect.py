@@ -1,11 +1,12 @@
-"""Open a desk file safely, and explain in one sentence why it cannot be opened."""
+"""Open a desk file safely, run transactions, and explain in one sentence what went wrong."""
 
 from __future__ import annotations
 
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -16,6 +17,10 @@ APPLICATION_ID = 0x52444B31
 """SQLite's application id of a desk: the bytes ``RDK1``."""
 
 BUSY_SECONDS = 15
+PutAll = Callable[[str, Iterable[tuple[Any, ...]]], object]
+
+_TEMPORARY = Path("the temporary folder")
+"""The place that errors name while rows wait, as SQLite keeps such tables outside the desk file."""
 _PAGE_SIZE = 16384
 _HEADER_SIZE = 100
 
@@ -70,6 +75,33 @@ def connect(path: Path) -> sqlite3.Connection:
         if conn.identity is not None:
             _known_desks.add(conn.identity)
         return conn
+
+
+@contextmanager
+def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a desk file so that no statement can write to it, and leave no file beside it.
+
+    Raises:
+        DeskError: there is no desk file, it cannot be read, or it changed while it was read.
+    """
+    with explained(path):
+        if not path.is_file():
+            problem = "not a file" if path.exists() else "there is no desk"
+            raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
+        if _identity(path) not in _known_desks:
+            _refuse_foreign(path)
+        before = path.stat()
+        # To read a log that is not there SQLite would create it, and nobody would remove it.
+        alone = not path.with_name(f"{path.name}-wal").exists() and _is_logged(path)
+        address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+        conn = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        yield conn
+    finally:
+        conn.close()
+    after = path.stat()
+    if alone and (after.st_mtime_ns, after.st_size) != (before.st_mtime_ns, before.st_size):
+        raise DeskError(f"{path}: changed while it was read", "Ask again.")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -130,6 +162,12 @@ def _refuse_foreign(path: Path) -> None:
         raise DeskError(f"{path}: a SQLite file of something else", "Name another with --desk.")
 
 
+def _is_logged(path: Path) -> bool:
+    """Return True if the header says that the file is written through a write-ahead log."""
+    with path.open("rb") as file:
+        return file.read(_HEADER_SIZE)[18:19] == b"\x02"
+
+
 def still_there(conn: sqlite3.Connection, path: Path) -> None:
     """Raise DeskError if the file was deleted or replaced: nobody would find the write again."""
     held = getattr(conn, "identity", None)
@@ -147,15 +185,48 @@ def writing(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
     A transaction that reads first and then writes would fail at once if a second writer is active.
     """
     still_there(conn, path)
-    with explained(path):
-        conn.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-            raise
+    with explained(path), _transaction(conn, "BEGIN IMMEDIATE"):
+        yield
+
+
+@contextmanager
+def _transaction(conn: sqlite3.Connection, begin: str) -> Iterator[None]:
+    conn.execute(begin)
+    try:
+        yield
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def waiting(conn: sqlite3.Connection, tables: Mapping[str, str]) -> Iterator[None]:
+    """Create temporary tables, given as name and columns, and drop them on exit or error."""
+    try:
+        for name, columns in tables.items():
+            conn.execute(f"CREATE TEMP TABLE {name} {columns}")
+        yield
+    finally:
+        for name in tables:
+            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
+
+
+@contextmanager
+def staging_transaction(conn: sqlite3.Connection) -> Iterator[PutAll]:
+    """Open a transaction over the temporary tables, which takes no lock on the desk.
+
+    Inside a transaction of the desk, such as a migration, the writes become part of that one.
+    """
+    # Bypasses the connection's own error text, which would name the desk.
+    put = partial(sqlite3.Connection.executemany, conn)
+    with explained(_TEMPORARY):
+        if conn.in_transaction:
+            yield put
+            return
+        with _transaction(conn, "BEGIN"):
+            yield put
 
 
 @contextmanager
@@ -167,6 +238,17 @@ def reading(conn: sqlite3.Connection, path: Path) -> Iterator[None]:
             yield
         finally:
             conn.execute("ROLLBACK")
+
+
+def fold(conn: sqlite3.Connection) -> None:
+    """Merge the write-ahead log into the file."""
+    conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def data_version(conn: sqlite3.Connection) -> int:
+    """Return a number that changes when another connection writes to the desk."""
+    found: int = conn.execute("PRAGMA data_version").fetchone()[0]
+    return found
 
 
 @contextmanager
@@ -221,24 +303,3 @@ def _explain(path: Path, error: sqlite3.Error) -> DeskError:
         if sign in text:
             return DeskError(f"{path}: {sentence}", hint)
     return DeskError(f"{path}: {error}")
-
-
-def look(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Return the desk's path, id, size in bytes, schema version, journal mode and row counts."""
-    from sqlite_utils import Database
-
-    database = Database(conn, execute_plugins=False)
-    size = sum(
-        file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()
-    )
-    counts = {name: database[name].count for name in ("runs", "verdicts", "label_events")}
-    return {
-        "path": str(path),
-        "desk_id": conn.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()[0],
-        "bytes": size,
-        "schema": conn.execute("PRAGMA user_version").fetchone()[0],
-        "journal": conn.execute("PRAGMA journal_mode").fetchone()[0],
-        "runs": counts["runs"],
-        "verdicts": counts["verdicts"],
-        "events": counts["label_events"],
-    }

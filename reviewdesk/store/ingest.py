@@ -24,7 +24,7 @@ from reviewdesk.domain.labels.sampling import (
 from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import measures, runs
-from reviewdesk.store.staging import staging_transaction, waiting
+from reviewdesk.store.connect import staging_transaction, waiting
 from reviewdesk.store.tally import Counts, RunTally
 
 BATCH = 500

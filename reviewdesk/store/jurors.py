@@ -9,6 +9,11 @@ from dataclasses import dataclass
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.store.search import reach
+from reviewdesk.store.verdicts import first_key
+
+_PANELS = 200
+"""Panels sampled for juror names, spread over the run, as panels of one run are much alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +139,16 @@ def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
     marks = ", ".join("?" * len(keys))
     rows = conn.execute(f"SELECT key, id FROM verdicts WHERE key IN ({marks})", keys)
     return {row["key"]: row["id"] for row in rows}
+
+
+def names(conn: sqlite3.Connection, run: int) -> list[str | None]:
+    """Return the ids and models of jurors from a sample of a run's panels."""
+    first, count = first_key(conn, run), reach(conn, run)[1]
+    step = max(1, count // _PANELS)
+    rows = conn.execute(
+        """WITH RECURSIVE sample(key) AS
+               (SELECT ? UNION ALL SELECT key + ? FROM sample WHERE key + ? < ?)
+           SELECT DISTINCT j.id, j.model FROM sample s JOIN ballots j ON j.verdict = s.key""",
+        (first, step, step, first + count),
+    )
+    return [name for row in rows for name in row]

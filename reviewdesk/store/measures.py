@@ -16,7 +16,7 @@ from reviewdesk.domain.run.packing import (
     Packer,
 )
 from reviewdesk.domain.verdict import Verdict
-from reviewdesk.store.staging import staging_transaction
+from reviewdesk.store.connect import staging_transaction
 
 WINDOW = 4096
 """The number of verdicts packed into one row."""

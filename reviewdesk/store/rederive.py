@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
-from reviewdesk.store import measures
+from reviewdesk.store import measures, verdicts
+from reviewdesk.store.connect import waiting
 from reviewdesk.store.ingest import BATCH, DERIVED, derived, with_undecided
-from reviewdesk.store.staging import waiting
 from reviewdesk.store.tally import Counts
 
 _SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
@@ -50,22 +50,17 @@ def _states_escalation(conn: sqlite3.Connection, run: int) -> bool:
 
 def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Verdict]]]:
     """Yield the verdicts of a run with their keys, a window at a time, in file order."""
-    texts = conn.execute("SELECT header, options FROM runs WHERE key = ?", (run,)).fetchone()
+    *texts, count = conn.execute(
+        "SELECT header, options, verdicts FROM runs WHERE key = ?", (run,)
+    ).fetchone()
     header, options = map(json.loads, texts)
     defaults, filled = Policy.from_body(header.get("defaults")), Policy.from_body(options)
     stated = header.get("generator") or {}
     generator = Generator(stated.get("model"), stated.get("vendor"))
-    ends = conn.execute("SELECT min(key), max(key) FROM verdicts WHERE run = ?", (run,)).fetchone()
-    first, last = (int(key or 0) for key in ends)
-    for start in range(first, last + 1, BATCH):
-        rows = conn.execute(
-            """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
-               WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
-            (start, start + BATCH, run),
-        ).fetchall()
+    for start in range(0, count, BATCH):
         yield [
             (key, verdict_from_body(json.loads(body), defaults, generator, filled))
-            for key, body in rows
+            for key, body in verdicts.window(conn, run, start, BATCH)
         ]
 
 

@@ -1,4 +1,4 @@
-"""Find and count loaded runs, and keep what each reviewer last looked at."""
+"""Find, count, restore and hide loaded runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach, kinds
-from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import measures
@@ -217,18 +217,3 @@ def touch(conn: sqlite3.Connection, run: int) -> None:
 def remove(conn: sqlite3.Connection, run: int, at: str) -> None:
     """Hide a run; its verdicts and all labels stay."""
     conn.execute("UPDATE runs SET removed_at = ? WHERE key = ?", (at, run))
-
-
-def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
-    """Return what a reviewer last had on screen in a run, or ``None``."""
-    row = conn.execute(
-        "SELECT state FROM views WHERE run = ? AND reviewer = ?", (run, reviewer)
-    ).fetchone()
-    return View(**json.loads(row["state"])) if row else None
-
-
-def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
-    """Save what a reviewer has on screen in a run."""
-    conn.execute(
-        "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
-    )

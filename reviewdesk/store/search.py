@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
+from reviewdesk.store.verdicts import first_key
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 COLUMNS = ("name", "rubric", "input", "output", "reasons")
@@ -113,12 +114,6 @@ def _juror_texts(juror: Mapping[str, Any]) -> Iterator[str | None]:
     yield juror.get("reason")
     error = juror.get("error")
     yield error.get("message") if isinstance(error, Mapping) else error
-
-
-def first_key(conn: sqlite3.Connection, run: int) -> int:
-    """Return the key of a run's first verdict; the keys of a run are consecutive in file order."""
-    row = conn.execute("SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _matches(

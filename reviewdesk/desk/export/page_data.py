@@ -15,7 +15,7 @@ from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled
 from reviewdesk.pages import markdown, page
 from reviewdesk.pages.records import ListedVerdict, RunPage
-from reviewdesk.store import bodies
+from reviewdesk.store import verdicts
 from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def html(
 ) -> Iterator[str]:
     """Yield the pieces of one self-contained HTML file."""
     with explained(desk.path):
-        keys = bodies.first_keys(desk.conn, run, run.verdicts if most is None else most)
+        keys = verdicts.first_keys(desk.conn, run, run.verdicts if most is None else most)
         yield from page.page(
             _run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, progress)
         )
@@ -41,7 +41,7 @@ def html(
 def summary(desk: Desk, run: Run, most: int = FEW) -> str:
     """Return a few lines of Markdown for a pull request."""
     with explained(desk.path):
-        keys = bodies.escalated(desk.conn, run, most)
+        keys = verdicts.escalated(desk.conn, run, most)
         return markdown.summary(_run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, None))
 
 

@@ -12,7 +12,7 @@ from reviewdesk.errors import Cancelled
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.canonical.writer import fitting, harmless, report_pieces
-from reviewdesk.store import bodies, runs
+from reviewdesk.store import runs, verdicts
 from reviewdesk.store.connect import explained
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def _header(desk: Desk, run: Run) -> dict[str, Any]:
 
 
 def _lines(desk: Desk, run: Run, progress: Progress | None) -> Iterator[str]:
-    for done, found in enumerate(bodies.bodies(desk.conn, run), start=1):
+    for done, found in enumerate(verdicts.bodies(desk.conn, run), start=1):
         yield _line(found)
         is_due = progress is not None and (done % _PROGRESS_STEP == 0 or done == run.verdicts)
         if is_due and progress is not None and not progress(done / run.verdicts, done):
             raise Cancelled("the export was cancelled; nothing was kept")
 
 
-def _line(found: bodies.Body) -> str:
+def _line(found: verdicts.Body) -> str:
     """Return the verdict as one line of JSON; parse it only to add re-runs or to make it fit."""
     if not found.reruns:
         line = harmless(found.text)

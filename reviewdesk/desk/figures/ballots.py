@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.domain.records import Run
 from reviewdesk.store.connect import explained
 from reviewdesk.store.measures import packed
-from reviewdesk.store.search import first_key
+from reviewdesk.store.verdicts import first_key
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

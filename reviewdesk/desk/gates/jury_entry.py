@@ -22,7 +22,7 @@ from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import ReviewDeskError, SuiteError
-from reviewdesk.store import runs
+from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -64,13 +64,8 @@ def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
     desk = open_desk()
     run = desk.run(name)
     filled = runs.options(desk.conn, run.key)
-    rows = desk.conn.execute(
-        """SELECT b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.run = ? ORDER BY v.key""",
-        (run.key,),
-    )
-    for row in rows:
-        yield read_verdict(row["body"], run.header, filled)
+    for body in verdicts.bodies(desk.conn, run):
+        yield read_verdict(body.text, run.header, filled)
 
 
 def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:

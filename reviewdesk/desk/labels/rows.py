@@ -15,7 +15,7 @@ from reviewdesk.domain.stats.calibration import Counters, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
-from reviewdesk.store import figures, tags
+from reviewdesk.store import figures, labels
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -127,7 +127,7 @@ def suite_rows(desk: Desk, run: Run, source: str | None) -> SuiteExport:
         verdict = made.verdicts[at]
         weight = made.weights[at] if weighted else None
         row = (float(made.rows.confidence[at]), bool(made.rows.correct[at]), weight)
-        given = labels_of(desk, verdict.item)
+        given = labels.of_item(desk.conn, verdict.item)
         label = next((one for one in given if one["label"] == verdict.place.truth), given[0])
         rows.append(_full_row(run, verdict, label, row, made, head))
     totals = figures.run_figures(desk.conn, run.key)
@@ -219,7 +219,7 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     rows = [
         _full_row(run, verdict, label, rowed.pop(verdict.key, None), made, head)
         for verdict in figures.labelled(desk.conn, run.key)
-        for label in labels_of(desk, verdict.item)
+        for label in labels.of_item(desk.conn, verdict.item)
     ]
     warnings = tuple(_confidence_warnings(made))
     return ExportedRows(tuple(rows), made.source, made.weighing.design, warnings)
@@ -228,28 +228,6 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
 def _labelled_rows(desk: Desk, run: Run, source: str | None) -> LabelledRows:
     labelled = figures.labelled(desk.conn, run.key)
     return make_rows(labelled, figures.run_figures(desk.conn, run.key), source)
-
-
-def labels_of(desk: Desk, item: bytes) -> list[dict[str, Any]]:
-    """Return the labels of an item, each with its author's newest note and current tags."""
-    # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
-    rows = desk.conn.execute(
-        """SELECT l.*, (SELECT n.detail FROM standing_events n
-                        WHERE n.item = l.item AND n.author = l.author
-                          AND json_type(n.detail, '$.note') IS NOT NULL
-                        ORDER BY n.key DESC LIMIT 1) AS noted
-           FROM labels l WHERE l.item = ? ORDER BY l.author""",
-        (item,),
-    )
-    tagged = tags.of_item(desk.conn, item)
-    return [
-        {
-            **dict(row),
-            "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None,
-            "tags": list(tagged.get(row["author"], ())),
-        }
-        for row in rows
-    ]
 
 
 def _full_row(

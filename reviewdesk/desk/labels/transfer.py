@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reviewdesk.desk.labels.rows import labels_of
 from reviewdesk.domain.records import Design, Run, Truth
 from reviewdesk.domain.tags import usable_tags
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store import events, figures, runs
+from reviewdesk.store import events, figures, labels, runs, verdicts
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 
@@ -40,7 +40,7 @@ class ImportResult:
 def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
     """Yield every current label of a run, in the order of the draw."""
     for verdict in figures.labelled(desk.conn, run.key):
-        for label in labels_of(desk, verdict.item):
+        for label in labels.of_item(desk.conn, verdict.item):
             detail = json.loads(label["detail"])
             yield {
                 "run": run.name,
@@ -74,7 +74,7 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
                 places.append(row.line)
                 continue
             author = row.reviewer or desk.reviewer
-            held = _held_label(desk, found["item"], author)
+            held = labels.held(desk.conn, found["item"], author)
             if (waiting := entries.get((found["item"], author))) is not None:
                 held = waiting.label
             if held is None:
@@ -95,35 +95,17 @@ def import_labels(desk: Desk, run: Run | None, rows: Sequence[LabelRow]) -> Impo
     )
 
 
-def _held_label(desk: Desk, item: bytes, author: str) -> Truth | None:
-    row = desk.conn.execute(
-        "SELECT label FROM labels WHERE item = ? AND author = ?", (item, author)
-    ).fetchone()
-    return Truth(row["label"]) if row else None
-
-
-def _verdict_of(desk: Desk, run: Run | None, row: LabelRow) -> dict[str, Any] | None:
+def _verdict_of(desk: Desk, run: Run | None, row: LabelRow) -> sqlite3.Row | None:
     """Find the verdict of a row by the row's content hash if it has one, else by id and run."""
-    query = """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
-               WHERE r.removed_at IS NULL AND """
     if row.item_hash is not None:
         try:
             item = bytes.fromhex(row.item_hash)
         except ValueError:
             return None
-        here = run.key if run else -1
-        found = desk.conn.execute(
-            query + "v.item = ? ORDER BY v.run = ? DESC, v.id = ? DESC LIMIT 1",
-            (item, here, row.id),
-        )
-    elif row.id is not None:
-        if (named := _run_of(desk, run, row.run)) is None:
-            return None
-        found = desk.conn.execute(query + "v.run = ? AND v.id = ?", (named.key, row.id))
-    else:
+        return verdicts.by_item(desk.conn, item, run.key if run else None, row.id)
+    if row.id is None or (named := _run_of(desk, run, row.run)) is None:
         return None
-    verdict = found.fetchone()
-    return dict(verdict) if verdict else None
+    return verdicts.by_id(desk.conn, named.key, row.id)
 
 
 def _run_of(desk: Desk, run: Run | None, name: str | None) -> Run | None:
@@ -135,7 +117,7 @@ def _run_of(desk: Desk, run: Run | None, name: str | None) -> Run | None:
         return None
 
 
-def _label_event(desk: Desk, found: dict[str, Any], row: LabelRow, author: str) -> NewEvent:
+def _label_event(desk: Desk, found: sqlite3.Row, row: LabelRow, author: str) -> NewEvent:
     detail = {
         "imported": True,
         "note": row.note,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.query.completion import Vocabulary
 from reviewdesk.domain.query.filter import expand_filter
 from reviewdesk.errors import NotFoundError, UsageError
-from reviewdesk.store import filters
+from reviewdesk.store import jurors, labels, reviewer
 from reviewdesk.store.connect import explained, writing
 
 if TYPE_CHECKING:
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 _NAME = re.compile(r"[\w.-]{1,40}")
+_MOST = 200
+"""The most names of one kind that are offered."""
 
 
 def saved(desk: Desk) -> dict[str, str]:
     """Return the reviewer's saved filters as a mapping from name to text."""
     with explained(desk.path):
-        return filters.saved(desk.conn, desk.reviewer)
+        return reviewer.saved_filters(desk.conn, desk.reviewer)
 
 
 def save(desk: Desk, name: str, text: str) -> None:
@@ -35,14 +38,14 @@ def save(desk: Desk, name: str, text: str) -> None:
     if not expanded:
         raise UsageError("an empty filter keeps everything", "Give one: esc label:none.")
     with writing(desk.conn, desk.path):
-        filters.save(desk.conn, desk.reviewer, name, expanded)
+        reviewer.save_filter(desk.conn, desk.reviewer, name, expanded)
 
 
 def forget(desk: Desk, name: str) -> None:
     """Delete a saved filter."""
     name = name.removeprefix("@")
     with writing(desk.conn, desk.path):
-        if not filters.forget(desk.conn, desk.reviewer, name):
+        if not reviewer.forget_filter(desk.conn, desk.reviewer, name):
             known = ", ".join(saved(desk)) or "none"
             raise NotFoundError(f"no saved filter {name!r}", f"Saved filters: {known}.")
 
@@ -60,8 +63,14 @@ def vocabulary(desk: Desk, run: Run) -> Vocabulary:
     """Return the names in the desk that a filter over ``run`` may use."""
     with explained(desk.path):
         return Vocabulary(
-            tags=filters.tags(desk.conn, run.key),
-            jurors=filters.jurors(desk.conn, run.key),
-            runs=filters.run_names(desk.conn),
+            tags=_names(labels.tags(desk.conn, run.key)),
+            jurors=_names(jurors.names(desk.conn, run.key)),
+            runs=tuple(one.name for one in reversed(desk.runs())),
             filters=saved(desk),
         )
+
+
+def _names(found: Iterable[str | None]) -> tuple[str, ...]:
+    """Return up to ``_MOST`` texts, sorted, taking those that differ only in case as one."""
+    folded = {name.casefold(): name for name in found if isinstance(name, str)}
+    return tuple(sorted(folded.values(), key=str.casefold)[:_MOST])

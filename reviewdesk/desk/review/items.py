@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
-from reviewdesk.errors import NotFoundError
-from reviewdesk.store import events, queue, runs, tags
+from reviewdesk.store import events, labels, queue, runs, verdicts
 from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
@@ -23,37 +22,23 @@ _MOST_IDS = 200
 """The most ids that a completion offers."""
 
 
-def _row(desk: Desk, key: int) -> dict[str, Any]:
-    row = desk.conn.execute(
-        """SELECT v.*, b.body, r.hash AS run_hash, r.options FROM verdicts v
-           JOIN bodies b ON b.verdict = v.key JOIN runs r ON r.key = v.run WHERE v.key = ?""",
-        (key,),
-    ).fetchone()
-    if row is None:
-        raise NotFoundError("that verdict is not in the desk", "Open its report again.")
-    return dict(row)
-
-
 def item(desk: Desk, key: int) -> Item:
     """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
-    row = _row(desk, key)
+    row = verdicts.by_key(desk.conn, key)
     run = runs.by_key(desk.conn, row["run"])
-    verdict = read_verdict(row["body"], run.header, json.loads(row["options"]))
+    verdict = _verdict(desk, row, run)
     past = events.history(desk.conn, row["item"])
     mine = [event for event in past if event.reviewer == desk.reviewer]
-    by_author = tags.of_item(desk.conn, row["item"])
+    by_author = labels.tags_of_item(desk.conn, row["item"])
     own = by_author.pop(desk.reviewer, ())
     line = queue.rows(desk.conn, [key], desk.reviewer)[0]
-    same = desk.conn.execute(
-        "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (row["run"], row["item"])
-    ).fetchone()[0]
     return Item(
         run=run,
         row=line,
         item_hash=row["item"].hex(),
         verdict=verdict,
         assessment=assess(verdict, escalation_stated=run.escalation_stated),
-        same_content=same,
+        same_content=verdicts.count_of_item(desk.conn, row["run"], row["item"]),
         note=_note(mine),
         revealed_at=next((event.at for event in mine if event.kind == "reveal"), None),
         labelled_before=any(event.kind == "label" for event in mine),
@@ -66,9 +51,13 @@ def item(desk: Desk, key: int) -> Item:
 
 def verdict_of(desk: Desk, key: int) -> Verdict:
     """Read one verdict as its report states it."""
-    row = _row(desk, key)
-    run = runs.by_key(desk.conn, row["run"])
-    return read_verdict(row["body"], run.header, json.loads(row["options"]))
+    row = verdicts.by_key(desk.conn, key)
+    return _verdict(desk, row, runs.by_key(desk.conn, row["run"]))
+
+
+def _verdict(desk: Desk, row: Mapping[str, Any], run: Run) -> Verdict:
+    body = verdicts.body(desk.conn, row["key"])
+    return read_verdict(body, run.header, json.loads(row["options"]))
 
 
 def read_verdict(body: str, header: Any, options: dict[str, Any]) -> Verdict:
@@ -90,27 +79,11 @@ def _note(mine: list[Event]) -> str | None:
     return None
 
 
-def find(desk: Desk, run: Run, verdict_id: str) -> int:
-    """Return the key of the verdict with this id; raise NotFoundError if there is none."""
-    row = desk.conn.execute(
-        "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(
-            f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
-        )
-    return int(row["key"])
-
-
 def ids_from(desk: Desk, run: Run | None, start: str) -> list[str]:
     """List the first ids that begin with ``start``, of one run or of all runs."""
     found: set[str] = set()
     for one in [run] if run else desk.runs():
-        rows = desk.conn.execute(
-            "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
-            (one.key, start, f"{start}\U0010ffff", _MOST_IDS),
-        )
-        found.update(str(row["id"]) for row in rows)
+        found.update(verdicts.ids_from(desk.conn, one.key, start, _MOST_IDS))
     return sorted(found)[:_MOST_IDS]
 
 
@@ -125,14 +98,8 @@ def about(
         NotFoundError: the desk has no verdict with this key.
         UsageError: one of ``more_tags`` is not a valid tag.
     """
-    row = desk.conn.execute(
-        """SELECT v.id, v.item, v.run, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
-           WHERE v.key = ?""",
-        (key,),
-    ).fetchone()
-    if row is None:
-        raise NotFoundError("that verdict is not in the desk", "Open its report again.")
-    placed = replace(entry, run=row["hash"], verdict=row["id"], item=row["item"])
+    row = verdicts.by_key(desk.conn, key)
+    placed = replace(entry, run=row["run_hash"], verdict=row["id"], item=row["item"])
     if more_tags:
         every = dict.fromkeys((*own_tags(desk, placed), *normal_tags(more_tags)))
         placed = replace(placed, detail={**placed.detail, "tags": list(every)})
@@ -141,7 +108,7 @@ def about(
 
 def own_tags(desk: Desk, entry: NewEvent) -> tuple[str, ...]:
     """Return the reviewer's tags on the item of an entry."""
-    return tags.of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
+    return labels.tags_of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
 def undo_event(desk: Desk, kind: str, action: int) -> NewEvent:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Event, Run, TagCount
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.store import events
-from reviewdesk.store import tags as stored
+from reviewdesk.store import events, labels
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
 
@@ -42,9 +41,9 @@ def mark(desk: Desk, key: int, on: bool) -> Event:
 
 def tag_counts(desk: Desk, run: Run) -> list[TagCount]:
     """Count the items of a run that carry each tag, by any author; the most used come first."""
-    return stored.counts(desk.conn, run.key)
+    return labels.tag_counts(desk.conn, run.key)
 
 
 def known_tags(desk: Desk) -> list[str]:
     """Return every tag in the desk, the most used first."""
-    return [found.tag for found in stored.counts(desk.conn)]
+    return [found.tag for found in labels.tag_counts(desk.conn)]

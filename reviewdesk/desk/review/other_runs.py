@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.records import Run
-from reviewdesk.store import runs
+from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -30,22 +30,10 @@ class Flips:
 
 def other_runs(desk: Desk, key: int) -> list[OtherRunVerdict]:
     """Return the verdicts of other loaded runs on the same content, the newest run first."""
-    rows = desk.conn.execute(
-        """SELECT o.run, min(o.key) AS key FROM verdicts v
-           JOIN verdicts o ON o.item = v.item AND o.run != v.run
-           JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
-           WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC""",
-        (key,),
-    ).fetchall()
-    return [OtherRunVerdict(runs.by_key(desk.conn, row["run"]), row["key"]) for row in rows]
+    found = verdicts.in_other_runs(desk.conn, key)
+    return [OtherRunVerdict(runs.by_key(desk.conn, run), other) for run, other in found]
 
 
 def flips(desk: Desk, run: Run, other: Run) -> Flips:
     """Count the contents that both runs judged, and those on which their decisions differ."""
-    row = desk.conn.execute(
-        """SELECT count(DISTINCT v.item) AS shared,
-                  count(DISTINCT iif(v.decision != o.decision, v.item, NULL)) AS flipped
-           FROM verdicts v JOIN verdicts o ON o.item = v.item AND o.run = ? WHERE v.run = ?""",
-        (other.key, run.key),
-    ).fetchone()
-    return Flips(row["shared"], row["flipped"])
+    return Flips(*verdicts.flips(desk.conn, run.key, other.key))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.measures import UNMEASURED, RunAlphas
-from reviewdesk.store import measures, runs
+from reviewdesk.store import labels, measures, runs
 from reviewdesk.store.connect import reading
 from reviewdesk.store.runs import DecisionCounts
 
@@ -110,19 +110,9 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             desk=str(desk.path),
             head=desk.head(),
             alphas=measures.alphas(desk.conn, run.key).get(run.key, UNMEASURED),
-            unlabelled=_unlabelled(desk, run) if run.human_labels else 0,
+            unlabelled=run.human_labels
+            and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
         )
-
-
-def _unlabelled(desk: Desk, run: Run) -> int:
-    """Count the human labels of the file that could still be imported."""
-    labelled: int = desk.conn.execute(
-        """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
-             AND json_type(b.body, '$.human') = 'object'""",
-        (run.key,),
-    ).fetchone()[0]
-    return run.human_labels - labelled
 
 
 def _label_counts(found: Mapping[tuple[Truth, bool], int]) -> LabelCounts:

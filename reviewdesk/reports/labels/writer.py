@@ -10,12 +10,11 @@ from typing import Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
-from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.safetext import show_line, without_formula
 from reviewdesk.domain.stats.correction import CELLS, CorrectionStatus
 
 SUITE_LABELS = "labels.jsonl"
 """The name of the labels file beside a suite."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -105,5 +104,4 @@ def _cell(value: object) -> object:
         value = " ".join(map(str, value))
     if not isinstance(value, str):
         return value
-    text = show_line(value, 20_000)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return without_formula(show_line(value, 20_000))

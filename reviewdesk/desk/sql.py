@@ -1,0 +1,30 @@
+"""Describe a desk file, and answer a person's own SQL about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.desk.core import default_path
+from reviewdesk.store import sql as stored
+from reviewdesk.store.sql import QueryRows
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+
+__all__ = ["QueryRows", "info", "query"]
+
+
+def info(desk: Desk) -> dict[str, Any]:
+    """Return where the desk is, what it holds, who reviews, and the head of the label log."""
+    facts = stored.facts(desk.conn, desk.path)
+    return {**facts, "reviewer": desk.reviewer, "head": desk.head()}
+
+
+def query(
+    path: Path | None, sql: str, values: Mapping[str, str]
+) -> AbstractContextManager[QueryRows]:
+    """Run one statement on a desk file, by default the user's own, without writing anything."""
+    return stored.query(path or default_path(), sql, values)

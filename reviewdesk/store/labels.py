@@ -1,0 +1,97 @@
+"""Read current labels, notes and tags, and the labels of people that reports came with."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from reviewdesk.domain.records import TagCount, Truth
+
+
+def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
+    """Return the labels of an item, each with its author's newest note and current tags."""
+    # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
+    rows = conn.execute(
+        """SELECT l.*, (SELECT n.detail FROM standing_events n
+                        WHERE n.item = l.item AND n.author = l.author
+                          AND json_type(n.detail, '$.note') IS NOT NULL
+                        ORDER BY n.key DESC LIMIT 1) AS noted
+           FROM labels l WHERE l.item = ? ORDER BY l.author""",
+        (item,),
+    )
+    tagged = tags_of_item(conn, item)
+    return [
+        {
+            **dict(row),
+            "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None,
+            "tags": list(tagged.get(row["author"], ())),
+        }
+        for row in rows
+    ]
+
+
+def held(conn: sqlite3.Connection, item: bytes, author: str) -> Truth | None:
+    """Return the label that an author gave an item, or ``None``."""
+    row = conn.execute(
+        "SELECT label FROM labels WHERE item = ? AND author = ?", (item, author)
+    ).fetchone()
+    return Truth(row["label"]) if row else None
+
+
+def human_unlabelled(conn: sqlite3.Connection, run: int) -> Iterator[sqlite3.Row]:
+    """Yield id, item and body of verdicts with a person's label in the file but none in the desk.
+
+    They come in file order.
+    """
+    yield from conn.execute(
+        """SELECT v.id, v.item, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE v.run = ? AND json_type(b.body, '$.human') = 'object'
+             AND v.item NOT IN (SELECT item FROM labels) ORDER BY v.pos""",
+        (run,),
+    )
+
+
+def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
+    """Count the verdicts with a person's label in the file whose item has a label in the desk."""
+    found: int = conn.execute(
+        """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
+             AND json_type(b.body, '$.human') = 'object'""",
+        (run,),
+    ).fetchone()[0]
+    return found
+
+
+def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:
+    """Return the tags of an item by author, each author's in the order given."""
+    found: dict[str, dict[str, None]] = {}
+    rows = conn.execute(
+        "SELECT author, tag FROM item_tags WHERE item = ? ORDER BY author, place", (item,)
+    )
+    for row in rows:
+        found.setdefault(row["author"], {})[row["tag"]] = None
+    return {author: tuple(tags) for author, tags in found.items()}
+
+
+def tag_counts(conn: sqlite3.Connection, run: int | None = None) -> list[TagCount]:
+    """Count the items that carry each tag, in a run or the whole desk, most used first."""
+    rows = conn.execute(
+        """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
+           WHERE :run IS NULL
+              OR EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = :run)
+           GROUP BY t.tag ORDER BY items DESC, t.tag""",
+        {"run": run},
+    )
+    return [TagCount(row["tag"], row["items"]) for row in rows]
+
+
+def tags(conn: sqlite3.Connection, run: int) -> list[str | None]:
+    """Return the tags of a run's report and all tags that reviewers gave in the desk."""
+    rows = conn.execute(
+        """SELECT DISTINCT tag FROM case_tags WHERE run = ?
+           UNION SELECT tag FROM item_tags WHERE tag IS NOT NULL""",
+        (run,),
+    )
+    return [row["tag"] for row in rows]

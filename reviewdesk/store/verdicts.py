@@ -1,0 +1,183 @@
+"""Find stored verdicts by key, id or content, and read a run's bodies a window at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.domain.records import Run
+from reviewdesk.errors import NotFoundError
+
+_WINDOW = 200
+
+
+def by_key(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
+    """Return the row of a verdict with its run's hash and options; raise NotFoundError if none."""
+    row = conn.execute(
+        """SELECT v.*, r.hash AS run_hash, r.options FROM verdicts v JOIN runs r ON r.key = v.run
+           WHERE v.key = ?""",
+        (key,),
+    ).fetchone()
+    if row is None:
+        raise _missing()
+    return dict(row)
+
+
+def body(conn: sqlite3.Connection, key: int) -> str:
+    """Return the canonical JSON of a verdict; raise NotFoundError if there is none."""
+    row = conn.execute("SELECT body FROM bodies WHERE verdict = ?", (key,)).fetchone()
+    if row is None:
+        raise _missing()
+    return str(row["body"])
+
+
+def _missing() -> NotFoundError:
+    return NotFoundError("that verdict is not in the desk", "Open its report again.")
+
+
+def find(conn: sqlite3.Connection, run: Run, verdict_id: str) -> int:
+    """Return the key of the verdict with this id; raise NotFoundError if there is none."""
+    row = conn.execute(
+        "SELECT key FROM verdicts WHERE run = ? AND id = ?", (run.key, verdict_id)
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(
+            f"no verdict {verdict_id!r} in {run.name}", "List them: reviewdesk queue."
+        )
+    return int(row["key"])
+
+
+_LOADED = """SELECT v.id, v.item, r.hash FROM verdicts v JOIN runs r ON r.key = v.run
+             WHERE r.removed_at IS NULL AND """
+
+
+def by_id(conn: sqlite3.Connection, run: int, verdict_id: str) -> sqlite3.Row | None:
+    """Return id, item and run hash of the verdict with this id in a run that is not removed."""
+    found: sqlite3.Row | None = conn.execute(
+        f"{_LOADED} v.run = ? AND v.id = ?", (run, verdict_id)
+    ).fetchone()
+    return found
+
+
+def by_item(
+    conn: sqlite3.Connection, item: bytes, run: int | None, verdict_id: str | None
+) -> sqlite3.Row | None:
+    """Return id, item and run hash of a verdict on this content, if possible of this run and id."""
+    found: sqlite3.Row | None = conn.execute(
+        f"{_LOADED} v.item = ? ORDER BY v.run IS ? DESC, v.id = ? DESC LIMIT 1",
+        (item, run, verdict_id),
+    ).fetchone()
+    return found
+
+
+def ids_from(conn: sqlite3.Connection, run: int, start: str, most: int) -> list[str]:
+    """Return the first ids of a run that begin with ``start``, sorted."""
+    rows = conn.execute(
+        "SELECT id FROM verdicts WHERE run = ? AND id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+        (run, start, f"{start}\U0010ffff", most),
+    )
+    return [row["id"] for row in rows]
+
+
+def count_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> int:
+    """Count the verdicts of a run on this content."""
+    found: int = conn.execute(
+        "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (run, item)
+    ).fetchone()[0]
+    return found
+
+
+def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
+    """Return run and key of the first verdict on the same content in each other loaded run.
+
+    The newest run comes first.
+    """
+    rows = conn.execute(
+        """SELECT o.run, min(o.key) AS key FROM verdicts v
+           JOIN verdicts o ON o.item = v.item AND o.run != v.run
+           JOIN runs r ON r.key = o.run AND r.removed_at IS NULL
+           WHERE v.key = ? GROUP BY o.run ORDER BY o.run DESC""",
+        (key,),
+    )
+    return [(row["run"], row["key"]) for row in rows]
+
+
+def flips(conn: sqlite3.Connection, run: int, other: int) -> tuple[int, int]:
+    """Count the contents that two runs share, and those on which their decisions differ."""
+    row = conn.execute(
+        """SELECT count(DISTINCT v.item) AS shared,
+                  count(DISTINCT iif(v.decision != o.decision, v.item, NULL)) AS flipped
+           FROM verdicts v JOIN verdicts o ON o.item = v.item AND o.run = ? WHERE v.run = ?""",
+        (other, run),
+    ).fetchone()
+    return row["shared"], row["flipped"]
+
+
+def first_key(conn: sqlite3.Connection, run: int) -> int:
+    """Return the key of a run's first verdict; the keys of a run are consecutive in file order."""
+    row = conn.execute("SELECT key - pos FROM verdicts WHERE run = ? LIMIT 1", (run,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[sqlite3.Row]:
+    """Return key and body of ``count`` verdicts of a run, from the ``start``-th in file order."""
+    first = first_key(conn, run) + start
+    return conn.execute(
+        """SELECT v.key, b.body FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           WHERE v.key >= ? AND v.key < ? AND +v.run = ? ORDER BY v.key""",
+        (first, first + count, run),
+    ).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One verdict's canonical JSON, and that of each re-run of it made in this desk."""
+
+    text: str
+    reruns: tuple[str, ...]
+
+
+def bodies(conn: sqlite3.Connection, run: Run) -> Iterator[Body]:
+    """Yield every verdict of a run in file order, each with its re-runs, oldest first."""
+    for start in range(0, run.verdicts, _WINDOW):
+        found = window(conn, run.key, start, _WINDOW)
+        if not found:
+            return
+        rows = conn.execute(
+            """SELECT verdict, body FROM reruns WHERE verdict >= ? AND verdict <= ?
+               ORDER BY verdict, plan""",
+            (found[0]["key"], found[-1]["key"]),
+        )
+        reruns = {
+            key: tuple(row["body"] for row in same)
+            for key, same in groupby(rows.fetchall(), key=lambda row: row["verdict"])
+        }
+        for row in found:
+            yield Body(row["body"], reruns.get(row["key"], ()))
+
+
+def first_keys(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
+    """Return up to ``most`` keys of a run's verdicts, in file order within three groups.
+
+    The flagged verdicts come first, then the labelled ones, then the rest.
+    """
+    rows = conn.execute(
+        """SELECT key FROM verdicts WHERE run = ?
+           ORDER BY stratum >= ?, item NOT IN (SELECT item FROM labels), pos LIMIT ?""",
+        (run.key, FIRST_REST, most),
+    )
+    return [row["key"] for row in rows]
+
+
+def escalated(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
+    """Return the keys of the first ``most`` escalated verdicts of a run, in file order."""
+    rows = conn.execute(
+        "SELECT key FROM verdicts WHERE run = ? AND flags & ? ORDER BY pos LIMIT ?",
+        (run.key, int(Flag.ESCALATED), most),
+    )
+    return [row["key"] for row in rows]
