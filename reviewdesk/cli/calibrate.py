@@ -70,7 +70,7 @@ def calibrate(
 
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     from reviewdesk.cli.plain.document import document_text
-    from reviewdesk.cli.review import source_of
+    from reviewdesk.desk import files
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
     from reviewdesk.views.calibration import file_calibration
@@ -79,7 +79,7 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     if run_name is not None:
         with open_desk() as desk:
             over = observed(desk, chosen_run(desk, run_name))
-    page = calibrate_file(source_of(labels), over)
+    page = calibrate_file(files.source(labels), over)
     if as_json:
         put_json(calibration_json.filed(page))
         return

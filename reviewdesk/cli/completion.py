@@ -134,9 +134,9 @@ def orders(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Ite
 
 def formats(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Offer the formats that a report can be read as."""
-    from reviewdesk.reports import FORMATS
+    from reviewdesk.desk.files import formats as known
 
-    return _names(FORMATS, incomplete)
+    return _names(known(), incomplete)
 
 
 def _items(options: Iterable[Option], head: str = "", tail: str = "") -> Items:

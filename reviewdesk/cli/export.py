@@ -47,14 +47,12 @@ def report(*, lines: bool, output: Path | None, run_name: str | None) -> None:
     Reading it in again gives the same run. Labels are not in it: see labels export.
     """
     from reviewdesk.desk.export.report import report as pieces
-    from reviewdesk.reports.canonical.writer import is_lines
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
-        as_lines = lines or (output is not None and is_lines(output))
         bar = ProgressLine(f"writing {run.name}")
         try:
-            _put(desk, run, output, pieces(desk, run, as_lines=as_lines, progress=bar))
+            _put(desk, run, output, pieces(desk, run, output, as_lines=lines, progress=bar))
         finally:
             bar.done()
 

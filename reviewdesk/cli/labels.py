@@ -199,11 +199,10 @@ def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with a truth and an id or item_hash."""
     from dataclasses import asdict
 
-    from reviewdesk.cli.review import source_of
+    from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer
-    from reviewdesk.reports.labels.reader import read_labels
 
-    rows = read_labels(source_of(file))
+    rows = files.labels(file)
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         done = transfer.import_labels(desk, run, rows)

@@ -47,7 +47,7 @@ def query(
     """
     from reviewdesk.desk.sql import query as ask
 
-    on_screen = sys.stdout.isatty()
+    on_screen = bool(sys.stdout and sys.stdout.isatty())
     if as_json and kind not in {None, "json"}:
         raise UsageError(f"--json: --format says {kind}", "Leave one of them out.")
     kind = kind or ("json" if as_json or not on_screen else "table")
@@ -68,7 +68,7 @@ def _pieces(found: QueryRows, kind: str, *, on_screen: bool) -> Iterator[str]:
 
 def _json(found: QueryRows, *, as_lines: bool) -> Iterator[str]:
     """Yield a list of objects, or an object a line; a second column ``id`` becomes ``id_2``."""
-    names = [dump(name) for name in found.keys()]
+    names = [dump(name) for name in found.object_keys()]
     before, between, end = ("", "\n", "\n") if as_lines else ("[", ",\n ", "]\n")
     for rows in found.batches:
         yield before + between.join(_object(names, row) for row in rows)

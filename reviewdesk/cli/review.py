@@ -28,7 +28,6 @@ from reviewdesk.errors import ExitCode, ReviewDeskError, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
     from reviewdesk.domain.records import Loaded, Run, View
-    from reviewdesk.reports.bytes.source import Source
     from reviewdesk.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -67,18 +66,6 @@ def loading_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def source_of(file: str, max_size: str | None = None) -> Source:
-    """Return the source of a file's bytes; ``-`` is standard input."""
-    from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
-
-    limit = _bytes(max_size) if max_size else DEFAULT_MAX_SIZE
-    if file == "-":
-        if not sys.stdin:
-            raise UsageError("standard input is closed", "Name a file, or pipe one in.")
-        return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
-    return Source.from_path(file, limit)
 
 
 def _one_stdin(files: tuple[str, ...]) -> None:
@@ -133,9 +120,12 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
 
 
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+    from reviewdesk.desk import files
+
     bar = ProgressLine(f"loading {file}")
+    limit = _bytes(given["max_size"]) if given["max_size"] else None
     try:
-        return desk.load(source_of(file, given["max_size"]), _load_options(given), bar)
+        return desk.load(files.source(file, limit), _load_options(given), bar)
     finally:
         bar.done()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,34 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.desk.loading import LoadOptions, ProgressCall
+    from reviewdesk.reports.bytes.source import Source
+    from reviewdesk.reports.labels.reader import LabelRow
+
+
+def formats() -> tuple[str, ...]:
+    """Return the names of the formats that a report can be read as."""
+    from reviewdesk.reports import FORMATS
+
+    return FORMATS
+
+
+def source(name: str, max_size: int | None = None) -> Source:
+    """Return a file of at most ``max_size`` bytes as a source; ``-`` is standard input."""
+    from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
+
+    limit = DEFAULT_MAX_SIZE if max_size is None else max_size
+    if name != "-":
+        return Source.from_path(name, limit)
+    if not sys.stdin:
+        raise UsageError("standard input is closed", "Name a file, or pipe one in.")
+    return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
+
+
+def labels(name: str) -> list[LabelRow]:
+    """Read the rows of a labels file that name a verdict and its truth; ``-`` is standard input."""
+    from reviewdesk.reports.labels.reader import read_labels
+
+    return read_labels(source(name))
 
 
 def open_file(
@@ -55,13 +84,11 @@ def run_kind(path: Path) -> str | None:
 def write_run(desk: Desk, run: Run, path: Path, progress: ProgressCall | None = None) -> None:
     """Write a run to a new file, as report, HTML page or Markdown by the file's name."""
     from reviewdesk.desk.export import page_data, report
-    from reviewdesk.reports.canonical.writer import is_lines
 
     check_new(path)
     kind = run_kind(path)
     if kind == "report":
-        lines = is_lines(path)
-        pieces: Iterable[str] = report.report(desk, run, as_lines=lines, progress=progress)
+        pieces: Iterable[str] = report.report(desk, run, path, progress=progress)
     elif kind == "html":
         pieces = page_data.html(desk, run, progress=progress)
     else:

@@ -49,7 +49,7 @@ class QueryRows:
     columns: tuple[str, ...]
     batches: Iterator[list[tuple[Any, ...]]]
 
-    def keys(self) -> list[str]:
+    def object_keys(self) -> list[str]:
         """Return the names of the columns as keys of an object: a second ``id`` is ``id_2``."""
         from sqlite_utils.utils import dedupe_keys
 

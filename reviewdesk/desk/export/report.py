@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.records import Run
@@ -11,7 +12,7 @@ from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.canonical.writer import fitting, harmless, report_pieces
+from reviewdesk.reports.canonical.writer import fitting, harmless, is_lines, report_pieces
 from reviewdesk.store import runs, verdicts
 from reviewdesk.store.connect import explained
 
@@ -25,9 +26,18 @@ _POLICY = frozenset({"threshold", "quorum", "strategy"})
 
 
 def report(
-    desk: Desk, run: Run, *, as_lines: bool, progress: Progress | None = None
+    desk: Desk,
+    run: Run,
+    path: Path | None = None,
+    *,
+    as_lines: bool = False,
+    progress: Progress | None = None,
 ) -> Iterator[str]:
-    """Yield the pieces of the report, verdict by verdict. Loading the report gives the same run."""
+    """Yield the pieces of the report, verdict by verdict. Loading the report gives the same run.
+
+    It is JSON Lines with ``as_lines``, or if the file that it is for has such a name.
+    """
+    as_lines = as_lines or (path is not None and is_lines(path))
     with explained(desk.path):
         header = _header(desk, run)
         yield from report_pieces(header, _lines(desk, run, progress), as_lines=as_lines)
