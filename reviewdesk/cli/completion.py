@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Items = list[CompletionItem[str]]
-Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 VARIABLE = "_REVIEWDESK_COMPLETE"
 """The variable that a shell's script sets; click derives it from the program's name."""

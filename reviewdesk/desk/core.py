@@ -240,14 +240,14 @@ class Desk:
 
     # Figures and resuming
 
-    def calibration(self, run: Run, confidence: str | None = None) -> Calibration:
+    def calibration(self, run: Run) -> Calibration:
         """Compute the calibration of a run's judge from the labels given so far."""
         from reviewdesk.domain.labels.summary import summarise
         from reviewdesk.store import figures
 
         with explained(self.path):
             found = figures.labelled(self.conn, run.key)
-            return summarise(found, figures.run_figures(self.conn, run.key), confidence)
+            return summarise(found, figures.run_figures(self.conn, run.key))
 
     def view(self, run: Run) -> View | None:
         """Return what the reviewer last had on screen in a run, or ``None``."""

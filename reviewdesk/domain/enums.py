@@ -46,11 +46,6 @@ class Status(StrEnum):
         return self.failed or self is Status.UNKNOWN
 
     @property
-    def degrades(self) -> bool:
-        """Whether the panel decides on one answer fewer than it asked for."""
-        return self.missing or self is Status.ABSTAINED
-
-    @property
     def words(self) -> str:
         """The status in words for the screen."""
         return _STATUS_WORDS.get(self, f"failed: {self.value}")

@@ -172,9 +172,6 @@ def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Even
     return [to_event(dict(row)) for row in rows]
 
 
-_SEQ_LIMIT = 2**62
-"""A ``seq`` larger than any in a chain."""
-
 _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
                     SELECT 1 FROM standing_events s WHERE s.key = e.key) AS undone
              FROM label_events e"""
@@ -185,25 +182,12 @@ def history(conn: sqlite3.Connection, item: bytes) -> list[Event]:
     return _to_events(conn.execute(f"{_EVENTS} WHERE e.item = ? ORDER BY e.key", (item,)))
 
 
-def newest(
-    conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int, before: int | None
-) -> list[Event]:
-    """Return up to ``limit`` of a reviewer's events, newest first.
-
-    ``run`` selects one run, ``None`` all of them; ``before`` keeps events with a smaller ``seq``.
-    """
-    values = {
-        "desk": desk_id(conn),
-        "reviewer": reviewer,
-        "run": run,
-        "before": _SEQ_LIMIT if before is None else before,
-        "limit": limit,
-    }
+def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int) -> list[Event]:
+    """Return up to ``limit`` of a reviewer's events in one run or in all runs, newest first."""
     rows = conn.execute(
         f"""{_EVENTS} WHERE e.desk = :desk AND e.reviewer = :reviewer
-              AND e.seq < :before AND (:run IS NULL OR e.run = :run)
-            ORDER BY e.seq DESC LIMIT :limit""",
-        values,
+              AND (:run IS NULL OR e.run = :run) ORDER BY e.seq DESC LIMIT :limit""",
+        {"desk": desk_id(conn), "reviewer": reviewer, "run": run, "limit": limit},
     )
     return _to_events(rows)
 

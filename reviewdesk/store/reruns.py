@@ -29,12 +29,6 @@ def keep_reply(conn: sqlite3.Connection, plan: int, reply: Mapping[str, Any]) ->
     conn.execute(f"INSERT INTO replies ({', '.join(row)}) VALUES ({marks})", row)
 
 
-def replies(conn: sqlite3.Connection, plan: int) -> list[dict[str, Any]]:
-    """Return the replies of one re-run in order of arrival."""
-    rows = conn.execute("SELECT * FROM replies WHERE plan = ? ORDER BY key", (plan,))
-    return [{**dict(row), "headers": json.loads(row["headers"])} for row in rows]
-
-
 def enter(
     conn: sqlite3.Connection, plan: int, verdict: int, ended_at: str, body: str, *, stopped: bool
 ) -> None:

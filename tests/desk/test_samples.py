@@ -22,9 +22,9 @@ from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
-from reviewdesk.reports.canonical.schema import report_schema
 from reviewdesk.reports.labels.reader import read_labels
 from tests.helpers import SAMPLES, open_desk
+from tests.reports.canonical.schema import report_schema
 
 FIRST, SECOND, CODE = "support-bot.jsonl", "support-bot-second-panel.jsonl", "code-review.json"
 NOTES, LIBRARY = "release-notes.json", "library-desk.jsonl"

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
+from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.jury.rule import Values, values_on
+from reviewdesk.domain.jury.strategies import Sheet
+from reviewdesk.domain.jury.trim import trim
+from reviewdesk.domain.jury.votes import Votes
+from reviewdesk.domain.run.columns import Columns, unpacked
+from reviewdesk.domain.run.packing import PackedRun, Packer
 from reviewdesk.domain.verdict import (
     Ballot,
     Generator,
     Policy,
+    Rounding,
     Status,
     Strategy,
     Verdict,
@@ -48,6 +57,32 @@ def read(value: dict[str, Any], generator: str | None = None, **defaults: Any) -
 
 def ballot(value: dict[str, Any], threshold: float | None = 0.7) -> Ballot:
     return read(body(value), threshold=threshold).ballots[0]
+
+
+def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> PackedRun:
+    """Verdicts with their assessments in one window."""
+    packer = Packer()
+    for verdict, made in verdicts:
+        packer.add(verdict, made)
+    return PackedRun(packer.window(), packer.names, packer.quorums)
+
+
+def columns(verdicts: Iterable[tuple[int, Verdict, Assessment]]) -> Columns:
+    """Verdicts, each with its key and its assessment, as the desk packs and unpacks them."""
+    rows = list(verdicts)
+    return unpacked(packed((verdict, made) for _, verdict, made in rows), [row[0] for row in rows])
+
+
+def values(
+    scores: Sequence[float | None],
+    weights: Sequence[float | None],
+    fraction: float,
+    rounding: Rounding = Rounding.DOWN,
+    votes: Votes | None = None,
+) -> Values:
+    """Every rule's value of the given scores and, if they are given, the votes."""
+    counted = votes or Votes(0, 0, len(scores))
+    return values_on(Sheet(scores, weights, counted, trim(scores, fraction, rounding)))
 
 
 def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

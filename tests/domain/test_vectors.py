@@ -13,7 +13,7 @@ import pytest
 from reviewdesk.domain.jury.agreement import closeness, verdict_agreement, votes_agreement
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.rule import values, weighted_average
+from reviewdesk.domain.jury.rule import weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count, trimmed_mean
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
@@ -28,6 +28,7 @@ from reviewdesk.domain.stats.calibration import (
 )
 from reviewdesk.domain.stats.correction import rate_or_zero, rogan_gladen, wald
 from reviewdesk.domain.verdict import Decision, Rounding
+from tests.domain.bodies import values
 from tests.domain.calibration_vectors import CALIBRATION
 from tests.domain.panel_vectors import PANEL
 

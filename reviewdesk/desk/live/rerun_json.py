@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from reviewdesk.desk.live.rerun_history import RerunRecord
 from reviewdesk.domain.panel.rerun import (
     Change,
-    FlipRate,
     changes,
     flipped,
 )
@@ -45,11 +43,6 @@ def rerun(item: Item, record: RerunRecord) -> dict[str, Any]:
         "panel_hash_committed": made.committed,
         "jurors": [_change(change) for change in changes(item.verdict, made)],
     }
-
-
-def flip_rates(rates: tuple[FlipRate, ...]) -> list[dict[str, Any]]:
-    """Return how often each juror changed its vote, one mapping per juror."""
-    return [{**asdict(rate), "rate": rate.rate} for rate in rates]
 
 
 def _change(change: Change) -> dict[str, Any]:

@@ -13,15 +13,13 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-def session_history(
-    desk: Desk, run: Run | None, limit: int = 500, before: int | None = None
-) -> list[Event]:
-    """Return the reviewer's events in one run or in all runs, the newest first.
+_MOST = 500
+"""The most events that are listed."""
 
-    Events that were undone are marked. With ``before``, only events with a smaller ``seq`` are
-    returned, so that a list can continue where it ended.
-    """
-    return events.newest(desk.conn, desk.reviewer, run.hash if run else None, limit, before)
+
+def session_history(desk: Desk, run: Run | None) -> list[Event]:
+    """Return the reviewer's newest events in one run or in all runs, each marked if undone."""
+    return events.newest(desk.conn, desk.reviewer, run.hash if run else None, _MOST)
 
 
 def pace(desk: Desk, run: Run) -> Pace:

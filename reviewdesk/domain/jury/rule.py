@@ -9,7 +9,6 @@ from typing import TypeAlias
 from reviewdesk.domain.jury.averages import weighted_average
 from reviewdesk.domain.jury.quorum import quorum_met_strictly
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
-from reviewdesk.domain.jury.trim import trim
 from reviewdesk.domain.jury.votes import Votes, tally
 from reviewdesk.domain.verdict import (
     BY_REGIME,
@@ -17,13 +16,12 @@ from reviewdesk.domain.verdict import (
     Decision,
     Policy,
     Regime,
-    Rounding,
     Strategy,
 )
 
 __all__ = [
     "Decisions", "Rule", "Values", "Votes", "decide", "decision_by",
-    "rule_for", "score_by", "tally", "values", "values_on",
+    "rule_for", "score_by", "tally", "values_on",
     "weighted_average",
 ]  # fmt: skip
 
@@ -68,18 +66,6 @@ _VALUE_FUNCTIONS = tuple(STRATEGIES[Strategy(field.name)].value for field in fie
 def values_on(sheet: Sheet) -> Values:
     """Return every rule's value, in one pass over the registry."""
     return Values(*[value(sheet) for value in _VALUE_FUNCTIONS])
-
-
-def values(
-    scores: Sequence[float | None],
-    weights: Sequence[float | None],
-    fraction: float,
-    rounding: Rounding = Rounding.DOWN,
-    votes: Votes | None = None,
-) -> Values:
-    """Return every rule's value from the given scores and, if they are given, the votes."""
-    counted = votes or Votes(0, 0, len(scores))
-    return values_on(Sheet(scores, weights, counted, trim(scores, fraction, rounding)))
 
 
 _Reading: TypeAlias = Callable[[Votes, Values, Policy], Decision | None]

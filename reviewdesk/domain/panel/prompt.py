@@ -121,11 +121,11 @@ def render(
     return Prompt(f"{system or DEFAULT_SYSTEM}\n\n{_RULES}", f"{user}\n\n{closing}", nonce)
 
 
-def masked(text: str, spans: Iterable[tuple[int, int]], mark: str = MASK) -> str:
-    """Replace each span of the text with a mark; spans that touch or overlap share one mark."""
+def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Replace each span of the text with ``MASK``; spans that touch or overlap share one mark."""
     kept, at = [], 0
     for start, end in _merged_spans(spans):
-        kept += [text[at:start], mark.replace("{count}", str(end - start))]
+        kept += [text[at:start], MASK.replace("{count}", str(end - start))]
         at = end
     return "".join([*kept, text[at:]])
 

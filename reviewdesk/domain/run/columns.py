@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.run.packing import COLUMNS as PACKED
 from reviewdesk.domain.run.packing import (
     DECISIONS,
@@ -20,14 +19,11 @@ from reviewdesk.domain.run.packing import (
     ROUNDINGS,
     STRATEGIES,
     PackedRun,
-    packed,
-    seat_names,
 )
-from reviewdesk.domain.verdict import Verdict
 
 __all__ = [
-    "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Columns", "columns", "score_units",
-    "seat_names", "unpacked", "vote_units",
+    "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Columns", "score_units", "unpacked",
+    "vote_units",
 ]  # fmt: skip
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -76,14 +72,6 @@ class Columns:
     def __len__(self) -> int:
         """Return the number of verdicts."""
         return len(self.key)
-
-
-def columns(verdicts: Iterable[tuple[int, Verdict, Assessment]]) -> Columns:
-    """Lay out verdicts, each with its key and its assessment, as columns."""
-    rows = list(verdicts)
-    return unpacked(
-        packed((verdict, made) for _, verdict, made in rows), [key for key, _, _ in rows]
-    )
 
 
 def unpacked(found: PackedRun, keys: Sequence[int]) -> Columns:

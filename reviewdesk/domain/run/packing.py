@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -132,14 +132,6 @@ class Packer:
         for column in self._columns.values():
             del column[:]
         return made
-
-
-def packed(verdicts: Iterable[tuple[Verdict, Assessment]]) -> PackedRun:
-    """Pack verdicts into one window."""
-    packer = Packer()
-    for verdict, made in verdicts:
-        packer.add(verdict, made)
-    return PackedRun(packer.window(), packer.names, packer.quorums)
 
 
 def _failed_code(status: Status, *, stands_in: bool) -> int:

@@ -51,9 +51,9 @@ class FoundJury:
     """Whether the jury is a list element or the document itself; then its name is the case's."""
 
 
-def find_juries(document: Any, pointer: str = "") -> Iterator[FoundJury]:
+def find_juries(document: Any) -> Iterator[FoundJury]:
     """Yield every jury of a document in document order; nothing inside a jury is searched."""
-    yield from _Search().walk(document, (), pointer, {}, listed=True)
+    yield from _Search().walk(document, (), "", {}, listed=True)
 
 
 def sibling_checks(jury: FoundJury) -> list[dict[str, Any]]:

@@ -15,9 +15,10 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.desk.review.runs import overview
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.run.columns import Columns, columns
+from reviewdesk.domain.run.columns import Columns
 from reviewdesk.reports import Source
 from reviewdesk.store import measures, schema
+from tests.domain.bodies import columns
 from tests.helpers import SAMPLES, contents, load, numbered, open_desk, report, unmeasure, verdict
 
 REPORTS = [path for path in sorted(SAMPLES.iterdir()) if path.stem in {

@@ -72,19 +72,6 @@ def test_only_the_reviewers_own_and_only_of_the_run(tmp_path: Path) -> None:
         assert told(session_history(desk, None)) == [("label", "b", False), ("label", "a", False)]
 
 
-def test_pages_join_without_a_gap(desk: Desk) -> None:
-    run = desk.run()
-    for name in ("v0", "v1", "v2", "v3", "v4"):
-        desk.label(desk.find(run, name), Truth.PASS)
-    whole = session_history(desk, run)
-    assert [event.verdict for event in whole] == ["v4", "v3", "v2", "v1", "v0"]
-    first = session_history(desk, run, limit=2)
-    second = session_history(desk, run, limit=2, before=first[-1].seq)
-    third = session_history(desk, run, limit=2, before=second[-1].seq)
-    assert first + second + third == whole
-    assert session_history(desk, run, before=third[-1].seq) == []
-
-
 def test_the_pace_of_a_sitting(desk: Desk) -> None:
     run = desk.run()
     assert pace(desk, run) == Pace(None, None, 0)

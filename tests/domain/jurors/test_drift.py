@@ -18,8 +18,8 @@ from reviewdesk.domain.jurors.drift import (
     welch,
 )
 from reviewdesk.domain.jurors.facts import Windows
-from reviewdesk.domain.run.columns import Columns, columns
-from tests.domain.bodies import body, juror, panel, read
+from reviewdesk.domain.run.columns import Columns
+from tests.domain.bodies import body, columns, juror, panel, read
 
 VALUES = st.lists(st.integers(-50, 50).map(lambda step: step / 50), max_size=30)
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.pairs import Alike, JurorPair, pairs
-from reviewdesk.domain.run.columns import columns
-from tests.domain.bodies import GRID, body, juror, maybe, read
+from tests.domain.bodies import GRID, body, columns, juror, maybe, read
 
 
 def found(*panels: dict[str, Any]) -> tuple[JurorPair, ...]:

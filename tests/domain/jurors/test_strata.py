@@ -32,11 +32,11 @@ from reviewdesk.domain.jurors.strata import (
 )
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Design, Truth
-from reviewdesk.domain.run.columns import Columns, Small, columns
+from reviewdesk.domain.run.columns import Columns, Small
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import Decision, Policy
-from tests.domain.bodies import body, juror, panel, read
+from tests.domain.bodies import body, columns, juror, panel, read
 from tests.helpers import ROOT
 
 PASS, FAIL, NONE = 1, 0, -1

@@ -16,11 +16,10 @@ from reviewdesk.domain.jury.rule import (
     decide,
     decision_by,
     score_by,
-    values,
     weighted_average,
 )
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
-from tests.domain.bodies import GRID, UNIT, maybe
+from tests.domain.bodies import GRID, UNIT, maybe, values
 
 PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

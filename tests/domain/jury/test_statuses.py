@@ -11,10 +11,9 @@ from reviewdesk.domain.assessment.seats import State, ballot_counts, silent_word
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.rerun import missing
-from reviewdesk.domain.run.columns import columns
 from reviewdesk.domain.verdict import Decision, Status, Strategy
 from reviewdesk.errors import NoJurorsError
-from tests.domain.bodies import body, juror, read
+from tests.domain.bodies import body, columns, juror, read
 
 FAILED = {"error", "timeout", "parse_fail", "empty", "missing_key"}
 RULE = {"threshold": 0.5, "quorum": 0.5, "strategy": "weighted_average"}

@@ -173,7 +173,3 @@ def test_the_hash_takes_text_that_no_encoding_takes() -> None:
 )
 def test_masked_passages_leave_their_length(spans: list[tuple[int, int]], expected: str) -> None:
     assert masked("0123456789", spans) == expected
-
-
-def test_the_mark_of_a_mask_can_be_chosen() -> None:
-    assert masked("0123456789", [(1, 9)], "<{count}>") == "0<8>9"

@@ -15,8 +15,7 @@ from reviewdesk.domain.run.measures import (
     RunMeasures,
     Undefined,
 )
-from reviewdesk.domain.run.packing import packed
-from tests.domain.bodies import panel
+from tests.domain.bodies import packed, panel
 from tests.domain.run.test_packing import assessed
 
 Scores = list[list[float | None]]

@@ -6,14 +6,10 @@ import math
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.run.columns import (
-    DECISIONS,
-    ROUNDINGS,
-    STRATEGIES,
-    columns,
-    seat_names,
-)
+from reviewdesk.domain.run.columns import DECISIONS, ROUNDINGS, STRATEGIES
+from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Strategy, verdict_from_body
+from tests.domain.bodies import columns
 
 POLICY = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.TRIMMED_MEAN)
 

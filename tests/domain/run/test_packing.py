@@ -12,15 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.run.columns import DECISIONS, columns, unpacked
-from reviewdesk.domain.run.packing import (
-    COLUMNS,
-    ROUNDINGS,
-    STRATEGIES,
-    PackedRun,
-    Packer,
-    packed,
-)
+from reviewdesk.domain.run.columns import DECISIONS, unpacked
+from reviewdesk.domain.run.packing import COLUMNS, ROUNDINGS, STRATEGIES, PackedRun, Packer
 from reviewdesk.domain.verdict import (
     Decision,
     Generator,
@@ -30,7 +23,7 @@ from reviewdesk.domain.verdict import (
     Verdict,
     verdict_from_body,
 )
-from tests.domain.bodies import MODELS, STATUSES, UNIT, body, juror
+from tests.domain.bodies import MODELS, STATUSES, UNIT, body, columns, juror, packed
 
 RULE = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.MEAN)
 

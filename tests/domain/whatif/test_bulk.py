@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.rule import decision_by, score_by
-from reviewdesk.domain.run.columns import DECISIONS, columns, seat_names
+from reviewdesk.domain.run.columns import DECISIONS
+from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.bulk_scores import exact_sums
 from reviewdesk.domain.whatif.policies import STRATEGIES, Variant
-from tests.domain.bodies import GRID, UNIT, bodies, body, juror, maybe, panel, read
+from tests.domain.bodies import GRID, UNIT, bodies, body, columns, juror, maybe, panel, read
 
 QUORUMS = [0.5, 0.6, "2/3", 0.67, 0.75, 0.8, 1.0, 0.001, "1/7"]
 SHARES = ["2/3", "3/4", "0.6", "1", "4/6"]

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from reviewdesk.reports.canonical.models import HeaderModel, ReportModel
-from reviewdesk.reports.canonical.schema import report_schema
+from tests.reports.canonical.schema import report_schema
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"
 
