@@ -232,9 +232,3 @@ class HeaderModel(Strict):
     defaults: PolicyModel | None = None
     generator: GeneratorModel | None = None
     meta: Free = {}
-
-
-class ReportModel(HeaderModel):
-    """A whole report."""
-
-    verdicts: list[VerdictModel]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.canonical.models import FORMAT_NAME, HeaderModel, ReportModel
+from reviewdesk.reports.canonical.models import FORMAT_NAME, HeaderModel, VerdictModel
 
 _COMMENT = (
     "Checked in code: verdict ids are unique in a report and juror ids in a verdict; trim lists "
     "name existing jurors; times are RFC 3339; a quorum fraction is above 0 and at most 1. "
     "JSON Lines: the first line is $defs/HeaderModel, each further line one $defs/VerdictModel."
 )
+
+
+class ReportModel(HeaderModel):
+    """A whole report."""
+
+    verdicts: list[VerdictModel]
 
 
 def report_schema() -> dict[str, Any]:

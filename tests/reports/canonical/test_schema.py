@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
-from reviewdesk.reports.canonical.models import HeaderModel, ReportModel
-from tests.reports.canonical.schema import report_schema
+from reviewdesk.reports.canonical.models import HeaderModel
+from tests.reports.canonical.schema import ReportModel, report_schema
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "spec" / "report-1.schema.json"
 
