@@ -47,7 +47,7 @@ ALLOWED = {
         "zstandard",
     },
     "store": {"domain", "errors", "store", "sqlite_utils"},
-    "live": {"domain", "errors", "live", "httpx"},
+    "live": {"domain", "errors", "live", "httpx", "httpcore", "h11"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
     "desk": {
@@ -213,8 +213,8 @@ def test_a_statement_is_found(code: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 HEAVY = (
-    "textual", "rich", "httpx", "numpy", "pydantic", "sqlite_utils", "tomllib", "platformdirs",
-    "yaml", "jsonschema",
+    "textual", "rich", "httpx", "httpcore", "numpy", "pydantic", "sqlite_utils", "tomllib",
+    "platformdirs", "yaml", "jsonschema",
 )  # fmt: skip
 
 _LOADS = """

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -114,6 +115,7 @@ class Server:
     latency: float = 0.0
     fault: Fault | None = None
     calls: list[Seen] = field(default_factory=list)
+    tls: ssl.SSLContext | None = None
     connections: int = 0
     _came: asyncio.Condition = field(default_factory=asyncio.Condition)
     _server: asyncio.Server | None = None
@@ -123,10 +125,13 @@ class Server:
     def url(self) -> str:
         """The base URL."""
         assert self._server
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._met, "127.0.0.1", 0, backlog=512)
+        self._server = await asyncio.start_server(
+            self._met, "127.0.0.1", 0, backlog=512, ssl=self.tls
+        )
         return self
 
     async def __aexit__(

@@ -32,7 +32,6 @@ from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.journal.journal import Commitment, CommitTimes, Journal
 from reviewdesk.live.session import CONCURRENCY, CallSession
-from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.writer import ReportWriter
 from reviewdesk.reports.panels.cases_file import open_cases
 from reviewdesk.reports.panels.panel_file import read_panel
@@ -111,6 +110,8 @@ class BatchEnvironment:
     @staticmethod
     def real(stdin: BinaryIO | None = None) -> BatchEnvironment:
         """Return the process's own environment, clock and network."""
+        from reviewdesk.live.wires.transport import HttpTransport
+
         return BatchEnvironment(os.environ, SystemClock(), HttpTransport, stdin)
 
 

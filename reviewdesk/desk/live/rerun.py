@@ -38,7 +38,6 @@ from reviewdesk.live.keys import key_of
 from reviewdesk.live.plan import ConsentPlan, Host, plan
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport, calls_for
-from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
@@ -193,6 +192,8 @@ async def ask(
 
     If the task is cancelled, the replies that came are kept.
     """
+    from reviewdesk.live.wires.transport import HttpTransport
+
     transport = HttpTransport()
     try:
         return [await carry_out(desk, one, transport, SystemClock(), on_ballot) for one in prepared]

@@ -1,8 +1,8 @@
-"""Send HTTP requests over httpx, which no other module imports; every failure is a TransportError.
+"""Send HTTP requests with httpcore, the engine of httpx; every failure is a TransportError.
 
-An httpx pool scans all its connections and requests whenever a request starts or ends, which costs
-most of a core at about fifty open ones. So each open request has its own pool, with one connection
-that is kept for the next request.
+A pool of httpcore scans all its connections and requests whenever a request starts or ends, which
+costs most of a core at about fifty open ones. So a pool makes the connections, and each open
+request has one of them for itself, which is kept for the next request.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import sys
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import h11
+import httpcore
+import httpx
 
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import Request, Response
 from reviewdesk.live.wires.proxies import proxy_for
-from reviewdesk.live.wires.vendors import host_of
-
-if TYPE_CHECKING:
-    import httpx
 
 MAX_BODY: Final = 2_000_000
 """The most bytes of a response body; a larger one is an error."""
@@ -42,14 +40,12 @@ class HttpTransport:
     """Sends requests over kept connections; ignores redirects, cookies and netrc files."""
 
     def __init__(self, proxies: Callable[[str], str | None] = proxy_for) -> None:
-        """Load slow modules before any deadline runs; ``proxies`` returns the proxy of a URL."""
-        # httpx's log would repeat response headers, in which a server may echo a key.
-        for name in ("httpx", "httpcore"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-        _mark_absent("sniffio")
+        """Read the trusted certificates; ``proxies`` returns the proxy of a URL."""
+        # httpcore's log would repeat response headers, in which a server may echo a key.
+        logging.getLogger("httpcore").setLevel(logging.WARNING)
         self._proxies = proxies
-        self._idle: dict[str, list[httpx.AsyncHTTPTransport]] = {}
-        self._made: set[httpx.AsyncHTTPTransport] = set()
+        self._idle: dict[str, list[_Connection]] = {}
+        self._made: set[_Connection] = set()
         self._tls = _tls()
 
     async def send(self, request: Request) -> Response:
@@ -58,21 +54,22 @@ class HttpTransport:
         Raises:
             TransportError: the request failed, for whatever reason.
         """
-        idle = self._idle.setdefault(host_of(request.url), [])
         try:
-            pool = idle.pop() if idle else self._http(request.url)
-            self._made.add(pool)
-            clean = False
+            idle = self._idle.setdefault(str(_address(request.url).origin), [])
+            connection = idle.pop() if idle else self._connect(request.url)
+            if connection.http.has_expired():
+                await self._drop(connection)
+                connection = self._connect(request.url)
+            reusable = False
             try:
-                answer = await _exchange(pool, request)
-                clean = answer.status not in _BODILESS and not _has_extra_bytes(pool)
+                answer = await connection.exchange(request)
+                reusable = answer.status not in _BODILESS and connection.is_clean()
                 return answer
             finally:
-                if clean:
-                    idle.append(pool)
+                if reusable:
+                    idle.append(connection)
                 else:
-                    self._made.discard(pool)
-                    await pool.aclose()
+                    await self._drop(connection)
         except TransportError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary: a failed call is a ballot
@@ -84,37 +81,103 @@ class HttpTransport:
         """Close every connection."""
         self._idle.clear()
         while self._made:
-            await self._made.pop().aclose()
+            await self._made.pop().http.aclose()
 
-    def _http(self, url: str) -> httpx.AsyncHTTPTransport:
-        """Return the transport below httpx's client.
+    def _connect(self, url: str) -> _Connection:
+        connection = _Connection(_address(url), self._tls, self._proxies(url))
+        self._made.add(connection)
+        return connection
 
-        The client would add redirects, cookies and settings of the environment. The transport has
-        no timeouts, because a ballot has one deadline, which the caller keeps.
-        """
-        import httpx
-
-        return httpx.AsyncHTTPTransport(
-            verify=self._tls,
-            proxy=self._proxies(url),
-            trust_env=False,
-            limits=httpx.Limits(keepalive_expiry=IDLE),
-        )
+    async def _drop(self, connection: _Connection) -> None:
+        self._made.discard(connection)
+        await connection.http.aclose()
 
 
-def _mark_absent(name: str) -> None:
-    """Stop httpcore from searching for an optional package, as it would for every request.
+class _Connection:
+    """A connection for one request at a time, which records the bytes of its last response.
 
-    Where the package is not installed, the searches cost more than the requests themselves.
+    It has no timeouts, because a ballot has one deadline, which the caller keeps.
     """
-    if name not in sys.modules and find_spec(name) is None:
-        sys.modules[name] = None  # type: ignore[assignment]
+
+    def __init__(self, url: httpcore.URL, tls: ssl.SSLContext, proxy: str | None) -> None:
+        self._received = bytearray()
+        self.http = httpcore.AsyncConnectionPool(
+            ssl_context=tls,
+            proxy=_proxy(proxy) if proxy else None,
+            keepalive_expiry=IDLE,
+            network_backend=_RecordingBackend(self._received),
+        ).create_connection(url.origin)
+
+    async def exchange(self, request: Request) -> Response:
+        sent = httpx.Headers(request.headers).raw
+        url = _address(request.url)
+        async with self.http.stream("POST", url, headers=sent, content=request.body) as answer:
+            headers = httpx.Headers(answer.headers)
+            coding = headers.get("content-encoding", "identity").strip().lower()
+            if coding not in {"", "identity", "gzip", "x-gzip"}:
+                message = "the answer is compressed in a way that was not asked for"
+                raise TransportError("encoding", message)
+            body = await _read(answer, headers)
+            body = _unzip(body) if coding.endswith("gzip") else body
+            kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
+            return Response(answer.status, kept, body)
+
+    def is_clean(self) -> bool:
+        """Return True if the next request may use this connection.
+
+        Bytes that follow a response would be read as the next one's. httpcore does not tell of
+        them, so its parser reads the recorded bytes once more.
+        """
+        if not self.http.is_idle():
+            return False
+        reader = h11.Connection(h11.CLIENT)
+        reader.send(h11.Request(method="POST", target="/", headers=[("Host", "")]))
+        reader.send(h11.EndOfMessage())
+        reader.receive_data(bytes(self._received))
+        self._received.clear()
+        while reader.next_event() not in (h11.NEED_DATA, h11.PAUSED):
+            pass
+        return reader.their_state is h11.DONE and not reader.trailing_data[0]
+
+
+class _RecordingBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections whose streams add what they read to ``received``."""
+
+    def __init__(self, received: bytearray) -> None:
+        self._received = received
+
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        stream = await httpcore.AnyIOBackend().connect_tcp(*args, **kwargs)
+        return _RecordingStream(stream, self._received)
+
+
+class _RecordingStream(httpcore.AsyncNetworkStream):
+    def __init__(self, stream: httpcore.AsyncNetworkStream, received: bytearray) -> None:
+        self._stream, self._received = stream, received
+
+    async def read(self, *args: Any, **kwargs: Any) -> bytes:
+        data = await self._stream.read(*args, **kwargs)
+        self._received += data
+        return data
+
+    async def write(self, *args: Any, **kwargs: Any) -> None:
+        await self._stream.write(*args, **kwargs)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    async def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        stream = await self._stream.start_tls(*args, **kwargs)
+        # What a proxy answered before the secure connection is no part of the response.
+        self._received.clear()
+        return _RecordingStream(stream, self._received)
 
 
 def _tls() -> ssl.SSLContext:
     """Return a TLS context that trusts the file of SSL_CERT_FILE, or else the usual authorities."""
-    import httpx
-
     try:
         return httpx.create_ssl_context()
     except (OSError, ValueError):
@@ -123,54 +186,28 @@ def _tls() -> ssl.SSLContext:
 
 
 @lru_cache(maxsize=64)
-def _address(url: str) -> httpx.URL:
-    import httpx
-
-    return httpx.URL(url)
-
-
-async def _exchange(pool: httpx.AsyncHTTPTransport, request: Request) -> Response:
-    import httpx
-
-    url = _address(request.url)
-    sent = httpx.Request("POST", url, headers=request.headers, content=request.body)
-    answer = await pool.handle_async_request(sent)
-    try:
-        headers = answer.headers
-        coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in {"", "identity", "gzip", "x-gzip"}:
-            message = "the answer is compressed in a way that was not asked for"
-            raise TransportError("encoding", message)
-        body = await _read(answer)
-        body = _unzip(body) if coding.endswith("gzip") else body
-        kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
-        return Response(answer.status_code, kept, body)
-    finally:
-        await answer.aclose()
+def _address(url: str) -> httpcore.URL:
+    """Return an address whose host and path may hold any letters."""
+    return _plain(httpx.URL(url))
 
 
-def _has_extra_bytes(pool: httpx.AsyncHTTPTransport) -> bool:
-    """Return True if bytes follow the response: the next call would read them as its own.
-
-    Only the connection knows, and httpcore has no other way to find out. A connection that does not
-    tell is not used again.
-    """
-    for connection in pool._pool.connections:  # noqa: SLF001 - as said above
-        below: Any = connection
-        while below is not None and not hasattr(below, "_h11_state"):
-            below = getattr(below, "_connection", None)
-        if below is None or below._h11_state.trailing_data[0]:  # noqa: SLF001
-            return True
-    return False
+def _plain(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )
 
 
-async def _read(answer: httpx.Response) -> bytes:
+def _proxy(address: str) -> httpcore.Proxy:
+    found = httpx.Proxy(address)
+    return httpcore.Proxy(_plain(found.url), auth=found.raw_auth)
+
+
+async def _read(answer: httpcore.Response, headers: httpx.Headers) -> bytes:
     """Return the raw body; raise TransportError if it is larger than the limit."""
-    stated = answer.headers.get("content-length", "")
-    if len(stated) > len(str(MAX_BODY)):
+    if len(headers.get("content-length", "")) > len(str(MAX_BODY)):
         raise _too_large()
     body = bytearray()
-    async for chunk in answer.aiter_raw():
+    async for chunk in answer.aiter_stream():
         body += chunk
         if len(body) > MAX_BODY:
             raise _too_large()
@@ -196,23 +233,21 @@ def _too_large() -> TransportError:
 
 
 def _told(error: Exception) -> TransportError:
-    """Return the error in our words, because httpx's may repeat addresses and headers."""
-    import httpx
-
+    """Return the error in our words, because httpcore's may repeat addresses and headers."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return TransportError("tls", "the connection cannot be made secure")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return TransportError("dns", "the host's name is not known")
-    if isinstance(error, httpx.ProxyError):
+    if isinstance(error, httpcore.ProxyError):
         return TransportError("proxy", "the proxy does not let the request through")
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpcore.TimeoutException):
         return TransportError("timeout", "the network gave up waiting")
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpcore.ConnectError):
         return TransportError("connection", "the host does not accept the connection")
-    if isinstance(error, httpx.NetworkError) or _broken_off(error):
+    if isinstance(error, httpcore.NetworkError) or _broken_off(error):
         return TransportError("reset", "the connection broke before the answer was whole")
-    if isinstance(error, httpx.RemoteProtocolError):
+    if isinstance(error, httpcore.RemoteProtocolError):
         return TransportError("protocol", "the host does not answer in HTTP")
     return TransportError("request", f"the request cannot be sent ({type(error).__name__})")
 

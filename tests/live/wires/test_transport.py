@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
 import socket
 import ssl
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+import httpcore
 import httpx
 import pytest
 
@@ -66,6 +69,104 @@ async def test_after_an_answer_that_did_not_end_cleanly_the_connection_is_not_us
         assert (found.status, server.connections) == (200, 2)
         assert b"choices" in found.body
     await transport.close()
+
+
+CHUNKS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(("more", "connections"), [(b"", 1), (b"0\r\n\r\n", 2), (b"\r\n", 2)])
+async def test_a_body_in_chunks_leaves_a_connection_clean_unless_bytes_follow(
+    more: bytes, connections: int
+) -> None:
+    transport = HttpTransport()
+    async with Server(fault=sending(CHUNKS + more)) as server:
+        for _ in range(2):
+            assert (await transport.send(asks(server.url))).body == b"{}"
+        assert server.connections == connections
+    await transport.close()
+
+
+async def test_a_host_may_be_asked_with_tls_and_without() -> None:
+    async with Server(fault=sending(answer(407, "who are you"))) as proxy:
+        transport = HttpTransport(lambda _: proxy.url.removesuffix("/v1"))
+        assert (await transport.send(asks("http://far.test/v1"))).status == 407
+        # Only a connection of its own lets the proxy refuse the tunnel.
+        with pytest.raises(TransportError) as error:
+            await transport.send(asks("https://far.test/v1"))
+        assert (error.value.kind, proxy.connections) == ("proxy", 2)
+    await transport.close()
+
+
+async def test_bytes_that_come_after_the_response_was_read_close_the_connection() -> None:
+    late, sent = asyncio.Event(), asyncio.Event()
+
+    async def fault(_: object, out: asyncio.StreamWriter) -> None:
+        out.write(answer(200, "{}"))
+        await out.drain()
+        await late.wait()
+        out.write(answer(200, "another's"))
+        await out.drain()
+        sent.set()
+
+    transport = HttpTransport()
+    async with Server(fault=fault) as server:
+        await transport.send(asks(server.url))
+        late.set()
+        await sent.wait()
+        server.fault = None
+        found = await transport.send(asks(server.url))
+        assert (server.connections, b"choices" in found.body) == (2, True)
+    await transport.close()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and a certificate for this machine in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("makes a certificate with openssl, which is not installed")
+    made = tmp_path_factory.mktemp("tls") / "own.pem"
+    done = subprocess.run(
+        ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt",
+         "ec_paramgen_curve:prime256v1", "-subj", "/CN=127.0.0.1", "-addext",
+         "subjectAltName=IP:127.0.0.1", "-keyout", "-", "-out", "-"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    made.write_bytes(done.stdout)
+    return made
+
+
+async def _tunnel(seen: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
+    """Answer a CONNECT, then carry bytes both ways."""
+    head = await seen.readuntil(b"\r\n\r\n")
+    host, _, port = head.split()[1].decode().partition(":")
+    source, sink = await asyncio.open_connection(host, int(port))
+    out.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+
+    async def carry(start: asyncio.StreamReader, end: asyncio.StreamWriter) -> None:
+        while data := await start.read(1 << 16):
+            end.write(data)
+        end.close()
+
+    await asyncio.gather(carry(seen, sink), carry(source, out))
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+async def test_a_secure_connection_is_kept_through_a_proxy_or_without(
+    tunnelled: bool, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    async with (
+        await asyncio.start_server(_tunnel, "127.0.0.1", 0) as proxy,
+        Server(tls=context) as server,
+    ):
+        way = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}" if tunnelled else None
+        transport = HttpTransport(lambda _: way)
+        for _ in range(3):
+            assert b"choices" in (await transport.send(asks(server.url))).body
+        assert (len(server.calls), server.connections) == (3, 1)
+        await transport.close()
 
 
 async def test_requests_at_once_have_a_connection_each_and_it_is_kept() -> None:
@@ -189,7 +290,7 @@ async def test_httpx_notes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     ],
 )
 def test_a_failed_connection_is_told_by_its_cause(cause: Exception, kind: str) -> None:
-    error = httpx.ConnectError(f"cannot use {KEY}")
+    error = httpcore.ConnectError(f"cannot use {KEY}")
     error.__cause__ = cause
     told = _told(error)
     assert told.kind == kind
@@ -199,13 +300,13 @@ def test_a_failed_connection_is_told_by_its_cause(cause: Exception, kind: str) -
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (httpx.ReadError("x"), "reset"),
-        (httpx.WriteError("x"), "reset"),
-        (httpx.ConnectTimeout("x"), "timeout"),
-        (httpx.ProxyError("x"), "proxy"),
-        (httpx.UnsupportedProtocol("x"), "request"),
+        (httpcore.ReadError("x"), "reset"),
+        (httpcore.WriteError("x"), "reset"),
+        (httpcore.ConnectTimeout("x"), "timeout"),
+        (httpcore.ProxyError("x"), "proxy"),
+        (httpcore.UnsupportedProtocol("x"), "request"),
         (httpx.InvalidURL("x"), "request"),
-        (httpx.LocalProtocolError("x"), "request"),
+        (httpcore.LocalProtocolError("x"), "request"),
         (RuntimeError("x"), "request"),
     ],
 )
