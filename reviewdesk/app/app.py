@@ -84,6 +84,7 @@ class ReviewApp(App[None], inherit_bindings=False):
             # Textual treats an empty value as set.
             os.environ.pop("NO_COLOR", None)
         super().__init__()
+        self.error_console.quiet = True
         self.settings = settings or Settings()
         self.keymap = checked(self.settings)
         self.set_keymap(self.keymap.textual())
@@ -93,7 +94,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.clock, self._stamp = clock, stamp
         self.notice = notice or ""
         self.lateness = 0.0
-        self.fault: Exception | None = None
+        self.fault: BaseException | None = None
         self.jobs = Jobs(self)
         self.controller = DeskController(self)
         self._dispatch = Dispatch(self)
@@ -245,11 +246,14 @@ class ReviewApp(App[None], inherit_bindings=False):
             self.log.warning("the view could not be kept")
         self.exit()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """End the app on a fault; show the traceback only with ``--debug`` or headless."""
-        self.jobs.stop()
-        if self.is_headless or "--debug" in sys.argv:
-            super()._handle_exception(error)
-            return
-        self.fault = error
-        self.exit(return_code=1)
+    def bell(self) -> None:
+        """Ring the bell; where Textual rings because a handler failed, keep the fault instead.
+
+        Textual sets the return code, rings while it handles the exception, and ends the app. Its
+        report, which holds the values of variables, goes to ``error_console``, which is quiet.
+        """
+        if self.return_code:
+            self.fault = self.fault or sys.exc_info()[1]
+            self.jobs.stop()
+        else:
+            super().bell()

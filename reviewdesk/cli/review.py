@@ -254,8 +254,8 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
         app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
         app.run()
     say(f"log head {desk.head()}")
-    if app.fault is not None:
-        raise app.fault
+    if app.return_code:
+        raise app.fault or RuntimeError("the terminal app broke off")
 
 
 @click.command(epilog="Example: reviewdesk ingest runs/*.json --json")

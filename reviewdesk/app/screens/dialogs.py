@@ -144,14 +144,13 @@ class _NoteArea(TextArea):
     It handles keys one after the other, so that enter saves all letters typed before it.
     """
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
+        """Act on the dialog's keys before the text field sees them."""
         done = {"enter": "save", "ctrl+j": "newline", "escape": "keep"}.get(event.key)
-        if done is None:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-        await self.screen.run_action(f"screen.{done}")
+        if done is not None:
+            event.stop()
+            event.prevent_default()
+            await self.screen.run_action(f"screen.{done}")
 
     def render_line(self, y: int) -> Strip:
         """Draw a line without control characters."""

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.pilot import Pilot
 
+from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
 
 LABELS = {
@@ -131,18 +134,28 @@ async def test_random_keys_give_no_label_of_their_own(tmp_path: Path, seed: int)
     fresh.close()
 
 
-def test_a_fault_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_ends_the_app_and_is_kept_without_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    from reviewdesk.app.app import ReviewApp
-    from reviewdesk.domain.records import View
-
     app = ReviewApp(desk, run, view=View())
-    left: list[int] = []
-    monkeypatch.setattr(type(app), "is_headless", property(lambda _: False))
-    monkeypatch.setattr(app, "exit", lambda return_code=0: left.append(return_code))
-    app._handle_exception(ValueError("unforeseen"))
-    assert left == [1]
-    assert isinstance(app.fault, ValueError)
+    fault = ValueError("unforeseen")
+
+    def fail() -> None:
+        raise fault
+
+    async def break_off(_: Pilot[object]) -> None:
+        # A bell that rings for something else, inside a handler, is no fault.
+        try:
+            fail()
+        except ValueError:
+            app.bell()
+        assert app.fault is None
+        app.call_later(fail)
+
+    app.run(headless=True, auto_pilot=break_off)
+    assert (app.return_code, app.fault) == (1, fault)
+    assert capsys.readouterr().err == ""
     desk.close()
 
 

@@ -1,0 +1,137 @@
+"""Libraries are used by what they publish: no private names of theirs, no doctored imports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+import reviewdesk
+from tests.helpers import ROOT
+
+FILES = sorted((ROOT / "reviewdesk").rglob("*.py"))
+PUBLIC = {"_replace", "_asdict", "_fields", "_make"}
+"""What namedtuples document; their names avoid those of the fields."""
+
+
+def is_private(name: str) -> bool:
+    """Neither ``__dunder__`` nor ``_sunder_``, which are documented wherever they exist."""
+    return name.startswith("_") and not name.endswith("_") and name not in PUBLIC
+
+
+def foreign_private_uses(code: str) -> Iterator[str]:
+    """Private names that a module takes from anything but its own objects, and doctored imports."""
+    for node in ast.walk(ast.parse(code)):
+        names: list[str] = []
+        match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="modules" | "meta_path"):
+                yield f"{node.lineno}: {ast.unparse(node)}"
+            case ast.Attribute(value=of, attr=name) if not is_own(of):
+                names = [name]
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" | "hasattr" | "delattr"),
+                args=[of, ast.Constant(value=str(name)), *_],
+            ) if not is_own(of):
+                names = [name]
+            case ast.Import(names=given):
+                names = [part for alias in given for part in alias.name.split(".")]
+            case ast.ImportFrom(module=module, names=given):
+                names = [*(module or "").split("."), *(alias.name for alias in given)]
+                if module == "sys" and "modules" in names:
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+        if any(map(is_private, names)):
+            yield f"{node.lineno}: {ast.unparse(node)}"  # type: ignore[attr-defined]
+
+
+def is_own(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in {"self", "cls"}
+
+
+def test_no_private_name_of_another_object_is_touched() -> None:
+    assert len(FILES) > 100
+    found = [
+        f"{file.relative_to(ROOT)}:{use}"
+        for file in FILES
+        for use in foreign_private_uses(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "pool._connections",
+        "super()._on_key(event)",
+        "self._http._pool.connections",
+        "getattr(below, '_connection', None)",
+        "import sys\nsys.modules['sniffio'] = None",
+        "from sys import modules",
+        "from httpcore._async import http11",
+        "import textual._context",
+        "from reviewdesk.domain.jury.injection import _SIGNS",
+    ],
+)
+def test_the_search_finds(code: str) -> None:
+    assert list(foreign_private_uses(code))
+
+
+@pytest.mark.parametrize(
+    "code", ["self._lines", "segment._replace(text='')", "value.__class__", "cls._made", "_x = 1"]
+)
+def test_the_search_passes(code: str) -> None:
+    assert not list(foreign_private_uses(code))
+
+
+@cache
+def private_names(cls: type) -> frozenset[str]:
+    """Private names that the body of a class defines, or uses of its instances."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    except (OSError, TypeError):
+        # Compiled: its names are those that it shows.
+        return frozenset(filter(is_private, vars(cls)))
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and is_own(node.value):
+            found.add(node.attr)
+    return frozenset(filter(is_private, found))
+
+
+def overridden(cls: type) -> set[str]:
+    """Private names that a class shares with a base class of a library."""
+    bases = [base for base in cls.__mro__ if not base.__module__.startswith("reviewdesk")]
+    libraries = [b for b in bases if b.__module__.split(".")[0] not in sys.stdlib_module_names]
+    theirs = frozenset[str]().union(*map(private_names, libraries))
+    return {name for name in private_names(cls) if name in theirs}
+
+
+def test_no_class_overrides_or_shadows_a_private_name_of_its_library() -> None:
+    found = []
+    for module in pkgutil.walk_packages(reviewdesk.__path__, "reviewdesk."):
+        if module.name != "reviewdesk.__main__":
+            members = vars(importlib.import_module(module.name)).values()
+            own = [m for m in members if inspect.isclass(m) and m.__module__ == module.name]
+            found += [(cls.__qualname__, names) for cls in own if (names := overridden(cls))]
+    assert found == []
+
+
+def test_the_comparison_finds_an_override() -> None:
+    from textual.widgets import TextArea
+
+    class Note(TextArea):
+        def _on_key(self) -> None:  # type: ignore[override]
+            """Override what Textual keeps to itself."""
+
+        def keep(self) -> None:
+            self._watch_theme("")
+
+    assert overridden(Note) == {"_on_key", "_watch_theme"}
