@@ -84,7 +84,7 @@ class ReviewApp(App[None], inherit_bindings=False):
             # Textual treats an empty value as set.
             os.environ.pop("NO_COLOR", None)
         super().__init__()
-        self.error_console.quiet = True
+        self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()
         self.keymap = checked(self.settings)
         self.set_keymap(self.keymap.textual())
@@ -247,11 +247,7 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.exit()
 
     def bell(self) -> None:
-        """Ring the bell; where Textual rings because a handler failed, keep the fault instead.
-
-        Textual sets the return code, rings while it handles the exception, and ends the app. Its
-        report, which holds the values of variables, goes to ``error_console``, which is quiet.
-        """
+        """Ring; where Textual rings because a handler failed, keep the fault instead."""
         if self.return_code:
             self.fault = self.fault or sys.exc_info()[1]
             self.jobs.stop()

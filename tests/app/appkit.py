@@ -17,6 +17,7 @@ from textual import events
 from textual.app import App
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KEYS
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from reviewdesk.app.app import ReviewApp
@@ -188,13 +189,16 @@ class Stage:
     def cells(self) -> list[str]:
         """The screen as text, line by line, as it is drawn."""
         width, height = self.app.size
-        rows = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in row)[:width] for row in rows[:height]]
+        rows = self.strips()[:height]
+        return ["".join(segment.text for segment in row)[:width] for row in rows]
+
+    def strips(self) -> list[Strip]:
+        """The screen as it is drawn, line by line; Textual publishes it as a picture alone."""
+        return self.app.screen._compositor.render_strips()
 
     def styled(self) -> list[list[tuple[str, str]]]:
         """The screen as it is drawn: each line's texts and their styles."""
-        strips = self.app.screen._compositor.render_strips()
-        return [[(part.text, str(part.style)) for part in strip] for strip in strips]
+        return [[(part.text, str(part.style)) for part in strip] for strip in self.strips()]
 
     def drawn(self) -> str:
         return "\n".join(self.cells())

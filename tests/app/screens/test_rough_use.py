@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from textual.widgets._tooltip import Tooltip
+from textual.widgets import Tooltip
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.styled import block, inline

@@ -49,7 +49,7 @@ async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("NO_COLOR", "1")
     async with staged(Desk.open(tmp_path / "d.db", reviewer="ann"), run) as stage:
         assert stage.drawn() == coloured
-        for strip in stage.app.screen._compositor.render_strips():
+        for strip in stage.strips():
             styles = [segment.style for segment in strip if segment.style]
             assert all(style.color is None and style.bgcolor is None for style in styles)
 

@@ -89,7 +89,7 @@ def leaves(stage: Stage) -> list[Region]:
 def characters(stage: Stage) -> Iterator[tuple[str, Color, Color]]:
     """Every character of those widgets, with its colour and the one below it."""
     regions = leaves(stage)
-    for y, row in enumerate(stage.app.screen._compositor.render_strips()):
+    for y, row in enumerate(stage.strips()):
         x = 0
         for segment in row:
             place, x = x, x + segment.cell_length

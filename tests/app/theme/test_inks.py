@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rich._palettes import EIGHT_BIT_PALETTE
 from rich.color import ColorSystem
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
@@ -50,9 +49,7 @@ def colours(theme: Theme) -> dict[str, Color]:
 
 def folded(colour: Color) -> Color:
     """The colour as a terminal with 256 of them shows it."""
-    number = colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).number
-    assert number is not None
-    return Color(*EIGHT_BIT_PALETTE[number])
+    return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
 
 
 # Black on white is the largest there is; #777777 is known as the grey that just misses 4.5 on
@@ -177,10 +174,7 @@ async def test_the_cursor_line_is_reversed(
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(desk, run, size=SMALL) as stage:
         await stage.press("escape")
-        rows = [
-            [segment for segment in row if segment.text.strip()]
-            for row in stage.app.screen._compositor.render_strips()
-        ]
+        rows = [[segment for segment in row if segment.text.strip()] for row in stage.strips()]
         lines = [row for row in rows if "item/00" in "".join(part.text for part in row)]
         reversed_ = [[bool(part.style and part.style.reverse) for part in row] for row in lines]
         assert "▸" in lines[0][0].text

@@ -101,7 +101,7 @@ async def test_no_dialog_and_no_theme_brings_colour_back(
     async with staged(desk, run) as stage:
         for scene in SCENES:
             await scene(stage)
-            for row in stage.app.screen._compositor.render_strips():
+            for row in stage.strips():
                 styles = [segment.style for segment in row if segment.style]
                 assert all(style.color is None and style.bgcolor is None for style in styles)
             if stage.app.screen is not stage.review:
