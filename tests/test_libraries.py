@@ -6,10 +6,13 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import packages_distributions
 
 import pytest
 
@@ -87,6 +90,46 @@ def test_the_search_finds(code: str) -> None:
 )
 def test_the_search_passes(code: str) -> None:
     assert not list(foreign_private_uses(code))
+
+
+def imported(folder: str) -> set[str]:
+    """Distributions whose modules a folder imports, without the standard library and ourselves."""
+    known = packages_distributions()
+    names = set()
+    for file in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add((node.module or "").split(".")[0])
+    foreign = names - sys.stdlib_module_names - {"reviewdesk", "tests"}
+    return {known[name][0].lower().replace("_", "-") for name in foreign if name in known}
+
+
+def declared(*extras: str) -> dict[str, str]:
+    """What the project asks for, by its name: the version as it is written there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = list(project["dependencies"] if not extras else [])
+    for extra in extras:
+        asked += project["optional-dependencies"][extra]
+    parts = [re.fullmatch(r"([a-z0-9-]+)(?:\[\w+\])?(.*)", one) for one in asked]
+    return {part[1]: part[2] for part in parts if part}
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    assert imported("reviewdesk") == declared().keys() | declared("inspect").keys()
+
+
+def test_what_only_tests_import_is_declared() -> None:
+    by_tests = imported("tests") - imported("reviewdesk")
+    run_by_name = {"mypy", "ruff", "pytest-asyncio", "pytest-xdist", "types-pyyaml", "zstandard"}
+    assert by_tests == declared("test").keys() - run_by_name
+
+
+def test_what_behaviour_is_relied_on_has_an_upper_bound() -> None:
+    unbounded = {name for name, version in declared().items() if "<" not in version}
+    # Its versions are dates, which say nothing of changes.
+    assert unbounded == {"regex"}
 
 
 @cache
