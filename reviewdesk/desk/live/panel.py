@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from reviewdesk.domain.assessment.assess import Assessment
+from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.jury.label_rules import Aggregate
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case
 from reviewdesk.domain.panel.panel import PanelRule as Rule
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.spec import Cast, Juror, PanelSpec
 from reviewdesk.domain.panel.vendors import Vendor
+from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (
     DEFAULT_TRIM_FRACTION,
     Ballot,
@@ -23,16 +24,13 @@ from reviewdesk.domain.verdict import (
     Regime,
     Rounding,
     Strategy,
-    Verdict,
-    read_ballot,
+    verdict_from_body,
 )
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.live.records import Clock, Keep, Transport
-
-Cast: TypeAlias = Ballot | Mapping[str, Any]
-"""A ballot, or the mapping that a canonical report holds for a juror."""
+    from reviewdesk.live.records import Ballot as LiveBallot
+    from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +57,14 @@ class LiveVerdict:
         return self.assessment.score
 
 
-class Panel:
+@dataclass(frozen=True, init=False, repr=False)
+class Panel(PanelSpec):
     """Jurors and the rule they decide by; without jurors, it decides by ballots you collected.
 
     Without a ``strategy``, the regime selects it, and without a regime it is the weighted average.
     A case with a tag in ``routes`` takes that tag's strategy. ``aggregate`` is a custom label rule
     in place of a strategy: ``(ballots) -> (label, disagreement)``.
     """
-
-    __slots__ = ("_spec",)
 
     def __init__(
         self,
@@ -100,7 +97,7 @@ class Panel:
             failed_jurors, regime, routes or {}, aggregate, priority, use_confidence,
             supermajority,
         )  # fmt: skip
-        self._spec = PanelSpec(name, seats, rule, rubric)
+        PanelSpec.__init__(self, name, seats, rule, rubric)
 
     @classmethod
     def from_file(cls, path: str | Path) -> Panel:
@@ -113,74 +110,23 @@ class Panel:
     def of(cls, spec: PanelSpec) -> Panel:
         """Make the panel that a specification describes."""
         made = cls.__new__(cls)
-        object.__setattr__(made, "_spec", spec)
+        PanelSpec.__init__(made, spec.name, spec.jurors, spec.rule, spec.rubric)
         return made
 
     @property
     def spec(self) -> PanelSpec:
-        """The whole panel, as a panel file describes it."""
-        return self._spec
-
-    @property
-    def jurors(self) -> tuple[Juror, ...]:
-        """The jurors that are asked, in seat order."""
-        return self.spec.jurors
-
-    @property
-    def rule(self) -> Rule:
-        """The rule by which the panel decides, with strategy, threshold, quorum, trim and more."""
-        return self.spec.rule
+        """The panel itself, which is a specification with the ways to ask it."""
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the rule, such as ``threshold``."""
         if name.startswith("_") or name not in Rule.__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.spec.rule, name)
-
-    def __eq__(self, other: object) -> bool:
-        """Return True if both have the same jurors, rubric and rule."""
-        return isinstance(other, Panel) and self.spec == other.spec
-
-    def __hash__(self) -> int:
-        """Hash name, jurors and rubric; a rule holds mappings, which cannot be hashed."""
-        return hash((self.spec.name, self.spec.jurors, self.spec.rubric))
+        return getattr(self.rule, name)
 
     def __repr__(self) -> str:
-        """Return the name, the seats and the rule."""
-        return f"Panel({self.spec.name!r}, {len(self.jurors)} jurors, {self.rule!r})"
-
-    def route(self, tags: Iterable[str]) -> Strategy | None:
-        """Return the strategy that ``routes`` gives for the tags of a case, or ``None``."""
-        return self.rule.route(tags)
-
-    def verdict(
-        self,
-        ballots: Iterable[Cast],
-        *,
-        tags: Iterable[str] = (),
-        generator: Generator | str | None = None,
-        case: str = "case",
-    ) -> Verdict:
-        """Make a verdict of the ballots, before it is assessed."""
-        cast = map(_as_ballot, ballots)
-        return self.rule.verdict(cast, tags=tags, generator=generator, case=case)
-
-    def aggregate(
-        self,
-        ballots: Iterable[Cast],
-        *,
-        tags: Iterable[str] = (),
-        generator: Generator | str | None = None,
-        case: str = "case",
-    ) -> Assessment:
-        """Decide by ballots that were collected before, without any call.
-
-        If no juror answered, this raises NoJurorsError and never gives a score of 0.
-        """
-        cast = map(_as_ballot, ballots)
-        return self.rule.decide(cast, tags=tags, generator=generator, case=case)
-
-    decide = aggregate
+        """Return the name, the number of seats and the rule."""
+        return f"Panel({self.name!r}, {len(self.jurors)} jurors, {self.rule!r})"
 
     async def judge(
         self,
@@ -195,10 +141,74 @@ class Panel:
 
         A case that fails one of its own checks makes no call. API keys come from the environment,
         ``keep`` stores each reply before it is used, and a ``transport`` that you pass stays open.
-        """
-        from reviewdesk.desk.live.case import judge
 
-        return await judge(self.spec, item, transport, clock, keep, environment)
+        Raises:
+            UsageError: the panel cannot be asked about this case.
+        """
+        case = self._checked_case(item)
+        checks: list[dict[str, Any]] = []
+        if case.checks:
+            from reviewdesk.reports.panels.case_checks import run_checks
+
+            results = run_checks(case)
+            checks = [result.body for result in results]
+            failed = next((one for one in results if one.failed), None)
+            if failed is not None:
+                reason = f"the check {failed.name} failed: {failed.reason}"
+                return _live_verdict(case, failed_check_body(case, self, reason, checks))
+        from reviewdesk.live.clock import SystemClock
+
+        clock = clock or SystemClock()
+        committed = clock.now().isoformat(timespec="milliseconds")
+        ballots = await self._ballots(case, transport, clock, keep, environment)
+        return _live_verdict(
+            case, verdict_body(case, self, ballots, committed_at=committed, checks=checks)
+        )
+
+    async def _ballots(
+        self,
+        case: Case,
+        transport: Transport | None,
+        clock: Clock,
+        keep: Keep | None,
+        environment: Mapping[str, str] | None,
+    ) -> list[LiveBallot]:
+        """Ask the jurors, and return the ballots in seat order; close only our own transport."""
+        from reviewdesk.live.jurors import ask_panel
+        from reviewdesk.live.records import calls_for
+        from reviewdesk.live.session import CallSession
+        from reviewdesk.live.wires.transport import HttpTransport
+
+        wire = transport or HttpTransport()
+        try:
+            asking = CallSession(wire, keep or _drop_reply, environment=environment, clock=clock)
+            ballots = {
+                call.seat: ballot async for call, ballot in ask_panel(calls_for(case, self), asking)
+            }
+        finally:
+            if transport is None:
+                await wire.close()
+        return [ballots[seat] for seat in sorted(ballots)]
+
+    def _checked_case(self, item: Case | Mapping[str, Any]) -> Case:
+        """Return the case; raise UsageError if the panel cannot be asked about it."""
+        from reviewdesk.reports.panels.cases_file import case_from
+        from reviewdesk.reports.panels.check_fields import FieldError
+        from reviewdesk.reports.wording import spell_path
+
+        if not self.jurors:
+            raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
+        if self.rule.aggregate is not None:
+            hint = "Collect ballots with a strategy, then aggregate() them"
+            raise UsageError("a verdict cannot name an aggregate of one's own", hint)
+        try:
+            case = item if isinstance(item, Case) else case_from(item)
+        except FieldError as error:
+            raise UsageError(f"{spell_path(error.path)}: {error.problem}", error.hint) from error
+        if not (case.rubric or self.rubric):
+            hint = "Give one of them"
+            raise UsageError(f"case {case.id!r} has no rubric, nor has the panel", hint)
+        return case
 
 
 def aggregate(
@@ -225,9 +235,11 @@ def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     return jurors
 
 
-def _as_ballot(one: Cast) -> Ballot:
-    if isinstance(one, Ballot):
-        return one
-    if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
-        raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
-    return read_ballot(0, one, Policy())
+def _live_verdict(case: Case, body: dict[str, Any]) -> LiveVerdict:
+    verdict = verdict_from_body(body, Policy(), Generator())
+    return LiveVerdict(case, body, assess(verdict))
+
+
+def _drop_reply(call: Call, exchange: Exchange) -> None:
+    """Drop a reply, because the caller gave no ``keep``."""
+    del call, exchange

@@ -1,29 +1,16 @@
-"""The panel rule of the library: settings that decide a case from ballots that exist already."""
+"""The rule of a panel: the settings by which ballots become a decision."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.jury.ballot import as_juror
-from reviewdesk.domain.jury.label_rules import Aggregate, LabelRules
+from reviewdesk.domain.jury.label_rules import Aggregate
 from reviewdesk.domain.jury.strategies import strategy_named
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
-from reviewdesk.domain.verdict import (
-    DEFAULT_TRIM_FRACTION,
-    Ballot,
-    Generator,
-    Policy,
-    Regime,
-    Rounding,
-    Status,
-    Strategy,
-    Verdict,
-    verdict_from_body,
-)
-from reviewdesk.errors import NoJurorsError, UsageError
+from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Regime, Rounding, Strategy
+from reviewdesk.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,81 +67,6 @@ class PanelRule:
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
-
-    def route(self, tags: Iterable[str]) -> Strategy | None:
-        """Return the strategy of the first route that matches a tag of the case, or ``None``."""
-        case_tags = set(tags)
-        routes = (strategy for tag, strategy in self.routes.items() if tag in case_tags)
-        found = next(routes, None)
-        return None if found is None else Strategy(found)
-
-    def _default_strategy(self) -> Strategy | None:
-        if self.aggregate is not None:
-            return Strategy.EXTERNAL
-        if self.strategy is not None:
-            return Strategy(self.strategy)
-        return Strategy.WEIGHTED_AVERAGE if self.regime is None else None
-
-    def decide(
-        self,
-        ballots: Iterable[Ballot],
-        *,
-        tags: Iterable[str] = (),
-        generator: Generator | str | None = None,
-        case: str = "case",
-    ) -> Assessment:
-        """Decide one case from ballots in seat order, as a desk does for the same panel.
-
-        If every juror abstains, the assessment has no decision.
-
-        Raises:
-            NoJurorsError: no juror answered, and not all of them abstained.
-        """
-        case_tags = tuple(tags)
-        verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
-        statuses = {cast.status for cast in verdict.ballots}
-        if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
-            missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
-            raise NoJurorsError(
-                f"{case}: no juror answered: {missing or 'the panel is empty'}",
-                "Ask them again; a panel without an answer has no score",
-            )
-        routed = self.route(case_tags) is not None
-        counting = LabelRules(
-            priority=self.priority,
-            use_confidence=self.use_confidence,
-            aggregate=None if routed else self.aggregate,
-        )
-        return assess(verdict, escalation_stated=False, counting=counting)
-
-    def verdict(
-        self,
-        ballots: Iterable[Ballot],
-        *,
-        tags: Iterable[str] = (),
-        generator: Generator | str | None = None,
-        case: str = "case",
-    ) -> Verdict:
-        """Return the verdict that the ballots form under this rule, before anything is computed."""
-        case_tags = list(tags)
-        writer = generator if isinstance(generator, Generator) else Generator(generator)
-        body = {
-            "id": case,
-            "case": {"test": case, "tags": case_tags},
-            "jurors": [as_juror(cast) for cast in ballots],
-            "regime": self.regime,
-            "strategy": self.route(case_tags) or self._default_strategy(),
-        }
-        policy = Policy(
-            threshold=self.threshold,
-            quorum=self.quorum,
-            trim_fraction=self.trim,
-            weights=self.weights,
-            failed_jurors=Strategy(self.failed_jurors) if self.failed_jurors else None,
-            supermajority=self.supermajority,
-        )
-        made = verdict_from_body(body, policy, writer)
-        return replace(made, trim=replace(made.trim, rounding=Rounding(self.rounding)))
 
 
 def _enum_member(kind: type[Rounding | Regime], place: str, word: str) -> Rounding | Regime:

@@ -1,16 +1,30 @@
-"""A panel as its file describes it: the jurors to ask, and the rule that decides."""
+"""A panel: the jurors to ask, the rule that decides, and its decision on collected ballots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
+from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.jury.ballot import as_juror
+from reviewdesk.domain.jury.label_rules import LabelRules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
 from reviewdesk.domain.panel.hash import panel_hash, text_hash
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import contract_of, prompt_sha256
-from reviewdesk.domain.verdict import Strategy
+from reviewdesk.domain.verdict import (
+    Ballot,
+    Generator,
+    Policy,
+    Rounding,
+    Status,
+    Strategy,
+    Verdict,
+    read_ballot,
+    verdict_from_body,
+)
+from reviewdesk.errors import NoJurorsError, UsageError
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds for one ballot, including its retries."""
@@ -58,21 +72,100 @@ class Juror:
         return contract_of(stated, self.system_prompt, self.prompt)
 
 
-@dataclass(frozen=True, slots=True)
+Cast: TypeAlias = Ballot | Mapping[str, Any]
+"""A ballot, or the mapping that a canonical report holds for a juror."""
+
+
+@dataclass(frozen=True)
 class PanelSpec:
-    """A whole panel file. ``rule`` decides; ``rubric`` applies to a case that has none."""
+    """A panel: the jurors to ask and the rule that decides; ``rubric`` is for cases without one."""
 
     name: str
     jurors: tuple[Juror, ...]
-    rule: PanelRule
+    rule: PanelRule = field(hash=False)
+    """It holds mappings, which have no hash."""
     rubric: str | None = None
+
+    def verdict(
+        self,
+        ballots: Iterable[Cast],
+        *,
+        tags: Iterable[str] = (),
+        generator: Generator | str | None = None,
+        case: str = "case",
+    ) -> Verdict:
+        """Make a verdict of the ballots, before it is assessed."""
+        case_tags = list(tags)
+        writer = generator if isinstance(generator, Generator) else Generator(generator)
+        rule = self.rule
+        body = {
+            "id": case,
+            "case": {"test": case, "tags": case_tags},
+            "jurors": [as_juror(_as_ballot(cast)) for cast in ballots],
+            "regime": rule.regime,
+            "strategy": self.strategy_for(case_tags),
+        }
+        policy = Policy(
+            threshold=rule.threshold,
+            quorum=rule.quorum,
+            trim_fraction=rule.trim,
+            weights=rule.weights,
+            failed_jurors=Strategy(rule.failed_jurors) if rule.failed_jurors else None,
+            supermajority=rule.supermajority,
+        )
+        made = verdict_from_body(body, policy, writer)
+        return replace(made, trim=replace(made.trim, rounding=Rounding(rule.rounding)))
+
+    def aggregate(
+        self,
+        ballots: Iterable[Cast],
+        *,
+        tags: Iterable[str] = (),
+        generator: Generator | str | None = None,
+        case: str = "case",
+    ) -> Assessment:
+        """Decide one case by collected ballots in seat order, without any call.
+
+        If every juror abstains, the assessment has no decision.
+
+        Raises:
+            NoJurorsError: no juror answered, and not all of them abstained.
+        """
+        case_tags = tuple(tags)
+        verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
+        statuses = {cast.status for cast in verdict.ballots}
+        if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
+            missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
+            raise NoJurorsError(
+                f"{case}: no juror answered: {missing or 'the panel is empty'}",
+                "Ask them again; a panel without an answer has no score",
+            )
+        counting = LabelRules(
+            priority=self.rule.priority,
+            use_confidence=self.rule.use_confidence,
+            aggregate=None if self.route(case_tags) else self.rule.aggregate,
+        )
+        return assess(verdict, escalation_stated=False, counting=counting)
+
+    decide = aggregate
+
+    def route(self, tags: Iterable[str]) -> Strategy | None:
+        """Return the strategy of the first route that matches a tag of the case, or ``None``."""
+        case_tags = set(tags)
+        routes = (strategy for tag, strategy in self.rule.routes.items() if tag in case_tags)
+        found = next(routes, None)
+        return None if found is None else Strategy(found)
 
     def strategy_for(self, tags: Iterable[str]) -> Strategy | None:
         """Return the strategy for a case with these tags; ``None`` leaves it to the regime."""
-        routed = self.rule.route(tags)
-        if routed is not None or self.rule.regime is not None:
-            return routed or _strategy(self.rule)
-        return _strategy(self.rule) or Strategy.WEIGHTED_AVERAGE
+        rule = self.rule
+        if (routed := self.route(tags)) is not None:
+            return routed
+        if rule.aggregate is not None:
+            return Strategy.EXTERNAL
+        if rule.strategy is not None:
+            return Strategy(rule.strategy)
+        return Strategy.WEIGHTED_AVERAGE if rule.regime is None else None
 
     def wants_labels(self, tags: Iterable[str]) -> bool:
         """Return whether jurors answer a case with these tags by a label instead of a vote."""
@@ -82,7 +175,8 @@ class PanelSpec:
     def seated(self, names: Iterable[str]) -> PanelSpec:
         """Return the same panel with only the named jurors, in seat order."""
         wanted = set(names)
-        return replace(self, jurors=tuple(one for one in self.jurors if one.name in wanted))
+        jurors = tuple(one for one in self.jurors if one.name in wanted)
+        return PanelSpec(self.name, jurors, self.rule, self.rubric)
 
     def rule_body(self, rubric: str | None, tags: Iterable[str]) -> dict[str, Any]:
         """Return the rule of one case as the panel hash reads it."""
@@ -115,5 +209,9 @@ def seat_body(juror: Juror) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
-def _strategy(rule: PanelRule) -> Strategy | None:
-    return None if rule.strategy is None else Strategy(rule.strategy)
+def _as_ballot(one: Cast) -> Ballot:
+    if isinstance(one, Ballot):
+        return one
+    if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
+        raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
+    return read_ballot(0, one, Policy())

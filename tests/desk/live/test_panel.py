@@ -19,6 +19,7 @@ from reviewdesk import (
     NoJurorsError,
     Panel,
     PanelError,
+    PanelSpec,
     Price,
     Strategy,
     UsageError,
@@ -81,9 +82,12 @@ def test_the_words_of_a_rule_are_those_they_were() -> None:
     panel = Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
     assert panel.rule == Rule("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
     assert (panel.threshold, panel.strategy, panel.quorum) == (0.6, Strategy.MEDIAN, "2/3")
-    assert panel.decide(CAST) == panel.rule.decide(CAST)
+    # What a file describes decides as the same panel by hand.
+    read = PanelSpec("panel", (), panel.rule)
+    assert panel.decide(CAST) == read.decide(CAST)
     assert panel.route(["red-team"]) is Strategy.LOWEST
-    assert panel.verdict(CAST) == panel.rule.verdict(CAST)
+    assert panel.verdict(CAST) == read.verdict(CAST)
+    assert Panel.of(read) == panel
     assert panel == Panel("median", 0.6, "2/3", {"j0": 2.0}, routes={"red-team": "lowest"})
     assert panel != Panel("mean")
     assert copy.copy(panel) == panel

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.seats import State, ballot_counts, silent_words
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.rerun import missing
 from reviewdesk.domain.verdict import Decision, Status, Strategy
 from reviewdesk.errors import NoJurorsError
@@ -100,8 +100,8 @@ def test_an_abstention_of_a_live_reply_does_not_wait_for_a_scale() -> None:
 def test_a_library_panel_that_abstains_has_no_decision() -> None:
     quiet = [ballot(name, status="abstained") for name in "abc"]
     for strategy in Strategy:
-        found = PanelRule(strategy).decide(quiet)
+        found = Panel(strategy).decide(quiet)
         assert (found.decision, found.score) == (None, None)
     # There is somebody to ask again.
     with pytest.raises(NoJurorsError):
-        PanelRule().decide([*quiet, ballot("d", error="503")])
+        Panel().decide([*quiet, ballot("d", error="503")])

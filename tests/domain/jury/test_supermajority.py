@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.supermajority import own_share, supermajority, vote_decision
@@ -145,8 +146,8 @@ def test_labels_as_a_strategy(words: tuple[str, ...], label: str, decision: str 
 
 def test_a_library_panel_decides_by_it() -> None:
     cast = [ballot(name, score) for name, score in zip("abc", (0.9, 0.8, 0.1), strict=True)]
-    assert PanelRule("supermajority").decide(cast).decision is Decision.PASS
-    assert PanelRule("supermajority", supermajority="3/4").decide(cast).decision is (
+    assert Panel("supermajority").decide(cast).decision is Decision.PASS
+    assert Panel("supermajority", supermajority="3/4").decide(cast).decision is (
         Decision.INCONCLUSIVE
     )
     with pytest.raises(UsageError, match=r"supermajority is 0\.5"):

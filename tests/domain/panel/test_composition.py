@@ -189,7 +189,8 @@ def test_what_each_strategy_bears(strategy: str, n: int, told: str) -> None:
 def turns(rule: PanelRule, n: int, bought: int, *, honest: bool) -> bool:
     """Whether so many bought seats give another decision than what all the others want."""
     cast = [ballot(f"j{at}", float(honest if at >= bought else not honest)) for at in range(n)]
-    return rule.decide(cast).decision is not (Decision.PASS if honest else Decision.FAIL)
+    decided = PanelSpec("p", (), rule).decide(cast).decision
+    return decided is not (Decision.PASS if honest else Decision.FAIL)
 
 
 @given(

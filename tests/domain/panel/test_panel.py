@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.ballot import ballot
@@ -22,7 +23,7 @@ THREE = (ballot("sonnet", score=0.9), ballot("haiku", score=0.6), ballot("gpt", 
 
 
 def test_the_default_is_the_weighted_average_at_seven_tenths() -> None:
-    found = PanelRule(weights=WEIGHTS).decide(THREE)
+    found = Panel(weights=WEIGHTS).decide(THREE)
     # .45 + .12 + .12 = .69.
     assert found.score == pytest.approx(0.69)
     assert (found.rule.used, found.decision) == (Strategy.WEIGHTED_AVERAGE, FAIL)
@@ -45,13 +46,13 @@ def test_the_default_is_the_weighted_average_at_seven_tenths() -> None:
 def test_one_word_swaps_the_strategy(
     strategy: str, score: float | None, decision: Decision
 ) -> None:
-    found = PanelRule(strategy).decide(THREE)
+    found = Panel(strategy).decide(THREE)
     assert found.score == (None if score is None else pytest.approx(score))
     assert (found.rule.used, found.decision) == (Strategy(strategy), decision)
 
 
 def test_the_first_route_that_fits_picks_the_strategy_of_a_case() -> None:
-    one = PanelRule("highest", routes={"red-team": "unanimous", "cheap": "median"})
+    one = Panel("highest", routes={"red-team": "unanimous", "cheap": "median"})
     assert one.decide(THREE).decision is PASS
     assert one.decide(THREE, tags=["cheap"]).rule.used is Strategy.MEDIAN
     both = one.decide(THREE, tags=["cheap", "red-team"])
@@ -60,10 +61,10 @@ def test_the_first_route_that_fits_picks_the_strategy_of_a_case() -> None:
 
 
 def test_a_regime_chooses_where_no_strategy_is_given() -> None:
-    assert PanelRule(regime="routine").decide(THREE).rule.used is Strategy.TRIMMED_MEAN
-    assert PanelRule(regime="irreversible").decide(THREE).rule.used is Strategy.MEDIAN
-    assert PanelRule("lowest", regime="routine").decide(THREE).rule.used is Strategy.LOWEST
-    dispute = PanelRule(regime=Regime.DISPUTE).decide(THREE)
+    assert Panel(regime="routine").decide(THREE).rule.used is Strategy.TRIMMED_MEAN
+    assert Panel(regime="irreversible").decide(THREE).rule.used is Strategy.MEDIAN
+    assert Panel("lowest", regime="routine").decide(THREE).rule.used is Strategy.LOWEST
+    dispute = Panel(regime=Regime.DISPUTE).decide(THREE)
     assert (dispute.decision, Flag.DISPUTE in dispute.flags) == (None, True)
     # A panel is a value: another regime is a copy away.
     assert replace(PanelRule(regime="routine"), regime="irreversible") == PanelRule(
@@ -73,7 +74,7 @@ def test_a_regime_chooses_where_no_strategy_is_given() -> None:
 
 def test_a_failed_juror_and_one_that_abstained() -> None:
     down = (*THREE[:2], ballot("gpt", error="rate limit"))
-    fallen = PanelRule(weights=WEIGHTS).decide(down)
+    fallen = Panel(weights=WEIGHTS).decide(down)
     # The median of .9 and .6.
     assert (fallen.rule.used, fallen.score) == (Strategy.MEDIAN, 0.75)
     assert (fallen.rule.strategy, fallen.rule.reason) == (
@@ -81,26 +82,26 @@ def test_a_failed_juror_and_one_that_abstained() -> None:
         "failed: gpt",
     )
     assert fallen.degraded == ("2 of 3 jurors answered",)
-    quiet = PanelRule(weights=WEIGHTS).decide((*THREE[:2], ballot("gpt")))
+    quiet = Panel(weights=WEIGHTS).decide((*THREE[:2], ballot("gpt")))
     # (.45 + .12) / .7.
     assert quiet.score == pytest.approx(0.57 / 0.7)
-    assert PanelRule("highest").decide(down).score == 0.9
-    assert PanelRule("highest", failed_jurors="median").decide(down).score == 0.75
+    assert Panel("highest").decide(down).score == 0.9
+    assert Panel("highest", failed_jurors="median").decide(down).score == 0.75
 
 
 def test_nobody_answered() -> None:
     down = [ballot("a", error="503"), ballot("b", status="timeout"), ballot("c")]
     with pytest.raises(NoJurorsError) as caught:
-        PanelRule().decide(down, case="case 7")
+        Panel().decide(down, case="case 7")
     assert caught.value.message == (
         "case 7: no juror answered: a (error), b (timeout), c (abstained)"
     )
     with pytest.raises(NoJurorsError, match="the panel is empty"):
-        PanelRule().decide([])
+        Panel().decide([])
 
 
 def test_a_missing_weight_is_one_and_named() -> None:
-    found = PanelRule(weights={"sonnet": 2.0, "haiku": 1.0}).decide(THREE)
+    found = Panel(weights={"sonnet": 2.0, "haiku": 1.0}).decide(THREE)
     # 2*.9 + 1*.6 + 1*.4 = 2.8, of a weight of 4.
     assert found.score == pytest.approx(0.7)
     assert found.assumed_weights == ("gpt",)
@@ -108,26 +109,26 @@ def test_a_missing_weight_is_one_and_named() -> None:
 
 def test_a_quorum_and_a_trim_by_configuration() -> None:
     two = [ballot("a", score=0.9), ballot("b", passed=True), ballot("c", score=0.1)]
-    assert PanelRule("quorum", quorum=0.67).decide(two).decision is PASS
-    assert PanelRule("quorum", quorum="3/3").decide(two).decision is FAIL
+    assert Panel("quorum", quorum=0.67).decide(two).decision is PASS
+    assert Panel("quorum", quorum="3/3").decide(two).decision is FAIL
     scores = (0.0, 0.1, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9, 1.0)
     nine = [ballot(f"j{seat}", score=score) for seat, score in enumerate(scores)]
     # 20% of 9 is 1.8: one at each end, .1 to .9 is 4.5/7; by the nearest two, .5 to .9: 3.5/5.
-    assert PanelRule("trimmed_mean").decide(nine).score == pytest.approx(4.5 / 7)
-    assert PanelRule("trimmed_mean", rounding="nearest").decide(nine).score == pytest.approx(0.7)
-    assert PanelRule("trimmed_mean", trim=0.0).decide(nine).score == pytest.approx(5.5 / 9)
+    assert Panel("trimmed_mean").decide(nine).score == pytest.approx(4.5 / 7)
+    assert Panel("trimmed_mean", rounding="nearest").decide(nine).score == pytest.approx(0.7)
+    assert Panel("trimmed_mean", trim=0.0).decide(nine).score == pytest.approx(5.5 / 9)
 
 
 def test_labels_and_a_rule_of_ones_own() -> None:
     words = [ballot("a", label="REJECT"), ballot("b", label="KEEP")]
-    tied = PanelRule("majority", priority=("KEEP",)).decide(words)
+    tied = Panel("majority", priority=("KEEP",)).decide(words)
     assert tied.label_vote is not None
     assert (tied.label_vote.label, tied.decision) == ("KEEP", PASS)
 
     def strict(ballots: Sequence[Ballot]) -> tuple[str, bool]:
         return ("REJECT" if any(one.label == "REJECT" for one in ballots) else "KEEP", False)
 
-    own = PanelRule(aggregate=strict, routes={"red-team": "unanimous"})
+    own = Panel(aggregate=strict, routes={"red-team": "unanimous"})
     found = own.decide(words)
     assert found.label_vote is not None
     assert (found.label_vote.rule, found.decision) == ("strict", FAIL)
@@ -138,16 +139,16 @@ def test_labels_and_a_rule_of_ones_own() -> None:
     # .1 against nothing where confidences count, for b gives none; 1 against 2 by weight alone.
     sure = [ballot("a", label="KEEP", confidence=0.1), ballot("b", label="NO", weight=2.0)]
     for use, label in ((True, "KEEP"), (False, "NO")):
-        weighed = PanelRule("weighted_vote", use_confidence=use).decide(sure).label_vote
+        weighed = Panel("weighted_vote", use_confidence=use).decide(sure).label_vote
         assert weighed is not None
         assert weighed.label == label
 
 
 def test_kinship_with_the_generator() -> None:
     seats = [ballot("a", score=0.9, model="claude-opus-4-7"), ballot("b", score=0.8, model="gpt-5")]
-    assert PanelRule().decide(seats, generator="claude-haiku-4").same_family is True
-    assert PanelRule().decide(seats, generator=Generator(vendor="google")).same_family is False
-    assert PanelRule().decide(seats).same_family is None
+    assert Panel().decide(seats, generator="claude-haiku-4").same_family is True
+    assert Panel().decide(seats, generator=Generator(vendor="google")).same_family is False
+    assert Panel().decide(seats).same_family is None
 
 
 def test_ballots_of_a_report_can_be_decided_anew() -> None:
@@ -155,7 +156,7 @@ def test_ballots_of_a_report_can_be_decided_anew() -> None:
     stated["jurors"][1]["pass"] = None
     verdict = read(stated)
     # A vote that was withheld stays so: one of three seats passes at .85.
-    again = PanelRule("majority", threshold=0.85).decide(verdict.ballots)
+    again = Panel("majority", threshold=0.85).decide(verdict.ballots)
     assert (again.votes.passes, again.votes.answered, again.decision) == (1, 2, OPEN)
 
 
@@ -164,7 +165,7 @@ def test_a_panel_computes_what_the_desk_does(
     scores: list[float], threshold: float, strategy: Strategy
 ) -> None:
     seats = [ballot(f"j{seat}", score=score) for seat, score in enumerate(scores)]
-    ours = PanelRule(strategy, threshold=threshold, quorum="2/3", trim=0.3).decide(seats)
+    ours = Panel(strategy, threshold=threshold, quorum="2/3", trim=0.3).decide(seats)
     reported = panel(*scores, threshold=threshold, quorum="2/3", trim_fraction=0.3)
     desk = assess(read({**reported, "strategy": strategy.value}), escalation_stated=False)
     for name in ("votes", "values", "decisions", "trim", "rule", "decision", "score", "band",
@@ -198,7 +199,7 @@ def test_a_panel_computes_what_the_desk_does(
 )
 def test_a_panel_is_checked_when_it_is_built(field: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError) as caught:
-        PanelRule(**field)
+        Panel(**field)
     assert str(caught.value).startswith(text)
 
 
@@ -211,19 +212,19 @@ def test_a_panel_is_checked_when_it_is_built(field: dict[str, Any], text: str) -
     ],
 )  # fmt: skip
 def test_the_edges_of_what_a_panel_may_be(field: dict[str, Any]) -> None:
-    assert PanelRule(**field).decide(THREE).decision in {PASS, FAIL}
+    assert Panel(**field).decide(THREE).decision in {PASS, FAIL}
 
 
 def test_jurors_of_one_name_keep_their_seats() -> None:
     twins = [ballot("twin", score=0.9), ballot("twin", score=0.1)]
-    assert [seat.ballot.seat for seat in PanelRule().decide(twins).seats] == [0, 1]
+    assert [seat.ballot.seat for seat in Panel().decide(twins).seats] == [0, 1]
 
 
 @pytest.mark.parametrize("regime", ["routine", "irreversible"])
 def test_a_panels_strategy_comes_before_its_regime(regime: str) -> None:
     # The lowest of .9, .8 and .1 fails; the median and the mean without the ends, .8, pass.
     cast = [ballot("a", 0.9), ballot("b", 0.8), ballot("c", 0.1)]
-    found = PanelRule("lowest", threshold=0.5, regime=regime).decide(cast)
+    found = Panel("lowest", threshold=0.5, regime=regime).decide(cast)
     assert (found.decision, found.score) == ("fail", 0.1)
-    found = PanelRule(threshold=0.5, regime=regime).decide(cast)
+    found = Panel(threshold=0.5, regime=regime).decide(cast)
     assert (found.decision, found.score) == ("pass", 0.8)
