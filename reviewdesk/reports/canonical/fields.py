@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from reviewdesk.reports.validation import Wanted
+
 _FRACTION = re.compile(r"[0-9]+/[0-9]+\Z")
 
 
@@ -37,16 +39,21 @@ def _whole(value: float) -> float:
 
 
 Text: TypeAlias = str | None
-Finite: TypeAlias = float
-Unit: TypeAlias = Annotated[float, Field(ge=0, le=1)] | None
-Fraction: TypeAlias = Annotated[float, Field(ge=0, lt=0.5)] | None
-Positive: TypeAlias = Annotated[float, Field(gt=0)]
-Amount: TypeAlias = Annotated[float, Field(ge=0)] | None
+Finite: TypeAlias = Annotated[float, Wanted("a finite number")]
+Unit: TypeAlias = Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")] | None
+Fraction: TypeAlias = (
+    Annotated[float, Field(ge=0, lt=0.5), Wanted("a number from 0 up to, but not including, 0.5")]
+    | None
+)
+Positive: TypeAlias = Annotated[float, Field(gt=0), Wanted("a number above 0")]
+Amount: TypeAlias = Annotated[float, Field(ge=0), Wanted("a number, 0 or more")] | None
+Vote: TypeAlias = Annotated[bool, Wanted("true, false or null")] | None
 Count: TypeAlias = (
     Annotated[
         float,
         Field(ge=0),
         AfterValidator(_whole),
+        Wanted("a whole number, 0 or more"),
         WithJsonSchema({"type": "integer", "minimum": 0}),
     ]
     | None
@@ -56,6 +63,7 @@ Ordinal: TypeAlias = (
         float,
         Field(ge=1),
         AfterValidator(_whole),
+        Wanted("a whole number, 1 or more"),
         WithJsonSchema({"type": "integer", "minimum": 1}),
     ]
     | None
@@ -63,6 +71,7 @@ Ordinal: TypeAlias = (
 Quorum: TypeAlias = Annotated[
     Any,
     AfterValidator(_quorum),
+    Wanted('a number above 0 and at most 1, or a fraction such as "2/3"'),
     WithJsonSchema(
         {
             "type": ["number", "string", "null"],
@@ -75,6 +84,7 @@ Quorum: TypeAlias = Annotated[
 Reference: TypeAlias = Annotated[
     Any,
     AfterValidator(_texts),
+    Wanted("a text or a list of texts"),
     WithJsonSchema({"type": ["string", "array", "null"], "items": {"type": "string"}}),
 ]
 StrategyName: TypeAlias = (

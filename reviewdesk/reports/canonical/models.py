@@ -5,9 +5,9 @@ They only accept or refuse: a verdict's body is the JSON of the file, never a mo
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from reviewdesk.reports.canonical import writer
 from reviewdesk.reports.canonical.fields import (
@@ -25,18 +25,24 @@ from reviewdesk.reports.canonical.fields import (
     StrategyName,
     Text,
     Unit,
+    Vote,
 )
+from reviewdesk.reports.validation import Strict, Wanted
+from reviewdesk.reports.wording import FieldError, must_be
 
 FORMAT_NAME = writer.FORMAT_NAME
 
 
-class Strict(BaseModel):
-    """A model that refuses unknown keys, conversions and numbers that are not finite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+_UNKNOWN = "is not a key of this format (free data belongs under meta)"
 
 
-class ProducerModel(Strict):
+class Canonical(Strict):
+    """A part of a canonical report."""
+
+    unknown: ClassVar[str] = _UNKNOWN
+
+
+class ProducerModel(Canonical):
     """The program that wrote the report."""
 
     name: str
@@ -45,14 +51,14 @@ class ProducerModel(Strict):
     run_id: Text = None
 
 
-class GeneratorModel(Strict):
+class GeneratorModel(Canonical):
     """The model that wrote the response under review."""
 
     model: Text = None
     vendor: Text = None
 
 
-class PolicyModel(Strict):
+class PolicyModel(Canonical):
     """The rule for verdicts that state none."""
 
     threshold: Unit = None
@@ -62,7 +68,7 @@ class PolicyModel(Strict):
     weights: dict[str, Positive] | None = None
 
 
-class CaseModel(Strict):
+class CaseModel(Canonical):
     """The test a verdict belongs to."""
 
     test: str = Field(min_length=1)
@@ -75,14 +81,14 @@ class CaseModel(Strict):
     subject: Text = None
 
 
-class AgreementModel(Strict):
+class AgreementModel(Canonical):
     """How closely the jurors agree, under the metric the report names."""
 
-    value: Annotated[float, Field(le=1)] | None
+    value: Annotated[float, Field(le=1), Wanted("a finite number, at most 1")] | None
     metric: AgreementMetric
 
 
-class TrimModel(Strict):
+class TrimModel(Canonical):
     """The jurors whose scores the report left out at each end."""
 
     method: Literal["quantile", "median", "none"]
@@ -95,15 +101,15 @@ class TrimModel(Strict):
     rule_version: Text = None
 
 
-class CheckModel(Strict):
+class CheckModel(Canonical):
     """A deterministic assertion beside the jury."""
 
     name: str
-    pass_: bool | None = Field(alias="pass")
+    pass_: Vote = Field(alias="pass")
     reason: Text = None
 
 
-class HumanModel(Strict):
+class HumanModel(Canonical):
     """A reviewer's label that the file already has."""
 
     label: Literal["pass", "fail", "unsure"]
@@ -112,7 +118,7 @@ class HumanModel(Strict):
     note: Text = None
 
 
-class ProvenanceModel(Strict):
+class ProvenanceModel(Canonical):
     """How a verdict came about."""
 
     pointer: Text = None
@@ -123,23 +129,14 @@ class ProvenanceModel(Strict):
     unanimous: bool | None = None
 
 
-class ErrorModel(Strict):
+class ErrorModel(Canonical):
     """Why a juror gave no answer."""
 
     type: Text = None
     message: str
 
 
-class FailedJurorError(ValueError):
-    """A juror has both an error and an answer under ``key``."""
-
-    def __init__(self, key: str) -> None:
-        """Store the key, because the location in the validator's error does not name it."""
-        super().__init__(key)
-        self.key = key
-
-
-class JurorModel(Strict):
+class JurorModel(Canonical):
     """One juror's ballot."""
 
     model_config = ConfigDict(
@@ -156,9 +153,14 @@ class JurorModel(Strict):
     role: Text = None
     score: Unit = None
     raw_score: Finite | None = None
-    scale: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    scale: (
+        Annotated[
+            list[float], Field(min_length=2, max_length=2), Wanted("a list of two finite numbers")
+        ]
+        | None
+    ) = None
     label: Text = None
-    pass_: bool | None = Field(None, alias="pass")
+    pass_: Vote = Field(None, alias="pass")
     confidence: Unit = None
     reason: Text = None
     weight: Positive | None = None
@@ -183,11 +185,12 @@ class JurorModel(Strict):
         if self.error is not None:
             for key, value in (("score", self.score), ("pass", self.pass_)):
                 if value is not None:
-                    raise FailedJurorError(key)
+                    text = must_be("null where the juror has an error", value)
+                    raise FieldError((key,), text)
         return self
 
 
-class VerdictModel(Strict):
+class VerdictModel(Canonical):
     """What a panel decided about one item."""
 
     id: str = Field(min_length=1, max_length=500)
@@ -221,7 +224,7 @@ class VerdictModel(Strict):
     labels: list[Free] = []
 
 
-class HeaderModel(Strict):
+class HeaderModel(Canonical):
     """A report without its verdicts: the first line of JSON Lines."""
 
     schema_: Literal["reviewdesk.report/1"] = Field(alias="schema")

@@ -8,16 +8,9 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
-from reviewdesk.reports.wording import (
-    FieldProblem,
-    Path,
-    first_problem,
-    found,
-    must_be,
-)
+from reviewdesk.reports.validation import Strict, validated
+from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found, must_be
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?"
@@ -55,15 +48,11 @@ def verdict_problem(verdict: Any) -> FieldProblem | None:
     return next(_verdict_rules(verdict, ()), None)
 
 
-def _model_problem(model: type[BaseModel], value: Any) -> FieldProblem | None:
-    if not isinstance(value, dict):
-        return FieldProblem((), must_be("an object", value))
+def _model_problem(model: type[Strict], value: Any) -> FieldProblem | None:
     try:
-        model.model_validate(value)
-    except ValidationError as error:
-        return first_problem(error)
-    except RecursionError:
-        return FieldProblem((), "is nested too deep")
+        validated(model, value)
+    except FieldError as error:
+        return error.problem
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _BETWEEN = re.compile(r"[\s\"'`,:;=&?/{}()\[\]<>|#*!…]+")
 _PREFIXED = re.compile(
@@ -27,3 +28,15 @@ def keylike(text: str) -> bool:
 def names_a_secret(name: str) -> bool:
     """Return True if a field has a name that secrets usually have."""
     return bool(_SECRET_NAMES.fullmatch(re.sub("[- .]", "_", name.strip())))
+
+
+def holds_key(value: Any) -> bool:
+    """Return True if a value, or anything inside it, may be an API key."""
+    if isinstance(value, str):
+        return keylike(value)
+    if isinstance(value, dict):
+        return any(
+            keylike(str(name)) or names_a_secret(str(name)) or holds_key(one)
+            for name, one in value.items()
+        )
+    return isinstance(value, list) and any(map(holds_key, value))

@@ -1,0 +1,171 @@
+"""Check the content of a file against a pydantic model, and word what is wrong.
+
+A model declares the keys, their types and their limits. ``Wanted`` words what a value must be;
+everything else that pydantic finds is worded here, once for all files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, ClassVar, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from reviewdesk.reports.key_like import holds_key, keylike, names_a_secret
+from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found
+
+MEND = "Mend it, or take it out."
+_HIDDEN = "a value that may hold an API key (not shown)"
+_KEY_FOR_A_NAME = "has an API key for a name (not shown)"
+_TYPO_SIMILARITY = 0.9
+"""How similar ``max_token`` must be to a known key to count as a typo, not as a secret's name."""
+
+_BY_TYPE = {
+    "string_type": "a text",
+    "string_unicode": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_too_long": "a text of at most {max_length} characters",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+}
+"""What a value must be, by the type of pydantic's error."""
+
+_Model = TypeVar("_Model", bound="Strict")
+
+
+class Strict(BaseModel):
+    """A model that refuses unknown keys, conversions and numbers that are not finite."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    what: ClassVar[str] = "an object"
+    """What the value must be, if it is not an object."""
+    unknown: ClassVar[str] = "is no key that is known here"
+    """The problem of an unknown key."""
+    secret_hint: ClassVar[str] = ""
+    """The hint for an unknown key with a name such as ``api_key``; without it, the known keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a value must be, in words, whichever constraint it breaks; ``known`` are its words."""
+
+    text: str
+    hint: str = MEND
+    known: tuple[str, ...] = ()
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Replace all errors of the annotated type by one of ours."""
+        names = [str(one) for one in self.known]
+        return core_schema.custom_error_schema(
+            core_schema.literal_schema(names) if names else handler(source),
+            custom_error_type="wanted",
+            custom_error_message=self.text,
+            custom_error_context={"hint": self.hint, "known": " ".join(names)},
+        )
+
+
+def validated(model: type[_Model], value: object) -> _Model:
+    """Return the model of a value.
+
+    Raises:
+        FieldError: the value does not fit; the error has the path to the first problem.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problem = first_problem(model, value, error)
+    except RecursionError:
+        problem = FieldProblem((), "is nested too deep")
+    # Raised outside, because the context would quote a value that may be an API key.
+    raise FieldError(problem.path, problem.text, problem.hint)
+
+
+def first_problem(model: type[Strict], value: object, error: ValidationError) -> FieldProblem:
+    """Return the first unknown key, which may explain the rest, or else the first problem."""
+    every = error.errors(include_url=False)
+    details = next((one for one in every if one["type"] == "extra_forbidden"), every[0])
+    path = _in_file(value, details["loc"])
+    cause = details.get("ctx", {}).get("error")
+    if isinstance(cause, FieldError):
+        path = (*path, *cause.problem.path)
+    for at, step in enumerate(path):
+        if keylike(str(step)):
+            return FieldProblem(path[:at], _KEY_FOR_A_NAME, model.secret_hint or "Take it out.")
+    if isinstance(cause, FieldError):
+        return FieldProblem(path, cause.problem.text, cause.problem.hint)
+    if details["type"] == "missing":
+        return FieldProblem(path, "is missing", f'Add "{path[-1]}" to it.')
+    if details["type"] == "extra_forbidden":
+        return _unknown_key(_model_at(model, path[:-1]), path)
+    shown = _HIDDEN if holds_key(details["input"]) else found(details["input"])
+    text, hint = _expected(model, path, details)
+    return FieldProblem(path, f"must be {text}, found {shown}", hint)
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Return a hint for an unknown word: the one that was probably meant, and all known ones."""
+    close = get_close_matches(word[:80].lower(), known, 1)
+    meant = f'Did you mean "{close[0]}"? ' if close else ""
+    return f"{meant}Known: {', '.join(known)}."
+
+
+def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[str, str]:
+    """Return what a value must be, and the hint."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "wanted":
+        known = context["known"].split()
+        hint = nearest(str(details["input"]), known) if known else context["hint"]
+        return details["msg"], hint
+    if kind == "literal_error":
+        return str(context["expected"]).replace("'", '"').replace("None", "null"), MEND
+    if kind in {"model_type", "model_attributes_type"}:
+        return _model_at(model, path).what, MEND
+    return _BY_TYPE.get(kind, "a value this format allows").format_map(context), MEND
+
+
+def _unknown_key(model: type[Strict], path: Path) -> FieldProblem:
+    key = str(path[-1])
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
+    secret = model.secret_hint and names_a_secret(key) and not typo
+    return FieldProblem(path, model.unknown, model.secret_hint if secret else nearest(key, known))
+
+
+def _in_file(value: Any, loc: Path) -> Path:
+    """Return the path in the file, without the index if a list's only item may stand alone."""
+    path: list[str | int] = []
+    for step in loc:
+        listed = isinstance(value, list)
+        if isinstance(step, int) and not listed:
+            continue
+        path.append(step)
+        inside = isinstance(value, Mapping) or listed
+        value = value[step] if inside and (listed or step in value) else None
+    return tuple(path)
+
+
+def _model_at(model: type[Strict], path: Path) -> type[Strict]:
+    """Return the model of the value at a path that leads through models."""
+    for step in path:
+        for name, field in model.model_fields.items():
+            if (field.alias or name) == step:
+                model = next(_models(field.annotation), model)
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[Strict]]:
+    if isinstance(annotation, type) and issubclass(annotation, Strict):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
