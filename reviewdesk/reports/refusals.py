@@ -10,6 +10,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import Fail
+from reviewdesk.reports.panels.cases_file import KEYS as CASE_KEYS
 
 SCHEMA_HINT = 'Add the line "schema": "reviewdesk.report/1" to the outermost object.'
 _CONVERT = "Convert it to reviewdesk.report/1 and open that."
@@ -25,12 +26,6 @@ _MARKUP = {
     "testsuite": "is a JUnit XML report, which has no ballots",
     "promptfoo": "is a promptfoo result in XML, whose lists and numbers cannot be told apart",
 }
-_CASE_KEYS = frozenset({
-    "id", "output", "input", "alternative", "rubric", "reference", "generator", "tags", "context",
-    "checks",
-})  # fmt: skip
-"""The keys that a case may have; a row with any other key is not taken for a case."""
-
 _TABLE_COLUMNS = frozenset({"item", "judge", "score", "id", "juror", "model", "rating", "human"})
 _MOST_KEYS = 12
 
@@ -64,7 +59,7 @@ def other_tool(outline: Outline, fail: Fail) -> InputFileError | None:
     if "truth" in keys and ("id" in keys or "item_hash" in keys):
         hint = f"Read it with: reviewdesk labels import {_command_name(fail)}"
         return fail("", "is a labels file, not a report", hint)
-    if {"id", "output"} <= keys.keys() <= _CASE_KEYS:
+    if {"id", "output"} <= keys.keys() <= CASE_KEYS:
         hint = f"Ask a panel: reviewdesk judge {_command_name(fail)} --panel PANEL -o REPORT"
         return fail("", "is a file of cases that nobody has judged yet", hint)
     for name, fits, program in _TOOLS:

@@ -19,7 +19,7 @@ from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found
 
 MEND = "Mend it, or take it out."
 _HIDDEN = "a value that may hold an API key (not shown)"
-_KEY_FOR_A_NAME = "has an API key for a name (not shown)"
+KEY_FOR_A_NAME = "has an API key for a name (not shown)"
 _TYPO_SIMILARITY = 0.9
 """How similar ``max_token`` must be to a known key to count as a typo, not as a secret's name."""
 
@@ -30,11 +30,11 @@ _BY_TYPE = {
     "string_too_long": "a text of at most {max_length} characters",
     "bool_type": "true or false",
     "list_type": "a list",
-    "dict_type": "an object",
     "float_type": "a number",
     "finite_number": "a finite number",
-    "too_short": "a list of at least {min_length}",
-    "too_long": "a list of at most {max_length}",
+    "invalid_key": "an object whose keys are texts",
+    "too_short": "a list of {min_length} or more",
+    "too_long": "a list of {max_length} or fewer",
 }
 """What a value must be, by the type of pydantic's error."""
 
@@ -46,9 +46,10 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    what: ClassVar[str] = "an object"
-    """What the value must be, if it is not an object."""
-    unknown: ClassVar[str] = "is no key that is known here"
+    shape: ClassVar[str] = "an object"
+    what: ClassVar[str] = ""
+    """What the value describes, with an article."""
+    unknown: ClassVar[str] = "is no key of {what}"
     """The problem of an unknown key."""
     secret_hint: ClassVar[str] = ""
     """The hint for an unknown key with a name such as ``api_key``; without it, the known keys."""
@@ -101,16 +102,21 @@ def first_problem(model: type[Strict], value: object, error: ValidationError) ->
         path = (*path, *cause.problem.path)
     for at, step in enumerate(path):
         if keylike(str(step)):
-            return FieldProblem(path[:at], _KEY_FOR_A_NAME, model.secret_hint or "Take it out.")
+            return FieldProblem(path[:at], KEY_FOR_A_NAME, model.secret_hint or "Take it out.")
     if isinstance(cause, FieldError):
         return FieldProblem(path, cause.problem.text, cause.problem.hint)
     if details["type"] == "missing":
         return FieldProblem(path, "is missing", f'Add "{path[-1]}" to it.')
     if details["type"] == "extra_forbidden":
         return _unknown_key(_model_at(model, path[:-1]), path)
-    shown = _HIDDEN if holds_key(details["input"]) else found(details["input"])
+    value = details.get("ctx", {}).get("actual_length", details["input"])
     text, hint = _expected(model, path, details)
-    return FieldProblem(path, f"must be {text}, found {shown}", hint)
+    return FieldProblem(path, f"must be {text}, found {shown(value)}", hint)
+
+
+def shown(value: object) -> str:
+    """Return a value as errors show it, except what may be an API key."""
+    return _HIDDEN if holds_key(value) else found(value)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
@@ -129,8 +135,11 @@ def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[s
         return details["msg"], hint
     if kind == "literal_error":
         return str(context["expected"]).replace("'", '"').replace("None", "null"), MEND
+    if kind == "dict_type":
+        return model.shape, MEND
     if kind in {"model_type", "model_attributes_type"}:
-        return _model_at(model, path).what, MEND
+        model = _model_at(model, path)
+        return f"{model.shape} that describes {model.what}" if model.what else model.shape, MEND
     return _BY_TYPE.get(kind, "a value this format allows").format_map(context), MEND
 
 
@@ -139,7 +148,8 @@ def _unknown_key(model: type[Strict], path: Path) -> FieldProblem:
     known = [field.alias or name for name, field in model.model_fields.items()]
     typo = get_close_matches(key[:80].lower(), known, 1, _TYPO_SIMILARITY)
     secret = model.secret_hint and names_a_secret(key) and not typo
-    return FieldProblem(path, model.unknown, model.secret_hint if secret else nearest(key, known))
+    text = model.unknown.format(what=model.what)
+    return FieldProblem(path, text, model.secret_hint if secret else nearest(key, known))
 
 
 def _in_file(value: Any, loc: Path) -> Path:

@@ -193,8 +193,7 @@ class Panel(PanelSpec):
     def _checked_case(self, item: Case | Mapping[str, Any]) -> Case:
         """Return the case; raise UsageError if the panel cannot be asked about it."""
         from reviewdesk.reports.panels.cases_file import case_from
-        from reviewdesk.reports.panels.check_fields import FieldError
-        from reviewdesk.reports.wording import spell_path
+        from reviewdesk.reports.wording import FieldError, spell_path
 
         if not self.jurors:
             raise UsageError("a panel without jurors", "Give jurors, or read a panel file")
@@ -204,7 +203,8 @@ class Panel(PanelSpec):
         try:
             case = item if isinstance(item, Case) else case_from(item)
         except FieldError as error:
-            raise UsageError(f"{spell_path(error.path)}: {error.problem}", error.hint) from error
+            found = error.problem
+            raise UsageError(f"{spell_path(found.path)}: {found.text}", found.hint) from None
         if not (case.rubric or self.rubric):
             hint = "Give one of them"
             raise UsageError(f"case {case.id!r} has no rubric, nor has the panel", hint)

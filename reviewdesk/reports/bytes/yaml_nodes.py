@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -85,12 +85,17 @@ class Node:
     """A scalar as it is written, without its quotes."""
     keys: dict[str, int] | None = None
 
-    def plain(self) -> Any:
-        """Return the value as plain data, without lines."""
+    def plain(self, texts: Collection[str] = ()) -> Any:
+        """Return the value as plain data; scalars under the keys ``texts`` stay as written."""
         if isinstance(self.value, dict):
-            return {key: node.plain() for key, node in self.value.items()}
+            return {
+                key: node.text
+                if key in texts and isinstance(node.value, str | int | float)
+                else node.plain(texts)
+                for key, node in self.value.items()
+            }
         if isinstance(self.value, tuple):
-            return [node.plain() for node in self.value]
+            return [node.plain(texts) for node in self.value]
         return self.value
 
     def at(self, path: Sequence[str | int]) -> Node:
@@ -104,6 +109,12 @@ class Node:
                 break
             node = inner[str(step)]
         return node
+
+    def line_of(self, path: Sequence[str | int]) -> int:
+        """Return the line that a path leads to: that of the key, if it ends in a key."""
+        above = self.at(path[:-1])
+        keys = above.keys or {}
+        return keys.get(str(path[-1]), self.at(path).line) if path else self.line
 
 
 def read_yaml(source: Source, form: Form | None = None) -> Node:

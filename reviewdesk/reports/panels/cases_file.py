@@ -2,28 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, BinaryIO, TypeAlias
 
-from reviewdesk.domain.panel.case import Case
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from reviewdesk.domain.panel.case import Case, Check
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, SLOT_NAME
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Generator
-from reviewdesk.errors import InputFileError, PanelError, ReportError
+from reviewdesk.errors import PanelError, ReportError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.bytes.window import read_lines
-from reviewdesk.reports.panels.cells import nearest
-from reviewdesk.reports.panels.check_fields import FieldError, read_checks
-from reviewdesk.reports.wording import Path, found, spell_path
+from reviewdesk.reports.validation import Strict, Wanted, validated
+from reviewdesk.reports.wording import FieldError, Path, spell_path
 
-_KEYS = (
-    "id", "output", "input", "alternative", "rubric", "reference", "generator", "tags", "context",
-    "checks",
-)  # fmt: skip
-_GENERATOR = ("model", "vendor")
+KINDS = ("exact", "contains", "regex", "schema")
+_MAX_CHECKS = 100
+_REFERRING = ("$ref", "$dynamicRef")
 
-Row: TypeAlias = Mapping[str, Any]
+
+def _no_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError
+    return value
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _slots(context: dict[str, str]) -> dict[str, str]:
+    for name in context:
+        if not SLOT_NAME.match(name):
+            hint = "Use 1 to 80 characters and no braces, so that a template can say {name}."
+            raise FieldError((name,), "is no name for a slot", hint)
+        if name in CASE_SLOTS:
+            text = "is a slot that the case itself fills"
+            raise FieldError((name,), text, "Choose another name.")
+    return context
+
+
+def _regex(value: str) -> str:
+    _check_operand(Check("regex", value))
+    return value
+
+
+def _schema(value: dict[str, Any]) -> dict[str, Any]:
+    if away := next(_references(value), None):
+        hint = "Refer to #/$defs of the schema itself, or write it out."
+        raise FieldError(away, "refers to another document", hint)
+    _check_operand(Check("schema", value))
+    return value
+
+
+def _check_operand(check: Check) -> None:
+    """Raise FieldError for an expression or a schema that can never be evaluated."""
+    # Imported here, because most cases have neither and the libraries are heavy.
+    from reviewdesk.reports.panels.case_checks import check_problem
+
+    if problem := check_problem(check):
+        raise FieldError((), problem, "Mend it.")
+
+
+def _references(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths where a schema refers to something outside itself."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _REFERRING and isinstance(inner, str) and not inner.startswith("#"):
+                yield (*path, key)
+            yield from _references(inner, (*path, str(key)))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _references(inner, (*path, at))
+
+
+CaseId: TypeAlias = Annotated[
+    str, Field(max_length=400), AfterValidator(_no_blank), Wanted("a text of 1 to 400 characters")
+]
+Text: TypeAlias = Annotated[str, Wanted("a text or null")] | None
+Tag: TypeAlias = Annotated[str, Field(min_length=1)]
+Expression: TypeAlias = Annotated[
+    str,
+    Field(min_length=1, max_length=1000),
+    Wanted("a regular expression of 1 to 1000 characters"),
+    AfterValidator(_regex),
+]
+SchemaText: TypeAlias = Annotated[
+    dict[str, Any],
+    Field(min_length=1),
+    Wanted("a JSON schema that holds something"),
+    AfterValidator(_schema),
+]
+
+
+class GeneratorModel(Strict):
+    """The model that wrote the response."""
+
+    what = "a generator"
+
+    model: Text = None
+    vendor: Text = None
+
+
+class CheckModel(Strict):
+    """Kinds of checks with their operands; ``name`` and ``not`` apply to all of them.
+
+    A list under ``contains`` gives one check for each of its texts, so that with ``not`` none of
+    them may occur.
+    """
+
+    what = "a check"
+
+    exact: Any = None
+    contains: Annotated[
+        list[Tag],
+        Field(min_length=1),
+        BeforeValidator(_listed),
+        Wanted("a text or a list of texts"),
+    ] = Field(default_factory=list)
+    regex: Expression = ""
+    schema_: SchemaText = Field(default_factory=dict, alias="schema")
+    name: str = ""
+    negated: bool = Field(default=False, alias="not")
+
+    @model_validator(mode="after")
+    def _has_kind(self) -> CheckModel:
+        if not self.model_fields_set - {"name", "negated"}:
+            raise FieldError((), f"has none of {', '.join(KINDS)}", "Give it one.")
+        return self
+
+    def checks(self) -> Iterator[Check]:
+        """Yield the checks, in the order of their kinds."""
+        operands = {"exact": [self.exact], "contains": self.contains, "regex": [self.regex]}
+        operands["schema"] = [self.schema_]
+        for kind in KINDS:
+            if {"schema": "schema_"}.get(kind, kind) in self.model_fields_set:
+                for operand in operands[kind]:
+                    yield Check(kind, operand, self.name or kind, self.negated)
+
+
+class CaseModel(Strict):
+    """One line of a cases file."""
+
+    what = "a case"
+
+    id: CaseId
+    output: str
+    input: Text = None
+    alternative: Text = None
+    rubric: Text = None
+    reference: Annotated[str | list[str] | None, Wanted("a text or a list of texts")] = None
+    generator: GeneratorModel | None = None
+    tags: Annotated[list[Tag] | None, Wanted("a list of texts")] = None
+    context: Annotated[dict[str, str], AfterValidator(_slots)] | None = None
+    checks: Annotated[list[CheckModel], BeforeValidator(_listed)] | None = None
+
+    def case(self) -> Case:
+        """Return the case; an empty text counts as none."""
+        named, reference = self.generator, self.reference
+        checks = tuple(check for one in self.checks or () for check in one.checks())
+        if len(checks) > _MAX_CHECKS:
+            raise FieldError(("checks",), f"has {len(checks)} checks, more than {_MAX_CHECKS}")
+        return Case(
+            id=self.id,
+            output=self.output,
+            input=self.input or None,
+            alternative=self.alternative or None,
+            rubric=self.rubric or None,
+            reference=(tuple(reference) or None) if isinstance(reference, list) else reference,
+            generator=Generator(named.model or None, named.vendor or None)
+            if named
+            else Generator(),
+            tags=tuple(self.tags or ()),
+            context=self.context or {},
+            checks=checks,
+        )
+
+
+KEYS = frozenset(CaseModel.model_fields)
+"""The keys that a case may have."""
 
 
 def open_cases(path: str, stdin: BinaryIO | None = None) -> Source:
@@ -46,19 +205,23 @@ def read_cases(source: Source) -> Iterator[Case]:
     Raises:
         PanelError: a line is not a valid case; the error names file, line and place.
     """
+
+    def fail(where: str, problem: str, hint: str) -> PanelError:
+        return PanelError(source.shown_name, where, problem, hint)
+
     seen: dict[str, int] = {}
     try:
         with source.open() as stream:
-            for line, value in read_lines(stream, _failing(source), ImportTally()):
+            for line, value in read_lines(stream, fail, ImportTally()):
                 try:
-                    case = case_from(value)
+                    case = validated(CaseModel, value).case()
+                    if case.id in seen:
+                        text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
+                        raise FieldError(("id",), text, "Give each case its own.")
                 except FieldError as error:
-                    where = f"line {line}: {spell_path(error.path)}"
-                    raise PanelError(source.shown_name, where, error.problem, error.hint) from error
-                if case.id in seen:
-                    where = f"line {line}: $.id"
-                    problem = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
-                    raise PanelError(source.shown_name, where, problem, "Give each case its own.")
+                    found = error.problem
+                    where = f"line {line}: {spell_path(found.path)}"
+                    raise fail(where, found.text, found.hint) from None
                 seen[case.id] = line
                 yield case
     except ReportError as error:
@@ -84,90 +247,11 @@ def case_from(row: object) -> Case:
     Raises:
         FieldError: a member is missing, unknown or of the wrong kind.
     """
-    if not isinstance(row, Mapping):
-        raise FieldError((), f"must be an object, found {found(row)}")
-    _known(row, (), "a case", _KEYS)
-    for key in ("id", "output"):
-        if key not in row:
-            raise FieldError((), f'has no "{key}"', "Each case needs id and output.")
-    name = row["id"]
-    if not isinstance(name, str) or not name.strip() or len(name) > 400:
-        raise _value_error(("id",), "a text of 1 to 400 characters", name)
-    if not isinstance(row["output"], str):
-        raise _value_error(("output",), "a text", row["output"])
-    return Case(
-        id=name,
-        output=row["output"],
-        input=_text(row, "input"),
-        alternative=_text(row, "alternative"),
-        rubric=_text(row, "rubric"),
-        reference=_reference(row.get("reference")),
-        generator=_generator(row.get("generator")),
-        tags=_tags(row.get("tags")),
-        context=_context(row.get("context")),
-        checks=read_checks(row.get("checks"), ("checks",)),
-    )
+    return validated(CaseModel, _dicts(row)).case()
 
 
-def _failing(source: Source) -> Callable[[str, str, str], InputFileError]:
-    return lambda where, problem, hint: PanelError(source.shown_name, where, problem, hint)
-
-
-def _known(row: Row, path: Path, what: str, known: tuple[str, ...]) -> None:
-    for key in row:
-        if key not in known:
-            name = str(key)
-            raise FieldError((*path, name), f"is no key of {what}", nearest(name, known))
-
-
-def _text(row: Row, key: str, path: Path = ()) -> str | None:
-    value = row.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _value_error((*path, key), "a text or null", value)
-    return value or None
-
-
-def _reference(value: object) -> str | tuple[str, ...] | None:
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value) or None
-    if value is not None and not isinstance(value, str):
-        raise _value_error(("reference",), "a text or a list of texts", value)
-    return value
-
-
-def _generator(value: object) -> Generator:
-    if value is None:
-        return Generator()
-    if not isinstance(value, Mapping):
-        raise _value_error(("generator",), 'an object such as {"model": "gpt-5"}', value)
-    _known(value, ("generator",), "a generator", _GENERATOR)
-    return Generator(*(_text(value, key, ("generator",)) for key in _GENERATOR))
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(tag, str) and tag for tag in value):
-        raise _value_error(("tags",), "a list of texts", value)
-    return tuple(value)
-
-
-def _context(value: object) -> dict[str, str]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise _value_error(("context",), "an object of texts", value)
-    for key, text in value.items():
-        path = ("context", str(key))
-        if not isinstance(key, str) or not SLOT_NAME.match(key):
-            hint = "Use 1 to 80 characters and no braces, so that a template can say {name}."
-            raise FieldError(path, "is no name for a slot", hint)
-        if key in CASE_SLOTS:
-            raise FieldError(path, "is a slot that the case itself fills", "Choose another name.")
-        if not isinstance(text, str):
-            raise _value_error(path, "a text", text)
-    return dict(value)
-
-
-def _value_error(path: Path, expected: str, value: object) -> FieldError:
-    return FieldError(path, f"must be {expected}, found {found(value)}")
+def _dicts(value: Any) -> Any:
+    """Return the value with every mapping as a dict, as the models need it."""
+    if isinstance(value, Mapping):
+        return {key: _dicts(inner) for key, inner in value.items()}
+    return [_dicts(inner) for inner in value] if isinstance(value, list) else value

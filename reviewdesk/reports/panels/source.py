@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Form, Node, read_yaml
-from reviewdesk.reports.panels.cells import Cell
-from reviewdesk.reports.panels.key_like import keylike
+from reviewdesk.reports.key_like import keylike
+from reviewdesk.reports.wording import FieldError, spell_path
 
 MAX_BYTES = 1 << 18
 """256 KiB, enough for long prompts on every seat of a large panel."""
@@ -38,8 +40,11 @@ def opened(path: str | Path, what: str) -> Source:
     return source
 
 
-def read_root(source: Source, what: str, empty: str) -> Cell:
-    """Return the outermost value of a file: TOML if its name ends in .toml, else YAML.
+@contextmanager
+def parsed(source: Source, what: str, empty: str) -> Iterator[Node]:
+    """Give the outermost value of a file, and place a ``FieldError`` about it in the file.
+
+    The file is TOML if its name ends in .toml, else YAML.
 
     Raises:
         PanelError: the file is neither, or has something that such a file must not have.
@@ -53,7 +58,13 @@ def read_root(source: Source, what: str, empty: str) -> Cell:
     except (SuiteError, ReportError) as error:
         # The readers of bytes raise errors about suites and reports; this is a panel or prompt.
         raise PanelError(error.file, "", _without_keys(error.problem), error.hint) from None
-    return Cell(source.shown_name, node)
+    try:
+        yield node
+    except FieldError as error:
+        found, line = error.problem, node.line_of(error.problem.path)
+        place = f"{source.shown_name}:{line}" if line else source.shown_name
+        text = show_line(found.text, 400)
+        raise PanelError(place, spell_path(found.path), text, found.hint) from None
 
 
 def _without_keys(problem: str) -> str:

@@ -20,7 +20,7 @@ from reviewdesk.reports.panels.cases_file import (
     open_cases,
     read_cases,
 )
-from reviewdesk.reports.panels.check_fields import FieldError
+from reviewdesk.reports.wording import FieldError
 from tests.helpers import SAMPLES
 
 FULL: dict[str, Any] = {
