@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from reviewdesk.reports.key_like import holds_key, keylike, names_a_secret
@@ -74,6 +74,16 @@ class Wanted:
             custom_error_message=self.text,
             custom_error_context={"hint": self.hint, "known": " ".join(names)},
         )
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        raise ValueError
+    return value
+
+
+FILLED = AfterValidator(_filled)
+"""Refuses texts of blanks alone; under a ``Wanted`` that says so."""
 
 
 def validated(model: type[_Model], value: object) -> _Model:

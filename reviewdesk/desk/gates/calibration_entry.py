@@ -206,14 +206,14 @@ def _is_other_set(suite: str, gate: CalibrationGate, found: _Labels) -> bool:
     labels = f"the {line.n} labels of {show_line(gate.source, 120)}"
     if abs(stated - right) > HALF + SLACK:
         problem = f"reliability: tp + tn is {stated:.6g}, but {right:.6g} of {labels} are correct"
-        raise SuiteError(suite, gate.reliability_line, problem, BOTH)
+        raise SuiteError(suite, gate.line_of("reliability"), problem, BOTH)
     own = _own_cells(found)
     if own and any(
         abs(a - b) > HALF + SLACK for a, b in zip(astuple(block), astuple(own), strict=True)
     ):
         problem = f"reliability: tp, fn, tn, fp are {_cells_text(block)}"
         problem += f", but {labels} give {_cells_text(own)}"
-        raise SuiteError(suite, gate.reliability_line, problem, BOTH)
+        raise SuiteError(suite, gate.line_of("reliability"), problem, BOTH)
     return False
 
 

@@ -137,7 +137,7 @@ class JuryEntry:
             problem = f'case: no verdict of {source} has the id or test "{case}"'
             problem += f"; it has {_names_text(self._candidates(), self.verdicts)}"
             hint = "Give an id or a test as the report has it."
-        self.error = str(SuiteError(self.suite, self.gate.case_line, problem, hint))
+        self.error = str(SuiteError(self.suite, self.gate.line_of("case"), problem, hint))
 
     def _candidates(self) -> list[str]:
         """Return the names that are most like the case, else the first ones."""

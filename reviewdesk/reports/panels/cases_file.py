@@ -15,18 +15,12 @@ from reviewdesk.errors import PanelError, ReportError
 from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE, Source
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.bytes.window import read_lines
-from reviewdesk.reports.validation import Strict, Wanted, validated
+from reviewdesk.reports.validation import FILLED, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, Path, spell_path
 
 KINDS = ("exact", "contains", "regex", "schema")
 _MAX_CHECKS = 100
 _REFERRING = ("$ref", "$dynamicRef")
-
-
-def _no_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError
-    return value
 
 
 def _listed(value: object) -> object:
@@ -79,7 +73,7 @@ def _references(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 CaseId: TypeAlias = Annotated[
-    str, Field(max_length=400), AfterValidator(_no_blank), Wanted("a text of 1 to 400 characters")
+    str, Field(max_length=400), FILLED, Wanted("a text of 1 to 400 characters")
 ]
 Text: TypeAlias = Annotated[str, Wanted("a text or null")] | None
 Tag: TypeAlias = Annotated[str, Field(min_length=1)]
@@ -215,13 +209,13 @@ def read_cases(source: Source) -> Iterator[Case]:
             for line, value in read_lines(stream, fail, ImportTally()):
                 try:
                     case = validated(CaseModel, value).case()
-                    if case.id in seen:
-                        text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
-                        raise FieldError(("id",), text, "Give each case its own.")
                 except FieldError as error:
                     found = error.problem
                     where = f"line {line}: {spell_path(found.path)}"
                     raise fail(where, found.text, found.hint) from None
+                if case.id in seen:
+                    text = f'is that of line {seen[case.id]} too: "{show_line(case.id, 60)}"'
+                    raise fail(f"line {line}: $.id", text, "Give each case its own.")
                 seen[case.id] = line
                 yield case
     except ReportError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.canonical.fields import Fraction, Positive, Unit
 from reviewdesk.reports.key_like import keylike
 from reviewdesk.reports.panels.source import opened, parsed
-from reviewdesk.reports.validation import KEY_FOR_A_NAME, MEND, Strict, Wanted, validated
+from reviewdesk.reports.validation import FILLED, KEY_FOR_A_NAME, MEND, Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, must_be
 
 MAX_JURORS = 100
@@ -30,9 +29,10 @@ MAX_JURORS = 100
 STRATEGIES = tuple(one.value for one in Strategy if one not in {Strategy.SINGLE, Strategy.EXTERNAL})
 """The strategies that a panel can decide by; the other two occur only in reports."""
 
-_TEXTS = frozenset(
-    "name rubric model base_url system_prompt prompt prompt_file version user_prompt_template".split()
-)
+_TEXTS = frozenset({
+    "name", "rubric", "model", "base_url", "system_prompt", "prompt", "prompt_file", "version",
+    "user_prompt_template",
+})  # fmt: skip
 """The keys whose values are texts, even if they look like numbers."""
 
 _FROM_ENVIRONMENT = "Keys come from the environment; name the variable with api_key_env."
@@ -41,12 +41,6 @@ _URL_HINT = "Write the endpoint alone, such as https://host.example/v1."
 _QUORUM = 'a number above 0 and at most 1, or a fraction such as "2/3"'
 _SUPERMAJORITY = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
-
-
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError
-    return value
 
 
 def _line(limit: int) -> AfterValidator:
@@ -136,7 +130,7 @@ def _no_key_names(routes: dict[str, str] | None) -> dict[str, str] | None:
     return routes
 
 
-Text: TypeAlias = Annotated[str, AfterValidator(_text), Wanted("a text that is not empty")]
+Text: TypeAlias = Annotated[str, FILLED, Wanted("a text that is not empty")]
 Template: TypeAlias = Annotated[Text, AfterValidator(_template)]
 Address: TypeAlias = Annotated[Text, AfterValidator(_base_url)]
 Tokens: TypeAlias = Annotated[
@@ -223,16 +217,16 @@ class JurorModel(PanelPart):
             stated["price"] = Price(**stated["price"])
         if self.prompt_file is not None:
             found = _prompt_file(self.prompt_file, folder)
-            if self.system_prompt is not None and found.system is not None:
+            if self.system_prompt is not None and found.system_prompt is not None:
                 problem = "has a system_prompt of its own, and the juror has another"
                 raise FieldError(("prompt_file",), problem, "Keep one of them.")
-            stated["prompt"], stated["prompt_version"] = found.template, found.version
-            stated["system_prompt"] = self.system_prompt or found.system
+            stated["prompt"], stated["prompt_version"] = found.user_prompt_template, found.version
+            stated["system_prompt"] = self.system_prompt or found.system_prompt
         return Juror(**{"name": self.model, **stated})
 
 
-class PromptModel(PanelPart):
-    """A prompt file."""
+class PromptFile(PanelPart):
+    """One version of a prompt."""
 
     what = "a prompt file"
 
@@ -276,15 +270,16 @@ class PanelModel(PanelPart):
         return PanelSpec(self.name or name, tuple(jurors.values()), self._rule(jurors), self.rubric)
 
     def _rule(self, jurors: dict[str, Juror]) -> PanelRule:
-        own = {"name", "rubric", "trim", "strategy_for", "jurors"}
-        stated = self.model_dump(exclude_none=True, exclude=own)
-        trim = {"trim": self.trim.fraction, "rounding": self.trim.rounding} if self.trim else {}
-        return PanelRule(
-            **stated,
-            **{key: value for key, value in trim.items() if value is not None},
-            routes=self.strategy_for or {},
-            weights={one.name: one.weight for one in jurors.values() if one.weight is not None},
+        stated: dict[str, Any] = self.model_dump(
+            exclude_none=True, exclude={"name", "rubric", "strategy_for", "jurors"}
         )
+        trim = stated.pop("trim", {})
+        if "fraction" in trim:
+            stated["trim"] = trim["fraction"]
+        if "rounding" in trim:
+            stated["rounding"] = trim["rounding"]
+        weights = {one.name: one.weight for one in jurors.values() if one.weight is not None}
+        return PanelRule(**stated, routes=self.strategy_for or {}, weights=weights)
 
 
 def read_panel(path: str | Path) -> PanelSpec:
@@ -304,15 +299,6 @@ def panel_from(source: Source, folder: Path) -> PanelSpec:
         return panel.spec(Path(source.shown_name).stem or "panel", folder)
 
 
-@dataclass(frozen=True, slots=True)
-class PromptFile:
-    """One version of a prompt."""
-
-    version: str
-    template: str
-    system: str | None = None
-
-
 def read_prompt(path: str | Path) -> PromptFile:
     """Read a prompt file.
 
@@ -326,8 +312,7 @@ def prompt_from(source: Source) -> PromptFile:
     """Return the prompt in an opened source."""
     empty = "Write version: and user_prompt_template:."
     with parsed(source, "a prompt file", empty) as root:
-        found = validated(PromptModel, root.plain(_TEXTS))
-    return PromptFile(found.version, found.user_prompt_template, found.system_prompt)
+        return validated(PromptFile, root.plain(_TEXTS))
 
 
 def _prompt_file(path: str, folder: Path) -> PromptFile:

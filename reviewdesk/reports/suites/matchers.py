@@ -26,6 +26,7 @@ from reviewdesk.domain.gates.expect import (
     Value,
 )
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.reports.wording import FieldError
 from reviewdesk.reports.wording import found as shown
 
 Path = list[str | int]
@@ -39,15 +40,6 @@ _KEYWORDS = (
     _NOTES | _NUMBERS | _ONE | _SEVERAL | {"type", "enum", "const", "minLength", "maxLength"}
 )
 _LIMITS = frozenset({"minimum", "maximum"})
-
-
-class SchemaProblem(ValueError):
-    """A schema that a suite cannot use, with the path to what is wrong."""
-
-    def __init__(self, path: Path, problem: str, hint: str = "") -> None:
-        """Store the path, the problem and the hint."""
-        super().__init__(problem)
-        self.path, self.problem, self.hint = path, problem, hint
 
 
 def same(one: Value, other: Value) -> bool:
@@ -121,16 +113,16 @@ class Schema:
         """Check a schema and return its matcher.
 
         Raises:
-            SchemaProblem: it is not a valid schema, or has a keyword that suites refuse.
+            FieldError: it is not a valid schema, or has a keyword that suites refuse.
         """
         if not schema:
-            raise SchemaProblem([], "is an empty schema, which holds nothing", "Give a limit.")
+            raise FieldError([], "is an empty schema, which holds nothing", "Give a limit.")
         for path, keyword in _keywords(schema, []):
             if keyword not in _KEYWORDS:
                 raise _keyword_problem(path, keyword)
         wrong = best_match(_SlackValidator(_SlackValidator.META_SCHEMA).iter_errors(schema))
         if wrong is not None:
-            raise SchemaProblem(list(wrong.absolute_path), f"is no JSON schema: {_message(wrong)}")
+            raise FieldError(list(wrong.absolute_path), f"is no JSON schema: {_message(wrong)}")
         return Schema(schema, _SlackValidator(schema, registry=Registry()))
 
     @property
@@ -190,17 +182,17 @@ def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
                 yield from _keywords(one, [*here, at])
 
 
-def _keyword_problem(path: Path, keyword: str) -> SchemaProblem:
+def _keyword_problem(path: Path, keyword: str) -> FieldError:
     name = shown(keyword)
     if keyword.startswith("$"):
         hint = "Schemas here are draft 2020-12 and refer to nothing: write them out."
-        return SchemaProblem(path, f"has {name}, which is not read", hint)
+        return FieldError(path, f"has {name}, which is not read", hint)
     if keyword in {"pattern", "patternProperties"}:
         hint = "A regular expression can run without end: use enum or exact."
-        return SchemaProblem(path, f"has {name}, which is not read", hint)
+        return FieldError(path, f"has {name}, which is not read", hint)
     close = get_close_matches(keyword, _KEYWORDS, 1)
     hint = f'Did you mean "{close[0]}"?' if close else f"Known: {', '.join(sorted(_KEYWORDS))}."
-    return SchemaProblem(path, f"has {name}, which says nothing of a single value", hint)
+    return FieldError(path, f"has {name}, which says nothing of a single value", hint)
 
 
 def _message(error: ValidationError) -> str:

@@ -2,71 +2,265 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from reviewdesk.domain.gates import calibration_targets, jury_targets
 from reviewdesk.domain.gates.calibration_targets import HONEST, RATES, Reliability
-from reviewdesk.domain.gates.expect import Expectation
+from reviewdesk.domain.gates.expect import Expectation, Matcher, Span
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
-from reviewdesk.reports.suites.matchers import Schema
-from reviewdesk.reports.suites.nodes import Nodes, Table
+from reviewdesk.reports.canonical.fields import Unit
+from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema
+from reviewdesk.reports.validation import FILLED, MEND, Strict, Wanted, nearest, shown, validated
+from reviewdesk.reports.wording import FieldError, Path, spell_path
 
-_SUITE = ("jury", "calibration")
-_JURY = ("name", "report", "run", "case", "expect")
-_OBSERVED = ("observed_positive_rate", "observed_n")
-_CALIBRATION = ("name", "labels", "run", "reliability", *_OBSERVED, "expect")
-_RELIABILITY = ("tp", "fn", "tn", "fp")
+_TEXTS = frozenset({"name", "report", "labels", "run", "case", "target", "message"})
+"""The keys whose values are texts, even if they look like numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class JuryGate:
-    """One ``jury:`` entry, with the line numbers for errors about its source and its case."""
+Text: TypeAlias = Annotated[str, FILLED, Wanted("a text")]
+# The squares of far larger numbers overflow a float.
+Amount: TypeAlias = Annotated[
+    int | float, Field(ge=0, le=1e15), Wanted("a number, 0 or more and at most 1e+15")
+]
+Count: TypeAlias = Annotated[
+    int | float, Field(ge=1, le=1e15), Wanted("a number, 1 or more and at most 1e+15")
+]
 
-    line: int
-    name: str
-    report: str | None
-    run: str | None
-    case: str | None
-    source_line: int
-    case_line: int
-    expect: tuple[Expectation, ...]
+
+def _given(value: object) -> object:
+    if value is None:
+        raise FieldError((), "must have a value, found null", MEND)
+    return value
+
+
+GIVEN = BeforeValidator(_given)
+"""Refuses null in the file, for a field that is None if it is left out."""
+
+
+class SuitePart(Strict):
+    """A mapping in a suite."""
+
+    shape: ClassVar[str] = "a mapping"
+
+
+class MatcherModel(SuitePart):
+    """One condition on a value: ``exact``, ``not`` or ``schema``."""
+
+    what = "a matcher"
+
+    exact: Any = None
+    negated: Annotated[MatcherModel | None, GIVEN] = Field(None, alias="not")
+    schema_: Annotated[dict[str, Any], Wanted("a mapping")] = Field(
+        default_factory=dict, alias="schema"
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> MatcherModel:
+        if len(self.model_fields_set) != 1:
+            problem = f"must hold one of exact, not, schema, found {len(self.model_fields_set)}"
+            raise FieldError((), problem)
+        return self
+
+    def matcher(self, target: str, span: Span, path: Path = ("matcher",)) -> Matcher:
+        """Return the matcher for a target; raise FieldError if the target can never fit it."""
+        (kind,) = self.model_fields_set
+        if self.negated is not None:
+            return NotMatcher(self.negated.matcher(target, span, (*path, "not")))
+        if kind == "exact":
+            if not span.holds(self.exact):
+                problem = f"{target} is {span.words}, and never {shown(self.exact)}"
+                raise FieldError((*path, kind), problem, "Write a value that it can have.")
+            return Exact(self.exact)
+        path = (*path, "schema")
+        try:
+            check = Schema.of(self.schema_)
+        except FieldError as error:
+            wrong = error.problem
+            raise FieldError((*path, *wrong.path), wrong.text, wrong.hint) from error
+        if check.of_numbers and not span.numeric:
+            problem = f"{target} is {span.words}, of which {check.of_numbers} says nothing"
+            raise FieldError(path, problem, "Use exact, or enum in the schema.")
+        return check
+
+
+class ExpectationModel(SuitePart):
+    """A target, held to a matcher."""
+
+    what = "an expectation"
+    spans: ClassVar[Mapping[str, Span]] = jury_targets.SPANS
+
+    target: Text
+    matcher: MatcherModel
+    message: Text = ""
+
+    _made: Expectation = PrivateAttr()
+
+    @field_validator("target")
+    @classmethod
+    def _is_known(cls, target: str) -> str:
+        if target not in cls.spans:
+            text = f'there is no target "{show_line(target, 60)}"'
+            raise FieldError((), text, nearest(target, [str(one) for one in cls.spans]))
+        return target
+
+    @model_validator(mode="after")
+    def _fits(self) -> ExpectationModel:
+        matcher = self.matcher.matcher(self.target, self.spans[self.target])
+        self._made = Expectation(self.target, matcher, self.message)
+        return self
+
+    @property
+    def expectation(self) -> Expectation:
+        """The expectation as a gate reads it."""
+        return self._made
+
+
+class CalibrationExpectationModel(ExpectationModel):
+    """A target of a judge's calibration, held to a matcher."""
+
+    spans = calibration_targets.SPANS
+
+
+class ReliabilityModel(SuitePart):
+    """A judge against a trusted set."""
+
+    what = "reliability"
+
+    tp: Amount
+    fn: Amount
+    tn: Amount
+    fp: Amount
+
+
+class Entry(SuitePart):
+    """What both kinds of entries have: a name, one source, and lines for errors about them."""
+
+    file_key: ClassVar[str]
+
+    name: Text
+    run: Annotated[Text | None, GIVEN] = None
+    _node: Node = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Entry:
+        if bool(self.file) is bool(self.run):
+            verb = (
+                f"has both {self.file_key} and" if self.run else f"has neither {self.file_key} nor"
+            )
+            raise FieldError((), f"{verb} run", "Name one: a file, or a run of the desk.")
+        return self
+
+    @property
+    def file(self) -> str | None:
+        """The file that the entry names."""
+        found: str | None = getattr(self, self.file_key)
+        return found
 
     @property
     def source(self) -> str:
-        """The report or run as the suite names it."""
-        return self.report or self.run or ""
+        """The file or run as the suite names it."""
+        return self.file or self.run or ""
+
+    @property
+    def source_line(self) -> int:
+        """The line of the file or run."""
+        return self.line_of(self.file_key if self.file else "run")
+
+    @property
+    def line(self) -> int:
+        """The line that the entry starts on."""
+        return self._node.line
+
+    def line_of(self, key: str) -> int:
+        """Return the line of a key's value, or of the entry without the key."""
+        return self._node.at([key]).line
+
+    def placed(self, node: Node) -> Self:
+        """Return the entry with the node that it was read from."""
+        self._node = node
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationGate:
-    """One ``calibration:`` entry; ``by_default`` is True if the entry has no ``expect``.
+class JuryGate(Entry):
+    """One ``jury:`` entry."""
 
-    It names a labels file or a run of the desk. The observed rate of a run is known only later, and
-    so are its default expectations.
+    what = "a jury entry"
+    file_key = "report"
+
+    report: Annotated[Text | None, GIVEN] = None
+    case: Annotated[Text | None, GIVEN] = None
+    expected: Annotated[list[ExpectationModel], Field(min_length=1, alias="expect")]
+
+    @property
+    def expect(self) -> tuple[Expectation, ...]:
+        """What the jury is held to."""
+        return tuple(one.expectation for one in self.expected)
+
+
+class CalibrationGate(Entry):
+    """One ``calibration:`` entry.
+
+    The observed rate of a run is known only later, and so are its default expectations.
     """
 
-    line: int
-    name: str
-    labels: str | None
-    run: str | None
-    source_line: int
-    reliability: Reliability | None
-    reliability_line: int
-    observed: float | None
-    observed_n: float | None
+    what = "a calibration entry"
+    file_key = "labels"
+
+    labels: Annotated[Text | None, GIVEN] = None
+    counts: Annotated[ReliabilityModel | None, GIVEN] = Field(None, alias="reliability")
+    observed: Annotated[Unit, GIVEN] = Field(None, alias="observed_positive_rate")
+    observed_n: Annotated[Count | None, GIVEN] = None
     """The number of verdicts behind the observed rate."""
-    expect: tuple[Expectation, ...]
-    by_default: bool
+    expected: Annotated[list[CalibrationExpectationModel] | None, Field(min_length=1), GIVEN] = (
+        Field(None, alias="expect")
+    )
+
+    @model_validator(mode="after")
+    def _has_inputs(self) -> CalibrationGate:
+        if self.observed_n is not None and self.observed is None:
+            problem = "has observed_n without observed_positive_rate"
+            raise FieldError(("observed_n",), problem, "Give the rate of those verdicts too.")
+        for at, one in enumerate(self.expected or () if self.run is None else ()):
+            if one.target in RATES and self.rate is None:
+                problem = f"{one.target} needs both reliability and observed_positive_rate"
+                raise FieldError(("expect", at), problem, "Give both, or leave it out.")
+            if one.target in HONEST and self.observed_n is None:
+                problem = f"{one.target} needs run, or observed_n beside observed_positive_rate"
+                hint = "Say of how many verdicts that rate is, or leave the target out."
+                raise FieldError(("expect", at), problem, hint)
+        return self
 
     @property
-    def source(self) -> str:
-        """The labels file or run as the suite names it."""
-        return self.labels or self.run or ""
+    def by_default(self) -> bool:
+        """Whether the entry has no ``expect``."""
+        return self.expected is None
+
+    @property
+    def expect(self) -> tuple[Expectation, ...]:
+        """What the judge is held to, by default if the entry does not say."""
+        if self.expected is None:
+            return default_expectations(None if self.rate is None else self.observed)
+        return tuple(one.expectation for one in self.expected)
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """The counts of the judge against a trusted set, if they are given."""
+        return Reliability(**self.counts.model_dump()) if self.counts else None
 
     @property
     def rate(self) -> Corrected | None:
@@ -77,6 +271,21 @@ class CalibrationGate:
 
 
 Gate: TypeAlias = JuryGate | CalibrationGate
+
+
+class SuiteModel(SuitePart):
+    """A whole suite."""
+
+    what = "a suite"
+
+    jury: Annotated[list[JuryGate] | None, Field(min_length=1), GIVEN] = None
+    calibration: Annotated[list[CalibrationGate] | None, Field(min_length=1), GIVEN] = None
+
+    @model_validator(mode="after")
+    def _has_gates(self) -> SuiteModel:
+        if self.jury is None and self.calibration is None:
+            raise FieldError((), "holds no gates", "Write a list under jury: or calibration:.")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,112 +305,22 @@ def read_suite(path: str) -> Suite:
     try:
         source = Source.from_path(path)
         root = read_yaml(source)
+        suite = validated(SuiteModel, root.plain(_TEXTS))
     except ReportError as error:
         # The readers of bytes raise errors about reports; this is a suite.
         raise SuiteError(error.file, 0, error.problem, "Name the suite's YAML file.") from error
-    nodes = Nodes(source.shown_name)
-    table = nodes.table(root, "a suite", _SUITE)
-    if not table:
-        raise nodes.fail(root.line, "holds no gates", "Write a list under jury: or calibration:.")
-    entries: list[Gate] = []
-    if "jury" in table:
-        entries += [_jury_gate(nodes, one) for one in nodes.items(table, "jury", root)]
-    if "calibration" in table:
-        entries += [
-            _calibration_gate(nodes, one) for one in nodes.items(table, "calibration", root)
-        ]
-    return Suite(nodes.file, tuple(sorted(entries, key=lambda one: one.line)))
-
-
-def _jury_gate(nodes: Nodes, node: Node) -> JuryGate:
-    table = nodes.table(node, "a jury entry", _JURY)
-    name = nodes.text(table, "name", node)
-    sources = _sources(nodes, table, node, "report")
-    source = nodes.text(table, sources[0], node)
-    return JuryGate(
-        line=node.line,
-        name=name,
-        report=source if sources[0] == "report" else None,
-        run=source if sources[0] == "run" else None,
-        case=nodes.text(table, "case", node) if "case" in table else None,
-        source_line=table[sources[0]].line,
-        case_line=table["case"].line if "case" in table else node.line,
-        expect=tuple(
-            nodes.expectation(one, jury_targets.SPANS) for one in nodes.items(table, "expect", node)
-        ),
-    )
-
-
-def _sources(nodes: Nodes, table: Table, node: Node, file: str) -> list[str]:
-    """Return the one key that names an entry's source, in a list."""
-    found = [key for key in (file, "run") if key in table]
-    if len(found) != 1:
-        problem = f"has both {file} and run" if found else f"has neither {file} nor run"
-        raise nodes.fail(node.line, problem, "Name one: a file, or a run of the desk.")
-    return found
-
-
-def _calibration_gate(nodes: Nodes, node: Node) -> CalibrationGate:
-    table = nodes.table(node, "a calibration entry", _CALIBRATION)
-    reliability = _reliability(nodes, table["reliability"]) if "reliability" in table else None
-    observed, observed_n = _observed_rate(nodes, table)
-    both = reliability is not None and observed is not None
-    name = nodes.text(table, "name", node)
-    (key,) = _sources(nodes, table, node, "labels")
-    source = nodes.text(table, key, node)
-    return CalibrationGate(
-        line=node.line,
-        name=name,
-        labels=source if key == "labels" else None,
-        run=source if key == "run" else None,
-        source_line=table[key].line,
-        reliability=reliability,
-        reliability_line=table["reliability"].line if reliability else node.line,
-        observed=observed,
-        observed_n=observed_n,
-        expect=(
-            _expectations(nodes, table, node, both=both)
-            if "expect" in table
-            else default_expectations(observed if both else None)
-        ),
-        by_default="expect" not in table,
-    )
-
-
-def _reliability(nodes: Nodes, node: Node) -> Reliability:
-    table = nodes.table(node, "reliability", _RELIABILITY)
-    return Reliability(
-        **{key: nodes.amount(nodes.member(table, key, node), key) for key in _RELIABILITY}
-    )
-
-
-def _observed_rate(nodes: Nodes, table: Table) -> tuple[float | None, float | None]:
-    """Return the judge's pass rate and its number of verdicts, each None if not given."""
-    rate, count = (table.get(key) for key in _OBSERVED)
-    if count is not None and rate is None:
-        problem = "has observed_n without observed_positive_rate"
-        raise nodes.fail(count.line, problem, "Give the rate of those verdicts too.")
-    return (
-        None if rate is None else nodes.share(rate, "observed_positive_rate"),
-        None if count is None else nodes.amount(count, "observed_n", 1),
-    )
-
-
-def _expectations(nodes: Nodes, table: Table, node: Node, *, both: bool) -> tuple[Expectation, ...]:
-    found = []
-    for one in nodes.items(table, "expect", node):
-        found.append(nodes.expectation(one, calibration_targets.SPANS))
-        target = found[-1].target
-        if "run" in table:
-            continue
-        if target in RATES and not both:
-            problem = f"{target} needs both reliability and observed_positive_rate"
-            raise nodes.fail(one.line, problem, "Give both, or leave it out.")
-        if target in HONEST and "observed_n" not in table:
-            problem = f"{target} needs run, or observed_n beside observed_positive_rate"
-            hint = "Say of how many verdicts that rate is, or leave the target out."
-            raise nodes.fail(one.line, problem, hint)
-    return tuple(found)
+    except FieldError as error:
+        found = error.problem
+        line, text = root.line_of(found.path), f"{spell_path(found.path)}: {found.text}"
+        raise SuiteError(source.shown_name, line, text, found.hint) from None
+    blocks: dict[str, Sequence[Gate]] = {
+        "jury": suite.jury or (),
+        "calibration": suite.calibration or (),
+    }
+    placed = [
+        gate.placed(root.at([key, at])) for key in blocks for at, gate in enumerate(blocks[key])
+    ]
+    return Suite(source.shown_name, tuple(sorted(placed, key=lambda gate: gate.line)))
 
 
 def default_expectations(observed: float | None) -> tuple[Expectation, ...]:

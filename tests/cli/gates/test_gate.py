@@ -258,13 +258,16 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\n"
     ("text", "start"),
     [
         ("", ": holds nothing"),
-        ("jury:\n  - name: n\n    file: x\n", ':3: "file" is no key of a jury entry'),
+        ("jury:\n  - name: n\n    file: x\n", ":3: $.jury[0].file: is no key of a jury entry"),
         (BOMB, ":1: has the anchor &a"),
         ("jury: !!python/name:os.system\n", ":1: has the tag"),
         ("[" * 50_000, ":1: is nested"),
         ("jury: []\njury: []\n", ':2: has the key "jury" twice'),
         ("jury:\n\t- name: n\n", ":2: is not YAML"),
-        ("jury: [{name: n, report: x, expect: [{target: ece, matcher: {}}]}]", ':1: "ece"'),
+        (
+            "jury: [{name: n, report: x, expect: [{target: ece, matcher: {}}]}]",
+            ':1: $.jury[0].expect[0].target: there is no target "ece"',
+        ),
     ],
 )
 def test_a_wrong_suite_is_one_line(cli: Cli, write: Write, text: str, start: str) -> None:

@@ -119,19 +119,22 @@ def test_checks_are_an_object_of_kinds_or_a_list_of_such(
         ({"input": ["x"]}, '$.input: must be a text or null, found ["x"]'),
         ({"rubric": 1}, "$.rubric: must be a text or null, found 1"),
         ({"reference": [1]}, "$.reference: must be a text or a list of texts, found [1]"),
-        ({"generator": "gpt-5"}, '$.generator: must be an object such as {"model": "gpt-5"}, fou'),
+        ({"generator": "gpt-5"}, "$.generator: must be an object that describes a generator, fou"),
         ({"generator": {"name": "x"}}, "$.generator.name: is no key of a generator. Known: model"),
         ({"generator": {"model": 5}}, "$.generator.model: must be a text or null, found 5"),
         ({"tags": "a"}, '$.tags: must be a list of texts, found "a"'),
         ({"tags": [""]}, '$.tags: must be a list of texts, found [""]'),
-        ({"context": []}, "$.context: must be an object of texts, found []"),
+        ({"context": []}, "$.context: must be an object, found []"),
         ({"context": {"{a}": "x"}}, '$.context["{a}"]: is no name for a slot. Use 1 to 80'),
         ({"context": {"": "x"}}, '$.context[""]: is no name for a slot'),
         ({"context": {"output": "x"}}, "$.context.output: is a slot that the case itself fills"),
         ({"context": {"n": 3}}, "$.context.n: must be a text, found 3"),
-        ({"checks": "x"}, '$.checks: must be an object such as {"contains": "x"}, found "x"'),
-        ({"checks": ["x"]}, '$.checks[0]: must be an object such as {"contains": "x"}, found "x"'),
-        ({"checks": {"equals": "x"}}, "$.checks.equals: is no kind of check. Known: exact, contai"),
+        ({"checks": "x"}, '$.checks: must be an object that describes a check, found "x"'),
+        ({"checks": ["x"]}, '$.checks[0]: must be an object that describes a check, found "x"'),
+        (
+            {"checks": {"equals": "x"}},
+            "$.checks.equals: is no key of a check. Known: exact, contai",
+        ),
         ({"checks": {"name": "x"}}, "$.checks: has none of exact, contains, regex, schema. Give"),
         ({"checks": {"exact": "x", "not": 1}}, "$.checks.not: must be true or false, found 1"),
         ({"checks": {"exact": "x", "name": 1}}, "$.checks.name: must be a text, found 1"),
@@ -157,10 +160,10 @@ def test_a_bad_line_names_its_place(change: dict[str, Any], line: str) -> None:
 
 
 def test_lines_that_are_no_cases() -> None:
-    assert told({"id": "a"}) == (
-        'c.jsonl: line 1: $: has no "output". Each case needs id and output.'
+    assert told({"id": "a"}) == ('c.jsonl: line 1: $.output: is missing. Add "output" to it.')
+    assert told("[1]").startswith(
+        "c.jsonl: line 1: $: must be an object that describes a case, found [1]. "
     )
-    assert told("[1]") == "c.jsonl: line 1: $: must be an object, found [1]"
     # a blank line is skipped, and lines are still counted from the first
     assert told(LEAST, "", LEAST).startswith('c.jsonl: line 3: $.id: is that of line 1 too: "a"')
     assert told('{"id": "a"').startswith("c.jsonl: line 1, column 11: is not JSON")
@@ -191,7 +194,7 @@ def test_files_and_stdin_can_be_read_twice(tmp_path: Path) -> None:
         assert [case.id for case in read_cases(found)] == ["a"]
     with pytest.raises(PanelError, match=r"there is no such file. Name a JSON Lines file\."):
         open_cases(str(tmp_path / "none"))
-    with pytest.raises(PanelError, match=r"stdin: line 1: \$: has no"):
+    with pytest.raises(PanelError, match=r"stdin: line 1: \$.id: is missing"):
         count_cases(open_cases("-", io.BytesIO(b"{}")))
 
 

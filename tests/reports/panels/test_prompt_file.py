@@ -18,11 +18,13 @@ def read(text: str) -> PromptFile:
 
 def test_a_prompt_of_two_texts() -> None:
     text = "version: 3\nsystem_prompt: Be fair.\nuser_prompt_template: |\n  {rubric}\n  {output}\n"
-    assert read(text) == PromptFile("3", "{rubric}\n{output}\n", "Be fair.")
+    assert read(text) == PromptFile(
+        version="3", system_prompt="Be fair.", user_prompt_template="{rubric}\n{output}\n"
+    )
 
 
 def test_the_system_prompt_may_be_left_out() -> None:
-    assert read("version: v1.2\nuser_prompt_template: '{output}'\n").system is None
+    assert read("version: v1.2\nuser_prompt_template: '{output}'\n").system_prompt is None
 
 
 @pytest.mark.parametrize(
@@ -30,9 +32,18 @@ def test_the_system_prompt_may_be_left_out() -> None:
     [
         ("", "p.yaml: holds nothing. Write version: and user_prompt_template:."),
         ("- x", 'p.yaml:1: $: must be a mapping that describes a prompt file, found ["x"]. Mend'),
-        ("version: 1", 'p.yaml:1: $: has no "user_prompt_template". Add user_prompt_template: to'),
-        ("user_prompt_template: '{output}'", 'p.yaml:1: $: has no "version". Add version: to it.'),
-        ("version:\nuser_prompt_template: '{output}'", 'p.yaml:1: $: has no "version"'),
+        (
+            "version: 1",
+            'p.yaml:1: $.user_prompt_template: is missing. Add "user_prompt_template" t',
+        ),
+        (
+            "user_prompt_template: '{output}'",
+            'p.yaml:1: $.version: is missing. Add "version" to it.',
+        ),
+        (
+            "version:\nuser_prompt_template: '{output}'",
+            "p.yaml:1: $.version: must be a text, found null",
+        ),
         ("version: 1\nuser_prompt_template: [x]", "p.yaml:2: $.user_prompt_template: must be a te"),
         ("version: 1\nuser_prompt_template: '{ output }'", "p.yaml:2: $.user_prompt_template: has"),
         (
@@ -58,4 +69,4 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
 def test_the_sample_prompt_is_one() -> None:
     found = read_prompt(SAMPLES / "prompt-strict.yaml")
     assert found.version == "strict-1"
-    assert "{output}" in found.template
+    assert "{output}" in found.user_prompt_template

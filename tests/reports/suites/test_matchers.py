@@ -15,9 +15,9 @@ from reviewdesk.reports.suites.matchers import (
     Exact,
     NotMatcher,
     Schema,
-    SchemaProblem,
     same,
 )
+from reviewdesk.reports.wording import FieldError
 
 NUMBERS = st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6)
 VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
@@ -171,16 +171,16 @@ def test_words() -> None:
 def test_schemas_that_are_refused(
     schema: dict[str, Any], path: list[str | int], problem: str
 ) -> None:
-    with pytest.raises(SchemaProblem) as caught:
+    with pytest.raises(FieldError) as caught:
         Schema.of(schema)
-    assert caught.value.path == path
-    assert problem in caught.value.problem
+    assert caught.value.problem.path == tuple(path)
+    assert problem in caught.value.problem.text
 
 
 def test_a_slip_is_met_with_the_word_that_was_meant() -> None:
-    with pytest.raises(SchemaProblem) as caught:
+    with pytest.raises(FieldError) as caught:
         Schema.of({"minimun": 0.7})
-    assert caught.value.hint == 'Did you mean "minimum"?'
+    assert caught.value.problem.hint == 'Did you mean "minimum"?'
 
 
 def test_data_within_a_schema_is_no_schema() -> None:

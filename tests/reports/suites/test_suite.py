@@ -60,7 +60,7 @@ jury:
         "./release-notes.json",
         None,
     )
-    assert (first.line, first.source_line, first.case_line) == (3, 4, 5)
+    assert (first.line, first.source_line, first.line_of("case")) == (3, 4, 5)
     assert [one.target for one in first.expect] == list(JuryTarget)[:3]
     assert [one.matcher.words() for one in first.expect] == [
         "be at least 0.7",
@@ -118,7 +118,7 @@ calibration:
     assert isinstance(second, CalibrationGate)
     assert first.reliability is not None
     assert list(astuple(first.reliability)) == [24.75, 2.5, 8, 4.75]
-    assert (first.reliability.n, first.reliability_line) == (40, 4)
+    assert (first.reliability.n, first.line_of("reliability")) == (40, 4)
     assert (first.observed_n, second.observed_n) == (400, None)
 
 
@@ -139,35 +139,51 @@ def changed(old: str, new: str) -> str:
 MATCHER = "{ exact: 1 }"
 JUDGE = "calibration:\n  - name: n\n    labels: l.jsonl\n"
 WRONG: dict[str, tuple[str, int, str]] = {
-    "a list": ("- a\n", 1, "a suite must be a mapping"),
-    "a text": ("hello\n", 1, "a suite must be a mapping"),
+    "a list": ("- a\n", 1, "$: must be a mapping that describes a suite"),
+    "a text": ("hello\n", 1, "$: must be a mapping that describes a suite"),
     "no gates": ("{}\n", 1, "holds no gates"),
-    "an empty list": ("jury: []\n", 1, "jury must be a list of at least one"),
-    "no list": ("jury: 3\n", 1, "jury must be a list of at least one, found 3"),
-    "an unknown block": (ENTRY + "tools: []\n", 7, '"tools" is no key of a suite'),
-    "an entry of text": ("jury:\n  - x\n", 2, "a jury entry must be a mapping"),
+    "an empty list": ("jury: []\n", 1, "jury: must be a list of 1 or more, found 0"),
+    "no list": ("jury: 3\n", 1, "jury: must be a list, found 3"),
+    "an unknown block": (ENTRY + "tools: []\n", 7, "$.tools: is no key of a suite"),
+    "an entry of text": (
+        "jury:\n  - x\n",
+        2,
+        "$.jury[0]: must be a mapping that describes a jury entry",
+    ),
     "an unknown key": (changed("report:", "reprt:"), 3, 'Did you mean "report"? Known: name, '),
-    "no name": (changed("name: n\n    ", ""), 2, 'has no "name"'),
-    "an empty name": (changed("name: n", "name: ''"), 2, "name must be a text"),
-    "a null name": (changed("name: n", "name:"), 2, "name must be a text, found null"),
-    "a list as name": (changed("name: n", "name: [n]"), 2, "name must be a text"),
+    "no name": (changed("name: n\n    ", ""), 2, "name: is missing"),
+    "an empty name": (changed("name: n", "name: ''"), 2, "name: must be a text"),
+    "a null name": (changed("name: n", "name:"), 2, "name: must be a text, found null"),
+    "a list as name": (changed("name: n", "name: [n]"), 2, "name: must be a text"),
     "no source": (changed("    report: r.json\n", ""), 2, "neither report nor run"),
     "two sources": (changed("report: r.json", "report: r\n    run: x"), 2, "both report and run"),
-    "no expect": (ENTRY.split("    expect", maxsplit=1)[0], 2, 'has no "expect"'),
+    "no expect": (ENTRY.split("    expect", maxsplit=1)[0], 2, "$.jury[0].expect: is missing"),
     "nothing expected": (
         ENTRY.split("      -", maxsplit=1)[0],
         4,
-        "expect must be a list of at least one",
+        "expect: must be a list, found null",
     ),
     "an unknown target": (changed("agreement", "agrement"), 5, 'Did you mean "jury.agreement"?'),
     "another target": (changed("jury.agreement", "ece"), 5, "Known: jury.agreement, jury.conf"),
-    "no target": (changed("target: jury.agreement\n        ", ""), 5, 'has no "target"'),
-    "no matcher": (changed("\n        matcher: { exact: 1 }", ""), 5, 'has no "matcher"'),
-    "a bare matcher": (changed(MATCHER, "1"), 6, "a matcher must be a mapping, found 1"),
+    "no target": (changed("target: jury.agreement\n        ", ""), 5, "target: is missing"),
+    "no matcher": (
+        changed("\n        matcher: { exact: 1 }", ""),
+        5,
+        "$.jury[0].expect[0].matcher: is missing",
+    ),
+    "a bare matcher": (
+        changed(MATCHER, "1"),
+        6,
+        "must be a mapping that describes a matcher, found 1",
+    ),
     "an empty matcher": (changed(MATCHER, "{}"), 6, "must hold one of exact, not, schema, found 0"),
     "two matchers": (changed(MATCHER, "{exact: 1, schema: {minimum: 1}}"), 6, "found 2"),
     "an unknown matcher": (changed(MATCHER, "{contains: x}"), 6, "Known: exact, not, schema."),
-    "not of nothing": (changed(MATCHER, "{not: 1}"), 6, "a matcher must be a mapping, found 1"),
+    "not of nothing": (
+        changed(MATCHER, "{not: 1}"),
+        6,
+        "must be a mapping that describes a matcher, found 1",
+    ),
     "exact of a text": (changed(MATCHER, "{exact: no}"), 6, 'never "no"'),
     "exact of a list": (changed(MATCHER, "{exact: [1]}"), 6, "never [1]"),
     "not of a slip": (
@@ -184,7 +200,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
     "a wrong schema": (
         changed(MATCHER, "\n          schema:\n            minimum: high"),
         8,
-        "schema: is no JSON schema",
+        "schema.minimum: is no JSON schema",
     ),
     "an endless limit": (changed(MATCHER, "{schema: {minimum: 1e999}}"), 6, "is no JSON schema"),
     "an endless number": (changed(MATCHER, "{exact: 1e999}"), 6, 'never "1e999"'),
@@ -204,7 +220,7 @@ WRONG: dict[str, tuple[str, int, str]] = {
         "of which minimum says nothing",
     ),
     "a fetch": (changed(MATCHER, "{schema: {$ref: 'http://x'}}"), 6, 'has "$ref"'),
-    "a message of none": (ENTRY + "        message:\n", 7, "message must be a text"),
+    "a message of none": (ENTRY + "        message:\n", 7, "message: must be a text"),
     "no labels": ("calibration:\n  - name: n\n", 2, "has neither labels nor run"),
     "labels and a run": (f"{JUDGE}    run: x\n", 2, "has both labels and run"),
     "another's key": (
@@ -218,22 +234,26 @@ WRONG: dict[str, tuple[str, int, str]] = {
         4,
         "Known: ece, brier, gap",
     ),
-    "half a matrix": (f"{JUDGE}    reliability: {{tp: 1, fn: 2}}\n", 4, 'has no "tn"'),
+    "half a matrix": (
+        f"{JUDGE}    reliability: {{tp: 1, fn: 2}}\n",
+        4,
+        "$.calibration[0].reliability.tn: is missing",
+    ),
     "a negative count": (
         f"{JUDGE}    reliability: {{tp: -1}}\n",
         4,
-        "tp must be a number, 0 or more, found -1",
+        "tp: must be a number, 0 or more and at most 1e+15, found -1",
     ),
-    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp must be a number, 0 or"),
+    "a true count": (f"{JUDGE}    reliability: {{tp: true}}\n", 4, "tp: must be a number, 0 or"),
     "more than anybody counts": (
         f"{JUDGE}    reliability: {{tp: 2000000000000000}}\n",
         4,
-        "tp must be a number, 0 or more and at most 1e+15",
+        "tp: must be a number, 0 or more and at most 1e+15, found 2000000000000000",
     ),
     "a count of nothing": (
         f"{JUDGE}    observed_positive_rate: 1\n    observed_n: 0\n",
         5,
-        "observed_n must be a number, 1 or more, found 0",
+        "observed_n: must be a number, 1 or more and at most 1e+15, found 0",
     ),
     "a count without its rate": (
         f"{JUDGE}    observed_n: 40\n",
