@@ -43,8 +43,8 @@ SCREEN = {"textual", "rich"}
 ALLOWED = {
     "domain": {"domain", "errors"},
     "reports": {
-        "domain", "errors", "reports", "pydantic", "yaml", "jsonschema", "referencing", "regex",
-        "zstandard",
+        "domain", "errors", "reports", "pydantic", "pydantic_core", "yaml", "jsonschema",
+        "referencing", "regex", "zstandard",
     },
     "store": {"domain", "errors", "store", "sqlite_utils"},
     "live": {"domain", "errors", "live", "httpx", "httpcore", "h11"},
@@ -55,7 +55,7 @@ ALLOWED = {
     },
     "cli": {"desk", "views", "domain", "errors", "cli", "settings", "click", "app"},
     "app": {"app", "desk", "views", "domain", "errors", "settings", *SCREEN},
-    "settings": {"errors", "settings", "platformdirs"},
+    "settings": {"errors", "settings", "platformdirs", "pydantic"},
     "errors": {"errors"},
     "__init__": {"desk", "domain", "errors"},
     "__main__": {"cli"},
@@ -227,6 +227,34 @@ _HELP = """
 from reviewdesk.cli import run
 assert run(["--help"]) == 0
 """
+
+
+_SETTINGS = """
+from pathlib import Path
+from reviewdesk.settings import load_settings
+Path({path!r}).write_text({text!r})
+try:
+    load_settings(environ=dict(REVIEWDESK_CONFIG={path!r}))
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [('theme = "desk"\nkeys.defer = "s"', False), ("blind = 1", True)],
+    ids=["right", "wrong"],
+)
+def test_settings_load_pydantic_only_to_say_what_is_wrong(
+    text: str, loaded: bool, tmp_path: Path
+) -> None:
+    start = _SETTINGS.format(path=str(tmp_path / "c.toml"), text=text)
+    code = _LOADS.format(start=start, heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ("pydantic" in done.stdout.splitlines()[-1]) is loaded
+    assert ("blind must be true or false" in done.stdout) is loaded
 
 
 @pytest.mark.parametrize("start", ["import reviewdesk.cli", _HELP], ids=["import", "help"])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from reviewdesk.errors import ExitCode, SettingsError
 from reviewdesk.settings import (
@@ -17,7 +21,8 @@ from reviewdesk.settings import (
     load_settings,
     settings_path,
 )
-from reviewdesk.settings.tomlfile import lines_of
+from reviewdesk.settings.model import SettingsModel
+from reviewdesk.settings.tomlfile import _values, lines_of
 
 
 @pytest.fixture
@@ -294,3 +299,33 @@ def test_a_theme_must_be_known(file: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         checked_theme(load(file, "", REVIEWDESK_THEME="zzz"), ["desk", "other"])
     assert str(caught.value) == 'REVIEWDESK_THEME: there is no theme "zzz". Themes: desk, other.'
+
+
+VALUES: list[Any] = [
+    *(True, False, 0, 1, 2, -1, 99, 100, 2000, 2001, 150.0, 0.0, 0.5, 1.0, 1.01, -0.0),
+    *(float("nan"), float("inf"), 10**400, "", "desk", "after", "AFTER", "a\nb", "\x7f", "é"),
+    *([], ["p"], [1], {}, {"defer": "s"}, {"defer": ["s", "x"]}, {"defer": 1}, {"defer": [1]}),
+    *(dt.date(2025, 1, 31), dt.time(12, 0)),
+]
+
+
+@pytest.mark.parametrize("name", [*(setting.name for setting in SETTINGS), "keys", "thme"])
+def test_the_quick_check_and_the_model_refuse_the_same(name: str) -> None:
+    refused = 0
+    for value in VALUES:
+        quick = False
+        with suppress(KeyError, ValueError):
+            quick = bool(_values({name: value}))
+        slow = False
+        with suppress(ValidationError):
+            slow = bool(SettingsModel.model_validate({name: value}))
+        assert quick == slow, (name, value)
+        refused += not quick
+    assert refused > 0
+    assert (refused < len(VALUES)) is (name != "thme")
+
+
+def test_the_first_line_that_is_wrong_is_told(file: Path) -> None:
+    text = 'panel = 1\nthme = "x"\ntheme = 1'
+    assert refusal(file, text).startswith("config.toml: line 1: panel must be")
+    assert refusal(file, text.partition("\n")[2]).startswith("config.toml: line 1: there is no")

@@ -8,12 +8,7 @@ from pathlib import Path
 
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings.records import DEFAULT, SETTINGS, Feedback, Setting, Settings
-from reviewdesk.settings.tomlfile import (
-    FILE_VARIABLE,
-    SettingsDraft,
-    from_file,
-    read,
-)
+from reviewdesk.settings.tomlfile import FILE_VARIABLE, from_file, read
 from reviewdesk.settings.wording import near, quoted
 
 __all__ = [
@@ -52,13 +47,13 @@ def load_settings(
     """
     path = settings_path(environ)
     text = read(path, named=bool(environ.get(FILE_VARIABLE)))
-    found = from_file(path, text) if text and text.strip() else SettingsDraft()
+    values, sources = from_file(path, text) if text and text.strip() else ({}, {})
     for setting in SETTINGS:
         if value := environ.get(setting.variable):
-            found.put(setting.name, value, setting.variable)
+            values[setting.name], sources[setting.name] = value, setting.variable
         if value := (options or {}).get(setting.name):
-            found.put(setting.name, value, f"--{setting.name}")
-    return Settings(**found.values, keys=found.keys, sources=found.sources)
+            values[setting.name], sources[setting.name] = value, f"--{setting.name}"
+    return Settings(**values, sources=sources)
 
 
 def checked_theme(settings: Settings, known: Iterable[str]) -> str:

@@ -1,10 +1,11 @@
-"""Define each setting: its purpose, its allowed values and its default."""
+"""Declare each setting once: its type and default, its purpose, and its allowed values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
 
 DEFAULT = "default"
 
@@ -18,6 +19,35 @@ class Feedback(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its purpose, its allowed values in words, its variable and its bounds."""
+
+    about: str
+    wanted: str
+    variable: str = ""
+    """The environment variable, if there is one."""
+    least: float | None = None
+    most: Any = None
+    name: str = ""
+    kind: type = str
+
+    def read(self, value: Any) -> Any:
+        """Return a value of the file as ``Settings`` holds it; raise ValueError if it is wrong."""
+        if issubclass(self.kind, str):
+            fits = type(value) is str and is_plain(value)
+        else:
+            fits = type(value) is self.kind or (self.kind is float and type(value) is int)
+        if not fits or (self.least is not None and not self.least <= value <= self.most):
+            raise ValueError
+        return self.kind(value)
+
+
+def is_plain(text: str) -> bool:
+    """Return True if a text has no control characters."""
+    return not any(char < " " or char == "\x7f" for char in text)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings in force, and the place where each was set.
 
@@ -27,14 +57,57 @@ class Settings:
     was set to its place; keys have the name ``keys.ACTION``.
     """
 
-    theme: str = "desk"
-    blind: bool = False
-    feedback: Feedback = Feedback.AFTER
-    audit_share: float = 0.1
-    repeat_guard: int = 150
-    reviewer: str = ""
-    desk: str = ""
-    panel: str = ""
+    theme: Annotated[str, Setting("The colours.", "the name of a theme", "REVIEWDESK_THEME")] = (
+        "desk"
+    )
+    blind: Annotated[
+        bool, Setting("Whether a run opens blind the first time.", "true or false")
+    ] = False
+    feedback: Annotated[
+        Feedback,
+        Setting(
+            "When a blind session tells what the panel said: after each label, at the end or"
+            " never.",
+            '"after", "end" or "never"',
+        ),
+    ] = Feedback.AFTER
+    audit_share: Annotated[
+        float,
+        Setting(
+            "The share of a new run's unflagged verdicts that is drawn into its audit.",
+            "a number from 0 to 1",
+            least=0,
+            most=1,
+        ),
+    ] = 0.1
+    repeat_guard: Annotated[
+        int,
+        Setting(
+            "How long an item must be on screen before a label key counts, in milliseconds.",
+            "a whole number of milliseconds from 100 to 2000",
+            least=100,
+            most=2000,
+        ),
+    ] = 150
+    reviewer: Annotated[
+        str,
+        Setting("Who labels; empty: the login name.", "a name in quotes", "REVIEWDESK_REVIEWER"),
+    ] = ""
+    desk: Annotated[
+        str,
+        Setting(
+            "The desk file; empty: one in your data folder. A relative path starts at this file.",
+            "a path in quotes",
+            "REVIEWDESK_DESK",
+        ),
+    ] = ""
+    panel: Annotated[
+        str,
+        Setting(
+            "The panel file that the console asks again; empty: the panel that the report names.",
+            "a path in quotes",
+        ),
+    ] = ""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -43,89 +116,9 @@ class Settings:
         return self.sources.get(name, DEFAULT)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting: its purpose, its allowed values in words, and the function that reads it.
-
-    ``read`` returns the value as ``Settings`` holds it, or raises ``ValueError`` if it is not
-    allowed. ``variable`` is the environment variable, if there is one.
-    """
-
-    name: str
-    about: str
-    wanted: str
-    read: Callable[[object], object]
-    variable: str = ""
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or any(char < " " or char == "\x7f" for char in value):
-        raise ValueError
-    return value
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError  # noqa: TRY004 - every reader says "not this" in one way
-    return value
-
-
-def _share(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError
-    return float(value)
-
-
-def _milliseconds(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 100 <= value <= 2000:
-        raise ValueError
-    return value
-
-
-def _feedback(value: object) -> Feedback:
-    return Feedback(_text(value))
-
-
-SETTINGS = (
-    Setting("theme", "The colours.", "the name of a theme", _text, "REVIEWDESK_THEME"),
-    Setting("blind", "Whether a run opens blind the first time.", "true or false", _switch),
-    Setting(
-        "feedback",
-        "When a blind session tells what the panel said: after each label, at the end or never.",
-        '"after", "end" or "never"',
-        _feedback,
-    ),
-    Setting(
-        "audit_share",
-        "The share of a new run's unflagged verdicts that is drawn into its audit.",
-        "a number from 0 to 1",
-        _share,
-    ),
-    Setting(
-        "repeat_guard",
-        "How long an item must be on screen before a label key counts, in milliseconds.",
-        "a whole number of milliseconds from 100 to 2000",
-        _milliseconds,
-    ),
-    Setting(
-        "reviewer",
-        "Who labels; empty: the login name.",
-        "a name in quotes",
-        _text,
-        "REVIEWDESK_REVIEWER",
-    ),
-    Setting(
-        "desk",
-        "The desk file; empty: one in your data folder. A relative path starts at this file.",
-        "a path in quotes",
-        _text,
-        "REVIEWDESK_DESK",
-    ),
-    Setting(
-        "panel",
-        "The panel file that the console asks again; empty: the panel that the report names.",
-        "a path in quotes",
-        _text,
-    ),
+SETTINGS = tuple(
+    replace(hint.__metadata__[0], name=name, kind=hint.__origin__)
+    for name, hint in get_type_hints(Settings, include_extras=True).items()
+    if hasattr(hint, "__metadata__")
 )
 """All settings but the table ``keys``, in the order of display."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings.records import SETTINGS
-from reviewdesk.settings.wording import near, quoted, toml_text
 
 _PIECE = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|' + r"'''.*?'{3,5}" + r'|"(?:[^"\\\n]|\\.)*"'
@@ -88,19 +86,6 @@ _MAX_BYTES = 1 << 20
 _HINT = "reviewdesk config --example prints a file that holds."
 
 
-@dataclass(slots=True)
-class SettingsDraft:
-    """The settings found so far, while they are collected from several sources."""
-
-    values: dict[str, Any] = field(default_factory=dict)
-    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
-
-    def put(self, name: str, value: object, source: str) -> None:
-        """Set a value, replacing an earlier one."""
-        self.values[name], self.sources[name] = value, source
-
-
 def read(path: Path, *, named: bool) -> str | None:
     """Return the text of the settings file; None if it is missing and ``named`` is False.
 
@@ -135,15 +120,55 @@ def _path_text(path: Path) -> str:
     return str(path).encode(errors="backslashreplace").decode()
 
 
-def from_file(path: Path, text: str) -> SettingsDraft:
-    """Return the checked settings in the file's text. Raise SettingsError at a problem."""
+def from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings in the file's text, and their places.
+
+    Raises:
+        SettingsError: the text is not TOML, or a value is wrong.
+    """
     place = _path_text(path)
     try:
         table = _parse_toml(place, text)
         lines = lines_of(text)
-        return _check_settings(path, table, lambda name: place_of(place, lines, name))
+        actions = [*_flat_actions(table.get("keys"))]
     except RecursionError:
         raise SettingsError(place, "is nested too deeply", _HINT) from None
+    names = [name for name in table if name != "keys"] + [f"keys.{name}" for name, _ in actions]
+    sources = {name: place_of(place, lines, name) for name in names}
+    if len(sources) < len(names):
+        twice = next(name for name in sources if names.count(name) > 1)
+        problem = f"{twice.removeprefix('keys.')} is given keys twice"
+        raise SettingsError(sources[twice], problem, "Keep one of them.")
+    if isinstance(table.get("keys"), dict):
+        table["keys"] = dict(actions)
+    try:
+        values = _values(table)
+    except (KeyError, ValueError):
+        # The models are slow to load, and most files are right.
+        from reviewdesk.settings.model import problem_of
+
+        name, problem, hint = problem_of(table)
+        raise SettingsError(place_of(place, lines, name), problem, hint) from None
+    for name in ("desk", "panel"):
+        if values.get(name):
+            values[name] = _absolute_path(path, values[name])
+    return values, sources
+
+
+def _values(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that ``Settings`` holds; raise KeyError or ValueError for a wrong one."""
+    read = {setting.name: setting.read for setting in SETTINGS} | {"keys": _keys}
+    return {name: read[name](value) for name, value in table.items()}
+
+
+def _keys(actions: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(actions, dict):
+        raise ValueError  # noqa: TRY004 - every reader says "not this" in one way
+    listed = {name: [keys] if isinstance(keys, str) else keys for name, keys in actions.items()}
+    for keys in listed.values():
+        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+            raise ValueError
+    return {name: tuple(keys) for name, keys in listed.items()}
 
 
 def _parse_toml(place: str, text: str) -> dict[str, Any]:
@@ -160,58 +185,14 @@ def _parse_toml(place: str, text: str) -> dict[str, Any]:
         raise SettingsError(where, f"is not valid TOML: {why}", _HINT) from None
 
 
-def _check_settings(
-    path: Path, table: dict[str, Any], placed: Callable[[str], str]
-) -> SettingsDraft:
-    found = SettingsDraft()
-    known = {setting.name: setting for setting in SETTINGS}
-    for name, value in table.items():
-        if name == "keys":
-            _take_keys(found, value, placed)
-            continue
-        if name not in known:
-            names = [*known, "keys"]
-            hint = near(name, names, f"Settings: {', '.join(names)}.")
-            raise SettingsError(placed(name), f"there is no setting {quoted(name)}", hint)
-        try:
-            checked = known[name].read(value)
-        except ValueError:
-            wanted = known[name].wanted
-            problem = f"{name} must be {wanted}, found {toml_text(value)}"
-            raise SettingsError(placed(name), problem, "Mend it, or take the line out.") from None
-        found.put(name, checked, placed(name))
-    for name in ("desk", "panel"):
-        if text := found.values.get(name):
-            found.values[name] = _absolute_path(path, text)
-    return found
-
-
 def _absolute_path(path: Path, text: str) -> str:
     """Return a path in the file as absolute: relative paths start at the file's folder."""
     return str(path.absolute().parent / os.path.expanduser(text))  # noqa: PTH111 - may have no home
 
 
-def _take_keys(found: SettingsDraft, table: object, placed: Callable[[str], str]) -> None:
-    if not isinstance(table, dict):
-        problem = f"keys must be a table, found {toml_text(table)}"
-        raise SettingsError(placed("keys"), problem, 'Write [keys], and below it defer = "s".')
-    for action, value in _flat_actions(table):
-        name = f"keys.{action}"
-        if action in found.keys:
-            raise SettingsError(placed(name), f"{action} is given keys twice", "Keep one of them.")
-        listed = [value] if isinstance(value, str) else value
-        if not isinstance(listed, list) or not all(isinstance(key, str) for key in listed):
-            problem = (
-                f"{action} must be a key or a list of keys in quotes, found {toml_text(value)}"
-            )
-            raise SettingsError(placed(name), problem, f'As in: "{action}" = ["p", "1"].')
-        found.keys[action] = tuple(listed)
-        found.sources[name] = placed(name)
-
-
-def _flat_actions(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+def _flat_actions(table: Any, above: str = "") -> Iterator[tuple[str, object]]:
     """Yield actions and their keys. TOML reads the dots of unquoted action ids as tables."""
-    for name, value in table.items():
+    for name, value in table.items() if isinstance(table, dict) else ():
         if isinstance(value, dict):
             yield from _flat_actions(value, f"{above}{name}.")
         else:
