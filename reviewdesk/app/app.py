@@ -1,14 +1,14 @@
-"""The application: it holds settings, themes and global keys, and chooses the screen on top."""
+"""The application: it passes events to the controller, carries out requests, draws the state."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App
@@ -18,39 +18,63 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.style import Style
 
-from reviewdesk.app.controllers.desk import DeskController
-from reviewdesk.app.controllers.dispatch import Dispatch
-from reviewdesk.app.controllers.exposure import Exposure
-from reviewdesk.app.controllers.label_guard import LabelGuard
-from reviewdesk.app.controllers.review_session import ReviewSession
-from reviewdesk.app.keys.actions import app_bindings
+from reviewdesk.app.controllers.requests import (
+    Ask,
+    ChoiceForm,
+    Close,
+    Copy,
+    DiffForm,
+    Form,
+    HelpForm,
+    HistoryForm,
+    Move,
+    NoteForm,
+    OpenPalette,
+    OrderForm,
+    PromptForm,
+    QuestionForm,
+    Request,
+    Sideways,
+    TakeSelection,
+    UseTheme,
+)
+from reviewdesk.app.controllers.rerun_form import RerunForm
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.keys.bindings import app_bindings
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.keys.palette import RegistryProvider
-from reviewdesk.app.messages import BallotArrived, JobEnded, JobMoved
+from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.calibration import CalibrationScreen
+from reviewdesk.app.screens.choice import ChoiceDialog
 from reviewdesk.app.screens.dialog import Palette
+from reviewdesk.app.screens.dialogs import NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.diff import DiffScreen
+from reviewdesk.app.screens.help import HelpScreen, live_actions
+from reviewdesk.app.screens.history import HistoryScreen
+from reviewdesk.app.screens.prompt import PromptField
+from reviewdesk.app.screens.rerun import RerunDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.theme.colours import COLOURLESS
-from reviewdesk.app.theme.inks import (
-    OWN,
-    STYLES,
-    THEMES,
-    fallback,
-    ink_styles,
-    variable_defaults,
-)
+from reviewdesk.app.theme.inks import OWN, STYLES, fallback, ink_styles, variable_defaults
 from reviewdesk.app.theme.no_color import NO_COLOUR
-from reviewdesk.app.workers.jobs import Jobs
+from reviewdesk.app.workers.runner import JobNews, WorkerRunner
 from reviewdesk.domain.records import Run, View
-from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import DEFAULT, Settings
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
 
-T = TypeVar("T")
+_PAGES = {page.where: page for page in (CalibrationScreen, RunsScreen)}
+_DIALOGS: Mapping[type[object], Callable[[Any], Screen[Any]]] = {
+    PromptForm: PromptField,
+    QuestionForm: Question,
+    OrderForm: OrderDialog,
+    ChoiceForm: ChoiceDialog,
+    HistoryForm: HistoryScreen,
+    DiffForm: DiffScreen,
+}
 
 
 class ReviewApp(App[None], inherit_bindings=False):
@@ -92,31 +116,25 @@ class ReviewApp(App[None], inherit_bindings=False):
             self.register_theme(theme)
         self.theme = self._first_theme()
         self.clock, self._stamp = clock, stamp
-        self.notice = notice or ""
         self.lateness = 0.0
         self.fault: BaseException | None = None
-        self.jobs = Jobs(self)
-        self.controller = DeskController(self)
-        self._dispatch = Dispatch(self)
-        self.review_session = self._open_session(desk, run, view)
-
-    def _open_session(
-        self, desk: Desk, run: Run, view: View, exposure: Exposure | None = None
-    ) -> ReviewSession:
-        """Return a new session of ``run``; drop a saved filter or order that cannot be parsed."""
-        begin = partial(
-            ReviewSession, desk, run, feedback=self.settings.feedback, exposure=exposure
+        self.runner = WorkerRunner(self, desk)
+        self.controller = ReviewController(
+            desk,
+            run,
+            view,
+            settings=self.settings,
+            keys=self.keymap,
+            runner=self.runner,
+            clock=clock,
+            pages=pages,
+            notice=notice or "",
+            colourless=self.no_color,
         )
-        try:
-            return begin(view)
-        except UsageError as error:
-            self.notice = f"opened without the filter: {error}"
-            return begin(View(blind=view.blind, item=view.item))
 
     def get_default_screen(self) -> Screen[None]:
         """Return the review screen, which stays at the bottom of the screen stack."""
-        guard = LabelGuard(self.clock, self.settings.repeat_guard / 1000)
-        return ReviewScreen(self.review_session, guard, self.notice)
+        return ReviewScreen(self)
 
     @property
     def review(self) -> ReviewScreen:
@@ -135,49 +153,67 @@ class ReviewApp(App[None], inherit_bindings=False):
         """Whether a dialog is open above the desk screen."""
         return self.screen is not self.top
 
-    def ask(self, dialog: Screen[T], answered: Callable[[T | None], None]) -> None:
-        """Open a dialog; call ``answered`` with its result once it has left the screen stack."""
-        self.push_screen(dialog, lambda answer: self.call_next(answered, answer))
+    # the controller's loop
 
-    def go(self, where: str) -> None:
-        """Bring a desk screen into view; do nothing while a dialog is open."""
-        if self.top.where == where or self.asking:
+    def act(self, event: Callable[[], object]) -> None:
+        """Pass an event to the controller; carry out its requests and draw its state."""
+        controller = self.controller
+        controller.below_dialog(self.asking)
+        event()
+        self._bring(controller.state.where)
+        for request in controller.take():
+            self._carry_out(request)
+        top = self.top
+        top.draw(controller.state)
+        if top is self.review and top.ready:
+            controller.drawn()
+
+    def _bring(self, where: str) -> None:
+        """Bring a desk screen into view."""
+        if self.top.where == where:
             return
         if self.top is not self.review:
             self.pop_screen()
-        if where == CalibrationScreen.where:
-            self.push_screen(CalibrationScreen())
-        elif where == RunsScreen.where:
-            self.push_screen(RunsScreen())
+        if where != ReviewScreen.where:
+            self.push_screen(_PAGES[where](self))
 
-    def review_run(self, run: Run, item: str | None = None) -> None:
-        """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""
-        # Looked up before anything changes: an unknown verdict must leave the review as it is.
-        key = None if item is None else self.review_session.desk.find(run, item)
-        if run.hash != self.review_session.session.run.hash:
-            self.review_session.save()
-            desk, before, self.notice = self.review_session.desk, self.review_session, ""
-            blind = before.session.view.blind
-            view = desk.view(run) or View(blind=blind)
-            desk.opened(run)
-            self.review_session = self._open_session(desk, run, view, before.exposure)
-            if view.blind is not blind:
-                self.notice = f"{'blind' if view.blind else 'open'}, as this run was left"
-            self.jobs.index(run)
-        if key is not None:
-            self.review_session.goto(key)
-        self.review.sit(self.review_session, self.notice)
-        self.go(ReviewScreen.where)
+    def _carry_out(self, request: Request) -> None:
+        match request:
+            case Ask(form, then):
+                self._ask(form, then)
+            case Move(by, by_pages):
+                self.top.move(by, pages=by_pages)
+            case Sideways(columns):
+                self.review.sideways(columns)
+            case Copy(text):
+                self.copy_to_clipboard(text)
+            case TakeSelection(then):
+                self.act(partial(then, self.screen.get_selected_text() or ""))
+            case UseTheme(name):
+                self.theme = name
+            case OpenPalette():
+                self.action_command_palette()
+            case Close():
+                self.exit()
 
-    # actions
-
-    def do(self, name: str) -> None:
-        """Carry out the action ``name``, for a key that was pressed."""
-        self._dispatch.do(name)
+    def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
+        """Open a dialog; pass its answer on once it has left the screen stack."""
+        dialog: Screen[Any]
+        match form:
+            case RerunForm():
+                dialog = RerunDialog(form, lambda: self.lateness, self.act)
+            case HelpForm():
+                dialog = HelpScreen(live_actions(self.top))
+            case NoteForm(text, changed):
+                noted = NoteForm(text, lambda text: self.act(partial(changed, text)))
+                dialog = NoteDialog(noted)
+            case _:
+                dialog = _DIALOGS[type(form)](form)
+        self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
 
     def choose(self, name: str) -> None:
         """Carry out the action ``name``, chosen by name instead of by its key."""
-        self._dispatch.choose(name)
+        self.act(partial(self.controller.choose, name))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return our semantic variables, for themes that do not define them."""
@@ -201,14 +237,6 @@ class ReviewApp(App[None], inherit_bindings=False):
             return fallback(self.console.color_system)
         return self.settings.theme
 
-    def use_theme(self, name: str) -> None:
-        """Switch to the theme ``name``; raise UsageError if it is unknown or NO_COLOR is set."""
-        if name not in THEMES:
-            raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
-        if self.no_color:
-            raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
-        self.theme = name
-
     # events
 
     async def on_event(self, event: events.Event) -> None:
@@ -217,19 +245,11 @@ class ReviewApp(App[None], inherit_bindings=False):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
 
-    def on_job_moved(self, message: JobMoved) -> None:
-        """Show the progress of a job."""
-        self.jobs.moved(message)
-        self.top.frame()
-
-    def on_ballot_arrived(self, message: BallotArrived) -> None:
-        """Show a ballot of a re-run."""
-        self.controller.ballot_arrived(message)
-
-    def on_job_ended(self, message: JobEnded) -> None:
-        """Show the result of a finished job on the screen in view."""
-        self.jobs.ended(message)
-        self.controller.job_ended(message)
+    def on_job_news(self, message: JobNews) -> None:
+        """Tell the controller what a background job reported."""
+        tell = self.runner.hear(message)
+        if tell is not None:
+            self.act(partial(self.controller.hear, tell))
 
     def action_command_palette(self) -> None:
         """Open the palette above the screen in view, unless it is open already."""
@@ -238,18 +258,12 @@ class ReviewApp(App[None], inherit_bindings=False):
 
     def action_close_desk(self) -> None:
         """Save the view and close; every label is already on disk."""
-        self.jobs.stop()
-        try:
-            self.review_session.save()
-        except ReviewDeskError:
-            # The view is a convenience: failing to save it must not keep the app open.
-            self.log.warning("the view could not be kept")
-        self.exit()
+        self.act(self.controller.close)
 
     def bell(self) -> None:
         """Ring; where Textual rings because a handler failed, keep the fault instead."""
         if self.return_code:
             self.fault = self.fault or sys.exc_info()[1]
-            self.jobs.stop()
+            self.controller.stop_jobs()
         else:
             super().bell()

@@ -111,7 +111,7 @@ def _example() -> str:
 
 
 def _example_settings() -> Iterator[str]:
-    from reviewdesk.app.theme.inks import THEMES
+    from reviewdesk.app.theme.names import THEMES
     from reviewdesk.settings import SETTINGS, Settings
 
     for setting in SETTINGS:

@@ -21,6 +21,8 @@ from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from reviewdesk.app.app import ReviewApp
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
 from reviewdesk.desk.core import now
@@ -156,12 +158,19 @@ class Stage:
 
     @property
     def desk(self) -> Desk:
-        return self.app.review_session.desk
+        return self.controller.core.desk
+
+    @property
+    def controller(self) -> ReviewController:
+        return self.app.controller
+
+    @property
+    def session(self) -> Session:
+        return self.controller.core.session
 
     @property
     def current(self) -> str | None:
-        item = self.app.review_session.session.item
-        return item.verdict.id if item else None
+        return self.session.item.verdict.id if self.session.item else None
 
     async def press(self, *keys: str, wait: float = 0.2) -> None:
         for key in keys:

@@ -12,7 +12,7 @@ import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.theme.inks import THEMES
+from reviewdesk.app.theme.names import THEMES
 from reviewdesk.cli import review
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings

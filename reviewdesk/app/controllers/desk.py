@@ -6,22 +6,33 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from reviewdesk.app.controllers.calibration import CalibrationController
+from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
+from reviewdesk.app.controllers.jobs import EXPORT, LOAD
+from reviewdesk.app.controllers.requests import (
+    Close,
+    Copy,
+    FieldInput,
+    HelpForm,
+    OpenPalette,
+    PromptForm,
+    TakeSelection,
+    UseTheme,
+)
+from reviewdesk.app.controllers.runs import RunsController
+from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.keys.completion import argument_completers
-from reviewdesk.app.messages import BallotArrived, JobEnded
-from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.screens.help import HelpScreen, live_actions
-from reviewdesk.app.screens.prompt import FieldInput, PromptField
-from reviewdesk.app.theme.inks import THEMES, Ink
-from reviewdesk.app.workers.jobs import EXPORT, INDEX, LOAD
-from reviewdesk.app.workers.rerun import RerunEnded
+from reviewdesk.app.theme.names import THEMES
+from reviewdesk.app.workers import tasks
 from reviewdesk.desk import LoadOptions, files
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.records import Loaded
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
+    from pathlib import Path
 
 _PREFILLED = {
     "jump": "go ",
@@ -29,199 +40,222 @@ _PREFILLED = {
     "filter.forget": "forget ",
     "export": "export ",
 }
+_LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
 class DeskController:
     """Carries out the actions and commands that work on every screen."""
 
-    def __init__(self, app: ReviewApp) -> None:
-        """Act for ``app``."""
-        self._app = app
+    def __init__(
+        self,
+        core: Core,
+        choose: Callable[[str], None],
+        commands: dict[str, Callable[[str], None]],
+        *,
+        colourless: bool,
+    ) -> None:
+        """Act on ``core``; ``choose`` starts an action by name, ``commands`` act on the review."""
+        self._core, self._choose, self._on_review = core, choose, commands
+        self._colourless = colourless
         self._typed: list[str] = []
-        self._review_loaded = False
-        self.verbs = self._verbs()
         self._commands = self._command_table()
 
-    def _verbs(self) -> dict[str, Callable[[], None]]:
-        app = self._app
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        core = self._core
         verbs: dict[str, Callable[[], None]] = {
             "screen.queue": partial(self._pane, "queue"),
             "screen.item": partial(self._pane, "item"),
-            "screen.calibration": partial(app.go, "calibration"),
-            "screen.runs": partial(app.go, "runs"),
-            "leave": partial(app.go, "review"),
+            "screen.calibration": self._calibration,
+            "screen.runs": self._runs,
+            "leave": self._leave,
             "help": self._help,
-            "command": self.command,
+            "command": self._command,
             "stop": self._stop,
-            "copy": self._copy,
-            "quit": app.action_close_desk,
-            "quit.anywhere": app.action_close_desk,
-            "palette": app.action_command_palette,
+            "copy": lambda: core.requests.append(TakeSelection(self._copy)),
+            "quit": self.close,
+            "quit.anywhere": self.close,
+            "palette": lambda: core.requests.append(OpenPalette()),
         }
         for name, start in _PREFILLED.items():
-            verbs[name] = partial(self.command, start)
+            verbs[name] = partial(self._command, start)
         for name in THEMES:
-            verbs[f"theme.{name}"] = partial(app.use_theme, name)
+            verbs[f"theme.{name}"] = partial(self._use_theme, name)
         return verbs
 
     def _command_table(self) -> dict[str, Callable[[str], object]]:
-        app = self._app
+        core = self._core
         return {
             "queue": lambda _: self._pane("queue"),
             "item": lambda _: self._pane("item"),
-            "cal": lambda _: app.go("calibration"),
-            "runs": lambda _: app.go("runs"),
-            "run": lambda name: app.review_run(app.review_session.desk.run(name)),
+            "cal": lambda _: self._calibration(),
+            "runs": lambda _: self._runs(),
+            "run": lambda name: core.review_run(core.desk.run(name)),
             "open": self.load,
             "export": self._export,
             "save": self._save,
             "forget": self._forget,
-            "theme": app.use_theme,
+            "theme": self._use_theme,
             "stop": lambda _: self._stop(),
             "help": lambda _: self._help(),
-            "quit": lambda _: app.action_close_desk(),
-            "q": lambda _: app.action_close_desk(),
+            "quit": lambda _: self.close(),
+            "q": lambda _: self.close(),
         }
 
+    # screens
+
+    def go(self, where: str) -> None:
+        """Bring a screen into view."""
+        {REVIEW: self._leave, CALIBRATION: self._calibration, RUNS: self._runs}[where]()
+
+    def _leave(self) -> None:
+        self._core.go(None)
+
+    def _calibration(self) -> None:
+        page = CalibrationController(self._core, lambda text: self.run(f"filter {text}"))
+        if self._core.go(page):
+            page.turn(0)
+
+    def _runs(self) -> None:
+        page = RunsController(self._core, partial(self.load, review=False))
+        if self._core.go(page):
+            page.arrived()
+
     def _pane(self, name: str) -> None:
-        self._app.go("review")
-        self._app.review.panes.choose(name)
-        self._app.review.frame()
+        self._core.go(None)
+        self._core.choose(name)
 
     def _help(self) -> None:
-        self._app.ask(HelpScreen(live_actions(self._app.top)), self._do_from_help)
+        def answered(action: str | None) -> None:
+            if action is not None:
+                self._choose(action)
 
-    def _do_from_help(self, action: str | None) -> None:
-        if action is not None:
-            self._app.choose(action)
+        self._core.ask(HelpForm(), answered)
+
+    def _use_theme(self, name: str) -> None:
+        if name not in THEMES:
+            raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
+        if self._colourless:
+            raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
+        self._core.requests.append(UseTheme(name))
 
     def _stop(self) -> None:
-        stopped = self._app.jobs.stop()
+        stopped = self._core.jobs.stop()
         notice = f"stopped: {', '.join(stopped)}" if stopped else "nothing runs in the background"
-        self._app.top.say(notice, Ink.NOTE)
-        self._app.top.frame()
+        self._core.say(notice, Tone.NOTE)
 
-    def _copy(self) -> None:
-        text = self._app.screen.get_selected_text()
+    def _copy(self, text: str) -> None:
         if text:
-            self._app.copy_to_clipboard(text)
-            self._app.top.say(f"copied {len(text):,} characters", Ink.NOTE)
+            self._core.requests.append(Copy(text))
+            self._core.say(f"copied {len(text):,} characters", Tone.NOTE)
         else:
-            close = self._app.keymap.first("quit") or "ctrl+q"
-            self._app.top.say(f"nothing is selected; press {close} to close", Ink.MUTED)
+            close = self._core.keys.first("quit") or "ctrl+q"
+            self._core.say(f"nothing is selected; press {close} to close", Tone.MUTED)
+
+    def close(self) -> None:
+        """Save the view and close; every label is already on disk."""
+        self._core.jobs.stop()
+        self._core.requests.append(Close())
+        # The view is a convenience: failing to save it must not keep the app open.
+        self._core.safely(self._core.review.save)
 
     # the command line
 
-    def command(self, start: str = "") -> None:
+    def _command(self, start: str = "") -> None:
         """Open the command line; arrow up recalls earlier lines, also those left with escape."""
-        arguments = argument_completers(self._app.review_session)
-        prompt = PromptField(
+        arguments = argument_completers(self._core.desk, self._core.session)
+        form = PromptForm(
             "Command",
             start,
             check=parse_command,
             complete=lambda text, cursor: complete_command(text, cursor, arguments),
             past=self._typed[-50:],
         )
-        self._app.ask(prompt, self._take_command)
+        self._core.ask(form, self._take_command)
 
     def _take_command(self, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if answer.text.strip():
             self._typed.append(answer.text)
-        if not answer.given:
-            return
-        try:
+        if answer.given:
             self.run(answer.text)
-        except ReviewDeskError as error:
-            self._app.top.complain(error)
 
     def run(self, text: str) -> None:
         """Carry out the command line ``text``; raise UsageError if it cannot be parsed."""
-        typed = parse_command(text)
-        for screen in (self._app.top, self._app.review):
-            screen.calm()
+        typed, core = parse_command(text), self._core
+        core.calm()
+        core.calm(REVIEW)
         if typed.name not in COMMANDS:
-            self._app.choose(typed.name)
+            self._choose(typed.name)
         elif (command := self._commands.get(typed.name)) is not None:
             command(typed.argument)
         else:
-            self._app.go("review")
-            self._app.review.controller.commands[typed.name](typed.argument)
+            core.go(None)
+            self._on_review[typed.name](typed.argument)
 
     def _save(self, name: str) -> None:
-        review_session = self._app.review_session
-        text = review_session.session.view.filter
+        text = self._core.session.view.filter
         if not text:
             raise UsageError("there is no filter to save", "Filter first, then save it.")
-        filters.save(review_session.desk, name, text)
-        self._app.top.say(f"saved as @{inline(name)}: {inline(text)}", Ink.NOTE)
+        filters.save(self._core.desk, name, text)
+        self._core.say(f"saved as @{show_line(name)}: {show_line(text)}", Tone.NOTE)
 
     def _forget(self, name: str) -> None:
-        filters.forget(self._app.review_session.desk, name.removeprefix("@"))
-        self._app.top.say(f"forgot @{inline(name.removeprefix('@'))}", Ink.NOTE)
+        name = name.removeprefix("@")
+        filters.forget(self._core.desk, name)
+        self._core.say(f"forgot @{show_line(name)}", Tone.NOTE)
+
+    # loading and export
 
     def _export(self, argument: str) -> None:
-        review_session, path = self._app.review_session, files.named(argument)
+        core, path = self._core, files.named(argument)
         if files.run_kind(path) is not None:
-            files.check_new(path)
-            self._app.jobs.export(review_session.session.run, path)
-            self._app.top.say(f"writing {inline(path)}", Ink.NOTE)
-            self._app.top.frame()
+            self._export_run(path)
             return
-        kind = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}.get(path.suffix, "mcptest")
-        if path.name.endswith("full.jsonl"):
-            kind = "full"
-        text, exported = files.export(review_session.desk, review_session.session.run, kind)
-        files.write_new(review_session.desk, path, text)
-        notice = f"{len(exported.rows)} rows written to {path}"
-        for warning in exported.warnings:
-            notice += f" · {warning}"
-        self._app.top.say(inline(notice), Ink.NOTE)
+        full = path.name.endswith("full.jsonl")
+        kind = "full" if full else _LABEL_KINDS.get(path.suffix, "mcptest")
+        text, exported = files.export(core.desk, core.session.run, kind)
+        files.write_new(core.desk, path, text)
+        written = f"{len(exported.rows)} rows written to {path}"
+        core.say(" · ".join([written, *exported.warnings]), Tone.NOTE)
 
-    # loading
+    def _export_run(self, path: Path) -> None:
+        core = self._core
+        files.check_new(path)
+
+        def ended(found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                core.complain(error)
+            else:
+                core.say(f"{show_line(str(found))}: written", Tone.NOTE)
+
+        work = partial(tasks.export, run=core.session.run, path=path)
+        core.jobs.start(EXPORT, work, ended, what="a run is being written")
+        core.say(f"writing {show_line(str(path))}", Tone.NOTE)
 
     def load(self, path: str, *, review: bool = True) -> None:
         """Load a report in the background; with ``review``, show its run once it is loaded."""
-        share = self._app.settings.audit_share
-        self._app.jobs.load(path, LoadOptions(audit_share=share))
-        # Set only now: a refused load must not change what follows the one that is running.
-        self._review_loaded = review
-        self._app.top.say(f"loading {inline(path)}", Ink.NOTE)
-        self._app.top.frame()
+        options = LoadOptions(audit_share=self._core.settings.audit_share)
+        work = partial(tasks.load, path=path, options=options)
+        ended = partial(self._loaded, review)
+        self._core.jobs.start(LOAD, work, ended, what="a report is being loaded")
+        self._core.say(f"loading {show_line(path)}", Tone.NOTE)
 
-    def ballot_arrived(self, message: BallotArrived) -> None:
-        """Add a ballot to the running re-run, and draw it if its item is in view."""
-        job = self._app.jobs.rerun
-        job.arrived(message.arrival)
-        self._app.review.asked(job.running)
-        self._app.top.frame()
-
-    def job_ended(self, message: JobEnded) -> None:
-        """Show a job's result or error on the status line; review a run that was loaded for it."""
-        top = self._app.top
-        if isinstance(message.found, RerunEnded):
-            self._app.review.controller.rerun.ended(message.found, message.error)
-        elif message.error is not None:
-            top.complain(message.error)
-        elif message.name == LOAD and isinstance(message.found, Loaded):
-            run = message.found.run
-            known = "" if message.found.new else " (known already)"
-            if self._review_loaded and not self._app.asking:
-                try:
-                    self._app.review_run(run)
-                except ReviewDeskError as error:
-                    self._app.top.complain(error)
-                    return
-            notice = f"loaded {inline(run.name)}: {run.verdicts:,} verdicts{known}"
-            # The reader's notes depend on the panel's answers, which a blind session hides.
-            blind = self._app.review_session.session.view.blind
-            notes = () if blind else message.found.notes
-            self._app.top.say(" · ".join([notice, *map(inline, notes)]), Ink.NOTE)
-            self._app.top.arrived()
-        elif message.name == EXPORT:
-            top.say(f"{inline(message.found)}: written", Ink.NOTE)
-            top.frame()
-        elif message.name == INDEX:
-            top.arrived()
-        self._app.top.frame()
+    def _loaded(self, review: bool, found: object, error: ReviewDeskError | None) -> None:
+        """Say what was loaded; review it if it was loaded for that and no dialog is open."""
+        core = self._core
+        if error is not None:
+            core.complain(error)
+        if not isinstance(found, Loaded):
+            return
+        if review and not core.asking:
+            core.review_run(found.run)
+        known = "" if found.new else " (known already)"
+        notice = f"loaded {show_line(found.run.name)}: {found.run.verdicts:,} verdicts{known}"
+        # The reader's notes depend on the panel's answers, which a blind session hides.
+        notes = () if core.session.view.blind else found.notes
+        core.say(" · ".join([notice, *map(show_line, notes)]), Tone.NOTE)
+        if core.page is not None:
+            core.page.arrived()

@@ -1,53 +1,58 @@
-"""The controller of one item: notes, tags, marks, history, other runs and copying."""
+"""The controller of one item: notes, tags, marks, history, other runs, copying and reading."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from reviewdesk.app.controllers.rerun_result import Outcomes, outcome
-from reviewdesk.app.keys.commands import last_of_list
-from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.screens.dialogs import NoteDialog
-from reviewdesk.app.screens.diff import DiffScreen
-from reviewdesk.app.screens.history import HistoryPlace, HistoryScreen
-from reviewdesk.app.screens.prompt import FieldInput, PromptField
-from reviewdesk.app.theme.inks import Ink
-from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import (
-    drafts,
-    history,
-    json_shapes,
-    marks,
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.requests import (
+    DiffPage,
+    Copy,
+    DiffForm,
+    FieldInput,
+    HistoryForm,
+    NoteForm,
+    PromptForm,
+    Sideways,
 )
-from reviewdesk.desk.review import other_runs as others
+from reviewdesk.app.controllers.rerun_history import RERUN_EVENTS
+from reviewdesk.app.controllers.rerun_result import Outcomes, outcome
+from reviewdesk.app.controllers.view import Tone
+from reviewdesk.app.keys.commands import last_of_list
+from reviewdesk.desk.live import rerun_history
+from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_runs
 from reviewdesk.desk.review.clipboard import keep_copy
 from reviewdesk.domain.query.completion import condition
-from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
 
-if TYPE_CHECKING:
-    from reviewdesk.app.screens.review import ReviewScreen
-    from reviewdesk.desk import Desk
+_SIDEWAYS = 8
+"""Columns by which one key press scrolls unwrapped lines."""
 
 
 class ItemController:
-    """Acts on the current item."""
+    """Acts on the current item, and changes how its texts are drawn, never what they say."""
 
-    def __init__(self, screen: ReviewScreen) -> None:
-        """Act for ``screen``."""
-        self._screen = screen
+    def __init__(
+        self, core: Core, pages: Callable[[Item], int], use_filter: Callable[[str], None]
+    ) -> None:
+        """Act on the session of ``core``; ``pages`` counts the pages of an item's longest text."""
+        self._core, self._pages, self._use_filter = core, pages, use_filter
         self._tags: dict[int, str] = {}
         self._unsaved: dict[int, str] = {}
         """Notes that the desk could not save, by verdict key, so that no typed text is lost."""
 
+    @property
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """Return the methods that carry out this controller's actions, by action id."""
+        """The methods that carry out this controller's actions, by action id."""
+        requests = self._core.requests
         return {
             "note": self._note,
             "tags": self._ask_tags,
@@ -56,193 +61,216 @@ class ItemController:
             "history": self._history,
             "diff": self._diff,
             "copy.json": self._copy,
+            "text.next": partial(self._page, 1),
+            "text.previous": partial(self._page, -1),
+            "wrap": self._wrap,
+            "plain": self._plain,
+            "beside": self._beside,
+            "left": lambda: requests.append(Sideways(-_SIDEWAYS)),
+            "right": lambda: requests.append(Sideways(_SIDEWAYS)),
         }
 
+    @property
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """Return the methods that carry out this controller's commands, by command name."""
+        """The methods that carry out this controller's commands, by command name."""
         return {"tag": self._tag_now, "note": self._note_now}
 
-    def _item(self, what: str) -> Item | None:
-        item = self._screen.session.item
-        if item is None:
-            self._screen.say_here(f"No item to {what} here.")
-        return item
-
     def _saved(self, mark: str, text: str = "") -> None:
-        self._screen.meter.saved = f"saved ✓ {mark}"
-        self._screen.say_here(text, Ink.NOTE)
-        self._screen.show(keep=True, rows=True)
+        core = self._core
+        core.review.refresh()
+        core.saved = f"saved ✓ {mark}"
+        core.say_here(text, Tone.NOTE)
+        core.show(keep=True, rows=True)
+
+    # notes and tags
 
     def _note(self) -> None:
-        screen, item = self._screen, self._item("write about")
+        core, item = self._core, self._core.item("write about")
         if item is None:
             return
-        key, note, desk = item.row.key, item.note or "", screen.review_session.desk
-        draft = self._unsaved.pop(key, None) or drafts.draft(desk, key)
+        key, note = item.row.key, item.note or ""
+        draft = self._unsaved.pop(key, None) or drafts.draft(core.desk, key)
         # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
-            screen.review_session.save()
+            core.review.save()
 
         def changed(text: str) -> None:
-            try:
-                drafts.keep(desk, key, "" if text == note else text)
-            except ReviewDeskError as error:
-                screen.complain(error)
+            core.safely(drafts.keep, core.desk, key, "" if text == note else text)
 
-        dialog = NoteDialog(note if draft is None else draft, changed)
-        screen.desk_app.ask(dialog, partial(self._take_note, key))
+        core.ask(NoteForm(note if draft is None else draft, changed), partial(self._take_note, key))
 
-    def _take_note(self, key: int, answer: tuple[bool, str] | None) -> None:
-        screen = self._screen
+    def _take_note(self, key: int, answer: FieldInput | None) -> None:
+        core = self._core
         if answer is None:
             return
-        save, text = answer
         try:
-            if not save:
-                again = screen.desk_app.keymap.first("note")
-                kept = drafts.draft(screen.review_session.desk, key)
-                screen.say_here(f"draft kept: {again} goes on with it" if kept else "")
+            if answer.given:
+                self._save_note(key, answer.text)
                 return
-            screen.labeller.note(key, text)
-        except ReviewDeskError as error:
-            self._unsaved[key] = text
-            screen.complain(error)
-            return
+            kept = drafts.draft(core.desk, key)
+        except ReviewDeskError:
+            self._unsaved[key] = answer.text
+            raise
+        core.say_here(f"draft kept: {core.keys.first('note')} goes on with it" if kept else "")
+
+    def _save_note(self, key: int, text: str) -> None:
+        self._core.desk.note(key, text)
+        drafts.keep(self._core.desk, key, "")
         self._saved("note")
 
     def _note_now(self, text: str) -> None:
-        if (item := self._item("write about")) is not None:
-            self._screen.labeller.note(item.row.key, text)
-            self._saved("note")
+        if (item := self._core.item("write about")) is not None:
+            self._save_note(item.row.key, text)
 
     def _ask_tags(self) -> None:
-        screen, item = self._screen, self._item("tag")
+        core, item = self._core, self._core.item("tag")
         if item is None:
             return
-        key = item.row.key
-        desk = screen.review_session.desk
         start = ", ".join(item.tags) + (", " if item.tags else "")
-        prompt = PromptField(
+        form = PromptForm(
             "Tags, with commas",
-            self._tags.pop(key, start),
+            self._tags.pop(item.row.key, start),
             check=split_tags,
-            complete=last_of_list(lambda: marks.known_tags(desk)),
+            complete=last_of_list(lambda: marks.known_tags(core.desk)),
             hint="what went wrong, in your own words: wrong-policy, invented-fact, tone",
         )
-        screen.desk_app.ask(prompt, partial(self._take_tags, key))
+        core.ask(form, partial(self._take_tags, item.row.key))
 
     def _take_tags(self, key: int, answer: FieldInput | None) -> None:
         if answer is None:
             return
-        if not answer.given:
-            self._tags[key] = answer.text
-            return
-        try:
+        if answer.given:
             self._tag(key, answer.text)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
+        else:
+            self._tags[key] = answer.text
 
     def _tag(self, key: int, text: str) -> None:
-        tags = split_tags(text)
-        if self._screen.labeller.tag(key, tags):
-            self._saved("tags", f"tags: {inline(', '.join(tags)) or 'none'}")
+        core, tags = self._core, split_tags(text)
+        if marks.tag(core.desk, key, tags) is None:
+            core.review.refresh()
+            core.say_here("the tags are as they were")
         else:
-            self._screen.say_here("the tags are as they were")
+            self._saved("tags", f"tags: {show_line(', '.join(tags)) or 'none'}")
 
     def _tag_now(self, text: str) -> None:
-        if (item := self._item("tag")) is not None:
+        if (item := self._core.item("tag")) is not None:
             self._tag(item.row.key, text)
 
     def _mark(self) -> None:
-        on = self._screen.labeller.mark()
-        if on is None:
-            self._screen.say_here("No item to mark here.")
+        core, item = self._core, self._core.item("mark")
+        if item is None:
             return
-        where = self._screen.desk_app.keymap.first("filter")
-        notice = f"marked: {where} then mark shows the marked ones" if on else "mark taken away"
-        self._saved("mark" if on else "unmark", notice)
+        marks.mark(core.desk, item.row.key, not item.marked)
+        if item.marked:
+            self._saved("unmark", "mark taken away")
+        else:
+            key = core.keys.first("filter")
+            self._saved("mark", f"marked: {key} then mark shows the marked ones")
 
     def _reveal(self) -> None:
-        screen = self._screen
-        if not screen.session.hidden:
-            screen.say_here("Nothing is hidden here.")
+        core, item = self._core, self._core.session.item
+        if item is None or not core.session.hidden:
+            core.say_here("Nothing is hidden here.")
             return
-        screen.labeller.reveal()
-        screen.say_here("revealed: a label on this item is not blind", Ink.NOTE)
-        screen.show(keep=True, rows=True)
+        core.desk.reveal(item.row.key)
+        core.review.refresh()
+        core.review.exposure.opened(core.session)
+        core.say_here("revealed: a label on this item is not blind", Tone.NOTE)
+        core.show(keep=True, rows=True)
 
     # looking closer
 
     def _history(self) -> None:
-        screen, session = self._screen, self._screen.session
-        events = history.session_history(screen.review_session.desk, None)
-        dialog = HistoryScreen(
-            session.item,
-            events,
-            session.run,
-            screen.review_session.desk.reviewer,
-            hidden=session.hidden,
-            blind=session.view.blind,
-            found=Outcomes(screen.review_session.desk).of,
-        )
-        screen.desk_app.ask(dialog, self._go_to_place)
+        core, session = self._core, self._core.session
+        item, blind, hidden = session.item, session.view.blind, session.hidden
+        mine = history.session_history(core.desk, None)
+        past = () if item is None else item.history
+        shown = [event for event in past if not hidden or event.author == core.desk.reviewer]
+        if blind:
+            # A re-run's answers must stay hidden from a blind reviewer like the first ones.
+            mine = [event for event in mine if event.kind not in RERUN_EVENTS]
+            shown = [event for event in shown if not hidden or event.kind not in RERUN_EVENTS]
+        title = "" if item is None else item.verdict.id
+        form = HistoryForm(title, shown[::-1], mine, Outcomes(core.desk).of)
+        core.ask(form, partial(self._go_to, session.run))
 
-    def _go_to_place(self, place: HistoryPlace | None) -> None:
-        if place is None:
-            return
-        app = self._screen.desk_app
-        try:
-            app.review_run(app.review_session.desk.run(place.run), place.verdict)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
+    def _go_to(self, run: Run, event: Event | None) -> None:
+        if event is not None:
+            self._core.review_run(self._core.desk.run(event.run or run.hash), event.verdict)
 
     def _diff(self) -> None:
-        screen, item = self._screen, self._item("compare")
+        core, item = self._core, self._core.item("compare")
         if item is None:
             return
-        if screen.session.hidden:
-            screen.say_here("hidden until the item is labelled: it tells the panel's answers")
+        if core.session.hidden:
+            core.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
-        desk, blind = screen.review_session.desk, screen.session.view.blind
-        records = rerun_history.of_item(desk, item)[::-1]
-        found = others.other_runs(desk, item.row.key)
+        records = rerun_history.of_item(core.desk, item)[::-1]
+        found = other_runs.other_runs(core.desk, item.row.key)
         if not records and not found:
-            screen.say_here("no other loaded run judged this content")
+            core.say_here("no other loaded run judged this content")
             return
-        reruns = [rerun_history.beside(item, one) for one in records]
-        dialog = DiffScreen(desk, item, [*reruns, *found], blind=blind, halts=_halts(item, records))
-        screen.desk_app.ask(dialog, self._filter_flips)
+
+        def read(place: int) -> DiffPage:
+            if place < len(records):
+                made = records[place].rerun
+                halt = outcome(item, made).halt if made.stopped else ""
+                return DiffPage(rerun_history.beside(item, records[place]), halt)
+            other = found[place - len(records)]
+            flips = other_runs.flips(core.desk, item.run, other.run)
+            return DiffPage(core.desk.item(other.key), flips=flips)
+
+        count, blind = len(records) + len(found), core.session.view.blind
+        core.ask(DiffForm(item, count, bool(records), blind, read), self._filter_flips)
 
     def _filter_flips(self, run: Run | None) -> None:
         """Filter the queue to the verdicts that the other run decided differently."""
-        if run is None:
-            return
-        flip_filter = condition("flip", run.name) or f"flip:{run.hash}"
-        try:
-            self._screen.controller.commands["filter"](flip_filter)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
+        if run is not None:
+            self._use_filter(condition("flip", run.name) or f"flip:{run.hash}")
 
     def _copy(self) -> None:
-        screen, item = self._screen, self._item("copy")
+        core, item = self._core, self._core.item("copy")
         if item is None:
             return
-        shape = _copy_shape(screen.review_session.desk, item, hidden=screen.session.hidden)
+        if core.session.hidden:
+            shape = json_shapes.content(item)
+        else:
+            shape = json_shapes.verdict(item, rerun_history.of_item(core.desk, item))
         text = json.dumps(shape, ensure_ascii=False, indent=2)
-        screen.app.copy_to_clipboard(text)
-        path = keep_copy(text, "copied.json")
-        where = str(path).replace(str(Path.home()), "~", 1)
-        screen.say(f"copied, {len(text):,} characters of JSON; also in {inline(where)}", Ink.NOTE)
+        core.requests.append(Copy(text))
+        where = str(keep_copy(text, "copied.json")).replace(str(Path.home()), "~", 1)
+        core.say(f"copied, {len(text):,} characters of JSON; also in {where}", Tone.NOTE)
 
+    # reading
 
-def _halts(item: Item, records: Iterable[rerun_history.RerunRecord]) -> list[str]:
-    """Return how far each stopped re-run came, in words; empty for those that were not stopped."""
-    return [outcome(item, record.rerun).halt if record.rerun.stopped else "" for record in records]
+    def _page(self, by: int) -> None:
+        core, item = self._core, self._core.session.item
+        last = 0 if item is None else self._pages(item) - 1
+        if last < 1:
+            core.say_here("no text here is longer than a page")
+            return
+        page = max(0, min(core.reading.page + by, last))
+        core.start += page != core.reading.page
+        core.reading = replace(core.reading, page=page)
+        core.say_here(f"page {page + 1} of {last + 1}")
 
+    def _wrap(self) -> None:
+        core = self._core
+        core.reading = replace(core.reading, wrap=not core.reading.wrap)
+        sideways = f"{core.keys.first('left')} {core.keys.first('right')} move sideways"
+        wrapped = "lines are wrapped"
+        notice = wrapped if core.reading.wrap else f"lines are not wrapped: {sideways}"
+        core.say(notice, Tone.MUTED)
 
-def _copy_shape(desk: Desk, item: Item, *, hidden: bool) -> dict[str, Any]:
-    return (
-        json_shapes.content(item)
-        if hidden
-        else json_shapes.verdict(item, rerun_history.of_item(desk, item))
-    )
+    def _plain(self) -> None:
+        core = self._core
+        core.reading = replace(core.reading, plain=not core.reading.plain)
+        how = "shown exactly as they are" if core.reading.plain else "formatted"
+        core.say(f"texts are {how}", Tone.MUTED)
+
+    def _beside(self) -> None:
+        core = self._core
+        core.reading = replace(core.reading, beside=not core.reading.beside)
+        beside = core.reading.beside
+        layout = "side by side where there is room" if beside else "below each other"
+        core.say(f"two responses stand {layout}", Tone.MUTED)

@@ -31,11 +31,20 @@ class LabelGuard:
         self._stray = float("-inf")
         self._counted = float("-inf")
 
+    def hide(self) -> None:
+        """Record that what comes next is not on screen yet: no key counts until ``shown``."""
+        self._shown_at = None
+
     def shown(self) -> None:
         """Record that an item came on screen just now, after a label or without one."""
         now = self._clock()
         answers = now - self._counted <= 2 * self._interval
         self._shown_at = max(self._counted, now - REACTION) if answers else now
+
+    def shown_once(self) -> None:
+        """Record that what was hidden is on screen; do nothing if it is there already."""
+        if self._shown_at is None:
+            self.shown()
 
     def stray(self) -> None:
         """Record a key without an action: a label key right after it may be part of a paste."""

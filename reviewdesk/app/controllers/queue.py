@@ -1,221 +1,225 @@
-"""The controller of the queue: filter, order, blind review, search and jumps."""
+"""The controller of the queue: moves, filter, order, blind review, search and jumps."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.requests import (
+    FieldInput,
+    OrderForm,
+    PromptForm,
+    QuestionForm,
+)
 from reviewdesk.app.controllers.session import SearchHits, uses_hidden
+from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.completion import argument_completers
-from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.screens.dialogs import OrderDialog, Question
-from reviewdesk.app.screens.prompt import FieldInput, PromptField
-from reviewdesk.app.theme.inks import Ink
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.domain.query.tokens import EXAMPLE, RULE
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.app.screens.review import ReviewScreen
 
 
 class QueueController:
     """Changes the queue; asks once before a blind session filters or orders by a hidden fact."""
 
-    def __init__(self, screen: ReviewScreen) -> None:
-        """Act for ``screen``."""
-        self._screen = screen
+    def __init__(self, core: Core) -> None:
+        """Act on the session of ``core``."""
+        self._core = core
         self._confirmed = False
         self._past: dict[str, list[str]] = {"filter": [], "find": []}
 
+    @property
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """Return the methods that carry out this controller's actions, by action id."""
+        """The methods that carry out this controller's actions, by action id."""
         return {
-            "filter": self.filter,
-            "order": self.order,
-            "blind": self.blind,
+            "next": self._next,
+            "back": self._back,
+            "item.next": partial(self.step, 1),
+            "item.previous": partial(self.step, -1),
+            "filter": self._filter,
+            "order": self._order,
+            "blind": self._blind,
             "search": self._search,
             "search.next": partial(self._turn, 1),
             "search.previous": partial(self._turn, -1),
         }
 
+    @property
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """Return the methods that carry out this controller's commands, by command name."""
-        return {"filter": self.use, "order": self._order_now, "find": self._find, "go": self._jump}
+        """The methods that carry out this controller's commands, by command name."""
+        return {"filter": self.use, "order": self._use_order, "find": self._find, "go": self._jump}
+
+    # moves
+
+    def _next(self) -> None:
+        self._core.review.next_undecided()
+        self._core.show()
+
+    def _back(self) -> None:
+        if self._core.review.back():
+            self._core.show()
+        else:
+            self._core.say_here("No item was seen before this one.")
+
+    def step(self, by: int) -> None:
+        """Move by rows of the queue, decided ones included."""
+        if self._core.review.step(by):
+            self._core.show()
+
+    def choose_row(self, index: int) -> None:
+        """Show the item in a row of the queue."""
+        self._core.review.show(index)
+        self._core.show()
+
+    def _jump(self, target: str) -> None:
+        """Go to a row of the queue by its number, or to a verdict by its id."""
+        core, keys = self._core, self._core.session.keys
+        if target.isdecimal() and 0 < int(target) <= len(keys):
+            core.review.show(int(target) - 1)
+        else:
+            try:
+                core.review.goto(core.desk.find(core.session.run, target))
+            except NotFoundError as error:
+                rows = f"The queue has {len(keys):,} rows; an id is written in full."
+                raise NotFoundError(error.message, rows) from error
+        core.show()
 
     # filter, order, blind
 
-    def filter(self) -> None:
-        """Ask for a filter and apply it."""
-        screen, desk = self._screen, self._screen.review_session.desk
-        view = screen.session.view
-        dialog = PromptField(
+    def _filter(self) -> None:
+        core = self._core
+        form = PromptForm(
             "Filter the queue",
-            view.filter,
-            check=lambda text: parse_filter(filters.expand(desk, text)),
-            complete=argument_completers(screen.review_session)["filter"],
+            core.session.view.filter,
+            check=lambda text: parse_filter(filters.expand(core.desk, text)),
+            complete=argument_completers(core.desk, core.session)["filter"],
             rule=f"{RULE}: {EXAMPLE}",
             past=self._past["filter"],
             replaces=True,
         )
-        screen.desk_app.ask(dialog, self._take_filter)
+        core.ask(form, partial(self._take, "filter", self.use))
 
-    def _take_filter(self, answer: FieldInput | None) -> None:
-        if answer is None or not self._keep("filter", answer):
-            return
-        try:
-            self.use(answer.text)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
-
-    def _keep(self, kind: str, answer: FieldInput) -> bool:
-        """Store the typed text for recall with arrow up; return True if it was submitted."""
-        if answer.text:
-            self._past[kind].append(answer.text)
-        return answer.given
+    def _take(self, kind: str, use: Callable[[str], None], answer: FieldInput | None) -> None:
+        """Store what was typed for recall with arrow up; use it if it was submitted."""
+        if answer is not None:
+            if answer.text:
+                self._past[kind].append(answer.text)
+            if answer.given:
+                use(answer.text)
 
     def use(self, text: str) -> None:
         """Filter the queue by ``text``, in which ``@NAME`` stands for a saved filter."""
-        text = filters.expand(self._screen.review_session.desk, text)
+        text = filters.expand(self._core.desk, text)
         parse_filter(text)
-        self._requery(lambda: self._screen.review_session.reorder(filter_text=text), text, None)
+        order = self._core.session.view.order
+        self._requery(lambda: self._core.review.reorder(filter_text=text), text, order)
 
-    def order(self) -> None:
-        """Ask for an order and apply it."""
-        view = self._screen.session.view
-        self._screen.desk_app.ask(OrderDialog(view.order, blind=view.blind), self._take_order)
+    def _order(self) -> None:
+        view = self._core.session.view
 
-    def _take_order(self, order: str | None) -> None:
-        if order is not None:
-            self._order_now(order)
+        def answered(order: str | None) -> None:
+            if order is not None:
+                self._use_order(order)
 
-    def _order_now(self, order: str) -> None:
+        self._core.ask(OrderForm(view.order, view.blind), answered)
+
+    def _use_order(self, order: str) -> None:
         parse_order(order)
-        self._requery(lambda: self._screen.review_session.reorder(order=order), None, order)
+        text = self._core.session.view.filter
+        self._requery(lambda: self._core.review.reorder(order=order), text, order)
 
-    def blind(self) -> None:
-        """Turn blind review on or off."""
-        blind = not self._screen.session.view.blind
-        self._requery(lambda: self._screen.review_session.set_blind(blind), None, None, blind=blind)
+    def _blind(self) -> None:
+        view = self._core.session.view
+        change = partial(self._core.review.set_blind, not view.blind)
+        self._requery(change, view.filter, view.order, blind=not view.blind)
 
     def _requery(
-        self,
-        change: Callable[[], None],
-        text: str | None,
-        order: str | None,
-        *,
-        blind: bool | None = None,
+        self, change: Callable[[], None], text: str, order: str, *, blind: bool | None = None
     ) -> None:
         """Change the queue; ask first, once, if a blind session would follow a hidden fact."""
-        view = self._screen.session.view
-        text, order = view.filter if text is None else text, order or view.order
-        becomes_blind = view.blind if blind is None else blind
+        core = self._core
+        becomes_blind = core.session.view.blind if blind is None else blind
         if not becomes_blind or self._confirmed or not uses_hidden(text, order):
             self._apply(change)
             return
-        question = Question(
-            "This filter or order follows what blind review hides. Use it?",
-            "Labels given under it are recorded as not blind.",
-        )
 
         def answered(answer: bool | None) -> None:
             if answer:
                 self._confirmed = True
                 self._apply(change)
             else:
-                self._screen.say("kept as it was", Ink.MUTED)
+                core.say("kept as it was", Tone.MUTED)
 
-        self._screen.desk_app.ask(question, answered)
+        question = "This filter or order follows what blind review hides. Use it?"
+        reason = "Labels given under it are recorded as not blind."
+        core.ask(QuestionForm(question, reason), answered)
 
     def _apply(self, change: Callable[[], None]) -> None:
-        screen, before = self._screen, self._screen.session.view
+        core, before = self._core, self._core.session.view
         try:
             change()
-        except ReviewDeskError as error:
+        except ReviewDeskError:
             # The queue may have changed although saving the view failed. It is drawn anew, because
             # a label key must mean the item on screen.
-            screen.show(rows=True)
-            screen.complain(error)
-            return
-        now = screen.session.view
+            core.show(rows=True)
+            raise
+        now = core.session.view
         if now.blind != before.blind:
-            screen.say(mode_notice(now.blind, screen.review_session.exposure.seen), Ink.NOTE)
-            screen.recalibrate()
+            core.say(mode_notice(now.blind, core.review.exposure.seen), Tone.NOTE)
+            core.recalibrate()
         else:
-            count = len(screen.session.keys)
-            screen.say(f"{count:,} verdict{'' if count == 1 else 's'} in the queue")
-        screen.show(rows=True)
+            count = len(core.session.keys)
+            core.say(f"{count:,} verdict{'' if count == 1 else 's'} in the queue")
+        core.show(rows=True)
 
-    # search and jumps
+    # search
 
     def _search(self) -> None:
-        found = self._screen.session.found
-        prompt = PromptField(
+        found = self._core.session.found
+        form = PromptForm(
             "Search",
             found.text if found else "",
             hint='words that must all occur, each as a beginning; "quoted words" as they stand',
             past=self._past["find"],
             replaces=True,
         )
-        self._screen.desk_app.ask(prompt, self._take_search)
-
-    def _take_search(self, answer: FieldInput | None) -> None:
-        if answer is None or not self._keep("find", answer):
-            return
-        try:
-            self._find(answer.text)
-        except ReviewDeskError as error:
-            self._screen.complain(error)
+        self._core.ask(form, partial(self._take, "find", self._find))
 
     def _find(self, text: str) -> None:
         """Search for ``text``, and go to the first hit at or after the current row."""
-        screen = self._screen
-        review_session, session = screen.review_session, screen.session
+        core, session = self._core, self._core.session
         if not text:
-            review_session.found(None)
-            screen.say("nothing is searched for", Ink.MUTED)
-            screen.show(keep=True)
+            core.review.found(None)
+            core.say("nothing is searched for", Tone.MUTED)
+            core.show(keep=True)
             return
-        keys = search.find(review_session.desk, session.run, text, blind=session.view.blind)
-        share = search.indexed(review_session.desk, session.run)
+        keys = search.find(core.desk, session.run, text, blind=session.view.blind)
+        share = search.indexed(core.desk, session.run)
         words = tuple(search.words(text))
-        review_session.found(SearchHits(text, words, frozenset(keys), (), share))
+        core.review.found(SearchHits(text, words, frozenset(keys), (), share))
         self._turn(0)
 
     def _turn(self, by: int) -> None:
-        screen = self._screen
-        session, found = screen.session, screen.session.found
+        core, session = self._core, self._core.session
+        found = session.found
         if found is None:
-            key = screen.desk_app.keymap.first("search")
-            screen.say(f"nothing was searched for yet: {key} searches", Ink.MUTED)
+            key = core.keys.first("search")
+            core.say(f"nothing was searched for yet: {key} searches", Tone.MUTED)
             return
         if not found.places:
-            screen.say(_search_notice(found, None), Ink.WARN)
-            screen.show(keep=True)
+            core.say(_search_notice(found, None), Tone.WARN)
+            core.show(keep=True)
             return
         here = -1 if session.index is None else session.index
-        last = len(found.places)
         place = bisect_left(found.places, here) if by <= 0 else bisect_right(found.places, here)
-        place = (place - 1 if by < 0 else place) % last
-        screen.review_session.show(found.places[place])
-        screen.show(find=True)
-        screen.say_here(_search_notice(found, place), Ink.NOTE)
-
-    def _jump(self, target: str) -> None:
-        """Go to a row of the queue by its number, or to a verdict by its id."""
-        review_session, keys = self._screen.review_session, self._screen.session.keys
-        if target.isdecimal() and 0 < int(target) <= len(keys):
-            review_session.show(int(target) - 1)
-        else:
-            try:
-                review_session.goto(review_session.desk.find(self._screen.session.run, target))
-            except NotFoundError as error:
-                rows = f"The queue has {len(keys):,} rows; an id is written in full."
-                raise NotFoundError(error.message, rows) from error
-        self._screen.show()
+        place = (place - 1 if by < 0 else place) % len(found.places)
+        core.review.show(found.places[place])
+        core.show(seek=True)
+        core.say_here(_search_notice(found, place), Tone.NOTE)
 
 
 def mode_notice(blind: bool, seen: int) -> str:
@@ -230,7 +234,7 @@ def mode_notice(blind: bool, seen: int) -> str:
 
 def _search_notice(found: SearchHits, place: int | None) -> str:
     """Return the search notice: the hits, the current one, and how much of the run is indexed."""
-    text, more = inline(found.text, 80), ""
+    text, more = show_line(found.text, 80), ""
     if found.share < 1:
         more = f" · {found.share:.0%} of the run is indexed so far"
     outside = len(found.keys) - len(found.places)

@@ -6,17 +6,19 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.requests import FieldInput, PromptForm
+from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.controllers.rerun_result import counted, stopped_after
-from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.screens.rerun import RerunDialog
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.controllers.view import Tone
+from reviewdesk.app.keys.commands import files
 from reviewdesk.app.workers.rerun import RERUN, RerunEnded
+from reviewdesk.desk.live import rerun
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped
+from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.app.screens.review import ReviewScreen
     from reviewdesk.desk.live.rerun import PreparedRerun
 
 _USE = "rerun [juror NAME | missing | panel] [FILE]."
@@ -25,74 +27,91 @@ _USE = "rerun [juror NAME | missing | panel] [FILE]."
 class RerunController:
     """Re-runs jurors on the current item."""
 
-    def __init__(self, screen: ReviewScreen) -> None:
-        """Act for ``screen``."""
-        self._screen = screen
+    def __init__(self, core: Core) -> None:
+        """Act on the session of ``core``."""
+        self._core = core
         self._path: str | None = None
         """The panel file last chosen in this session: "" is the report's, ``None`` none yet."""
 
+    @property
     def verbs(self) -> dict[str, Callable[[], None]]:
-        """Return the methods that carry out this controller's actions, by action id."""
+        """The methods that carry out this controller's actions, by action id."""
         return {"rerun": lambda: self._open(None, "")}
 
+    @property
     def commands(self) -> dict[str, Callable[[str], None]]:
-        """Return the methods that carry out this controller's commands, by command name."""
+        """The methods that carry out this controller's commands, by command name."""
         return {"rerun": lambda text: self._open(*parse(text))}
 
     def _open(self, wish: RerunRequest | None, path: str) -> None:
-        screen, item = self._screen, self._screen.session.item
+        core, item = self._core, self._core.item("ask about")
         if item is None:
-            screen.say_here("No item to ask about here.")
             return
-        if screen.session.hidden:
-            screen.say_here("hidden until the item is labelled: it tells the panel's answers")
+        if core.session.hidden:
+            core.say_here("hidden until the item is labelled: it tells the panel's answers")
             return
-        app = screen.desk_app
-        app.jobs.rerun.check()
-        screen.calm()
+        core.jobs.check_rerun()
+        core.calm()
         if path:
             self._path = path
-        chosen = app.settings.panel if self._path is None else self._path
-        guard = LabelGuard(app.clock, app.settings.repeat_guard / 1000)
-        dialog = RerunDialog(
-            screen.review_session.desk, item, guard, path=chosen, named=self._set_path, wish=wish
+        form = RerunForm(
+            core.desk,
+            item,
+            core.new_guard(),
+            path=core.settings.panel if self._path is None else self._path,
+            named=self._set_path,
+            ask_path=self._ask_path,
+            wish=wish,
         )
-        app.ask(dialog, self._take_consent)
+        # Below the prompt for a panel file that a wish may need.
+        core.ask(form, self._take_consent)
+        core.requests.insert(0, core.requests.pop())
 
     def _set_path(self, path: str) -> None:
         self._path = path
 
-    def _take_consent(self, prepared: PreparedRerun | None) -> None:
-        screen = self._screen
-        if prepared is None:
-            screen.say("nothing was sent", Ink.MUTED)
-            return
-        job = screen.desk_app.jobs.rerun
-        try:
-            job.start(prepared)
-        except ReviewDeskError as error:
-            screen.complain(error)
-            return
-        stop = screen.desk_app.keymap.first("stop") or ":stop"
-        screen.say(f"asking {len(prepared.calls)} jurors again; {stop} stops", Ink.NOTE)
-        screen.asked(job.running)
-        screen.frame()
+    def _ask_path(self, form: RerunForm, wish: RerunRequest | None) -> None:
+        prompt = PromptForm(
+            "Panel file",
+            form.path,
+            check=rerun.panel_from,
+            complete=files,
+            hint="YAML or TOML: the jurors that are asked, and the rule that decides",
+            replaces=True,
+        )
 
-    def ended(self, ended: RerunEnded, error: ReviewDeskError | None) -> None:
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None and answer.given and answer.text:
+                form.use_panel(answer.text, wish)
+
+        self._core.ask(prompt, answered)
+
+    def _take_consent(self, prepared: PreparedRerun | None) -> None:
+        core = self._core
+        if prepared is None:
+            core.say("nothing was sent", Tone.MUTED)
+            return
+        core.jobs.ask_again(prepared, self._ballot_arrived, self._ended)
+        stop = core.keys.first("stop") or ":stop"
+        core.say(f"asking {len(prepared.calls)} jurors again; {stop} stops", Tone.NOTE)
+        core.read_reruns()
+
+    def _ballot_arrived(self) -> None:
+        self._core.safely(self._core.read_reruns)
+
+    def _ended(self, ended: RerunEnded, error: ReviewDeskError | None) -> None:
         """Show the result of a re-run on the status line, and redraw the current item."""
-        screen = self._screen
+        core = self._core
         try:
-            screen.review_session.refresh()
+            core.review.refresh()
         except ReviewDeskError as problem:
             error = error or problem
-        top = screen.desk_app.top
         if error is not None:
-            top.complain(error)
+            core.complain(error)
         else:
             # A blind reviewer must not know the new decision before labelling the item.
-            top.say(_result_notice(ended, blind=screen.session.view.blind), Ink.NOTE)
-        if screen.ready:
-            screen.show(keep=True, rows=True)
+            core.say(_result_notice(ended, blind=core.session.view.blind), Tone.NOTE)
+        core.show(keep=True, rows=True)
 
 
 def parse(text: str) -> tuple[RerunRequest | None, str]:
@@ -118,7 +137,7 @@ def parse(text: str) -> tuple[RerunRequest | None, str]:
 
 
 def _result_notice(ended: RerunEnded, *, blind: bool) -> str:
-    name, count = inline(ended.verdict, 80), counted(ended.answered, ended.failed)
+    name, count = show_line(ended.verdict, 80), counted(ended.answered, ended.failed)
     if ended.stopped:
         came = ended.answered + ended.failed
         kept = f": {count}; kept" if came else ""

@@ -1,18 +1,48 @@
-"""The re-runs of an item, as the screen shows them; a run's flip rates are cached."""
+"""The re-runs of an item, running and ended, as the screen shows them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.workers.rerun import OpenRerun
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun_history import RerunRecord
+from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.rerun import FlipRate, flip_rates
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Item, Run
+
+RERUN_EVENTS = frozenset({"rerun_planned", "rerun_ended"})
+"""The kinds of events that belong to re-runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
+
+    juror: str
+    vote: bool | None
+    score: float | None
+    status: str
+    error: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the ballot holds no answer; an abstention counts as an answer."""
+        return bool(self.error) or Status(self.status).missing
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRerun:
+    """A running re-run: the jurors that are asked, and the ballots so far."""
+
+    key: int
+    verdict: str
+    asked: tuple[str, ...]
+    came: tuple[Arrival, ...] = ()
+    stopping: bool = False
 
 
 @dataclass(frozen=True, slots=True)

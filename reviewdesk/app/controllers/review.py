@@ -1,204 +1,277 @@
-"""The controller of the review screen: it labels, undoes and moves, and combines the others."""
+"""The controller of the app: it takes keys, answers and events, and gives a state to draw.
+
+It knows no widget. A front end passes it what happens, carries out ``take`` and draws ``state``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reviewdesk.app.controllers.core import REVIEW, Core, Keys
+from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import ItemController
-from reviewdesk.app.controllers.labeller import GivenLabel, is_of
+from reviewdesk.app.controllers.jobs import Runner
+from reviewdesk.app.controllers.labels import LabelController
 from reviewdesk.app.controllers.queue import QueueController
-from reviewdesk.app.controllers.reading import ReadingController
+from reviewdesk.app.controllers.requests import MOVES, Request
 from reviewdesk.app.controllers.rerun import RerunController
-from reviewdesk.app.paint.styled import clip, inline
-from reviewdesk.app.screens.dialogs import Question
-from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Event, Truth
-from reviewdesk.errors import NotFoundError, ReviewDeskError
-from reviewdesk.settings import Feedback
+from reviewdesk.app.controllers.runs import RunsController
+from reviewdesk.app.controllers.view import PANES, Notice, Tone, ViewState
+from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
+from reviewdesk.domain.records import Item, QueueRow, Run, View
+from reviewdesk.errors import ReviewDeskError
+from reviewdesk.settings import Settings
 
 if TYPE_CHECKING:
-    from reviewdesk.app.screens.review import ReviewScreen
+    from collections.abc import Sequence
 
-_TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
-_WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
+    from reviewdesk.desk import Desk
+
+_WHEN_TINY = frozenset({"quit", "quit.anywhere", "help"})
 
 
 class ReviewController:
-    """Carries out the actions of the review screen. The session decides and the screen draws."""
+    """The review of a desk's runs. No method of an event raises an error of the desk."""
 
-    def __init__(self, screen: ReviewScreen) -> None:
-        """Act for ``screen``."""
-        self._screen = screen
-        queue, item = QueueController(screen), ItemController(screen)
-        reading, self.rerun = ReadingController(screen), RerunController(screen)
-        others = (queue, item, reading, self.rerun)
-        self.verbs = self._table()
-        for one in others:
-            self.verbs |= one.verbs()
-        self.commands = {**queue.commands(), **item.commands(), **self.rerun.commands()}
+    def __init__(
+        self,
+        desk: Desk,
+        run: Run,
+        view: View,
+        *,
+        settings: Settings,
+        keys: Keys,
+        runner: Runner,
+        clock: Callable[[], float],
+        pages: Callable[[Item], int],
+        notice: str = "",
+        colourless: bool = False,
+    ) -> None:
+        """Open ``run`` where ``view`` left it.
 
-    def _table(self) -> dict[str, Callable[[], None]]:
-        verbs: dict[str, Callable[[], None]] = {
-            "defer": self._defer,
-            "undo": self._undo,
-            "redo": partial(self._undo, redo=True),
-            "next": self._next,
-            "back": self._back,
-            "item.next": partial(self.step, 1),
-            "item.previous": partial(self.step, -1),
-            "deeper": partial(self._level, 1),
-            "shallower": partial(self._level, -1),
-            "pane.next": partial(self._level, 1, around=True),
-            "pane.previous": partial(self._level, -1, around=True),
+        ``clock`` returns monotonic seconds, for the label guard; ``pages`` counts the pages of an
+        item's longest text; a ``colourless`` terminal has no themes to choose.
+        """
+        self.core = core = Core(desk, settings, keys, runner, clock, notice)
+        dropped = core.open(run, view)
+        if dropped:
+            core.notices[REVIEW] = Notice(dropped)
+        self._pages = pages
+        self.queue = QueueController(core)
+        item, rerun = ItemController(core, pages, self.queue.use), RerunController(core)
+        self.labels = LabelController(core)
+        commands = {**self.queue.commands, **item.commands, **rerun.commands}
+        self.desk = DeskController(core, self.choose, commands, colourless=colourless)
+        self._verbs = {**self.queue.verbs, **item.verbs, **rerun.verbs, **self.labels.verbs}
+        self._verbs |= self._pane_verbs()
+        self._on_every_screen = self.desk.verbs
+
+    def _pane_verbs(self) -> dict[str, Callable[[], None]]:
+        return {
+            "deeper": lambda: self._shift(1),
+            "shallower": lambda: self._shift(-1),
+            "pane.next": lambda: self._shift(1, around=True),
+            "pane.previous": lambda: self._shift(-1, around=True),
             "zoom": self._zoom,
         }
-        for word, truth in _TRUTHS.items():
-            verbs[f"label.{word}"] = partial(self._label, truth, tentative=False)
-            verbs[f"tentative.{word}"] = partial(self._label, truth, tentative=True)
-        return verbs
 
-    # labels
+    # out: the state and the requests
 
-    def _label(self, truth: Truth, *, tentative: bool) -> None:
-        screen = self._screen
-        if not self._labelable():
-            return
-        if not screen.guard.press(f"{truth}{tentative}", screen.desk_app.lateness):
-            screen.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Ink.WARN)
-            return
-        self._give(truth, tentative=tentative)
-
-    def _labelable(self) -> bool:
-        screen = self._screen
-        if screen.session.item is None:
-            screen.say_here("No item to label here.")
-            return False
-        if not screen.panes.readable:
-            keys = screen.desk_app.keymap.first("deeper")
-            notice = f"{keys} opens the item: a label is given where it can be read"
-            screen.say_here(notice, Ink.WARN)
-            return False
-        return True
-
-    def confirm(self, name: str) -> None:
-        """Ask before giving a label that was chosen by name instead of by its key."""
-        kind, _, word = name.partition(".")
-        item = self._screen.session.item
-        if not self._labelable() or item is None:
-            return
-        label_text = _WORDS[_TRUTHS[word]] + (", tentative" if kind == "tentative" else "")
-
-        def answered(answer: bool | None) -> None:
-            now = self._screen.session.item
-            # Another window may have written meanwhile: label only if it is still this verdict.
-            if answer and now is not None and now.row.key == item.row.key:
-                try:
-                    self._give(_TRUTHS[word], tentative=kind == "tentative")
-                except ReviewDeskError as error:
-                    self._screen.complain(error)
-
-        question = Question(
-            f"Label {inline(item.verdict.id, 80)} {label_text}?", "u takes it back."
+    @property
+    def state(self) -> ViewState:
+        """The state to draw; a notice about what is not in view any more is gone from it."""
+        core, where = self.core, self.core.where
+        core.notices[where] = notice = core.notices[where].beside(core.shown)
+        return ViewState(
+            where,
+            core.session,
+            core.panes,
+            notice,
+            core.saved,
+            core.jobs.text,
+            core.figures,
+            core.reading,
+            core.reruns,
+            self._hints() if core.page is None else core.page.hints(),
+            core.start,
+            core.rows,
+            core.seek,
+            None if core.page is None else core.page.state,
         )
-        self._screen.desk_app.ask(question, answered)
 
-    def _give(self, truth: Truth, *, tentative: bool) -> None:
-        screen = self._screen
-        done = screen.labeller.label(truth, tentative=tentative)
-        if done is None:
+    def take(self) -> tuple[Request, ...]:
+        """Return the requests since the last call, in order."""
+        taken = tuple(self.core.requests)
+        self.core.requests.clear()
+        return taken
+
+    def _hints(self) -> Mapping[str, object]:
+        """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
+        session, panes = self.core.session, self.core.panes
+        item, found = session.item, session.found
+        has_item, open_item = item is not None, item is not None and not session.hidden
+        labels = has_item and panes.readable
+        return {
+            **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
+            "reveal": has_item and session.hidden,
+            "deeper": panes.beside(1),
+            "shallower": panes.beside(-1),
+            "text.next": item is not None and self._pages(item) > 1,
+            "search.next": bool(found and found.places),
+            **dict.fromkeys(("next", "undo", "help", "quit"), True),
+            **dict.fromkeys(("defer", "note", "tags"), has_item),
+            **dict.fromkeys(("filter", "search"), True),
+            "blind": "open" if session.view.blind else True,
+            **dict.fromkeys(("screen.calibration", "screen.runs"), True),
+            "mark": has_item,
+            "order": True,
+            "history": has_item,
+            **dict.fromkeys(("diff", "rerun"), open_item),
+            **dict.fromkeys(("command", "back"), True),
+            "copy.json": has_item,
+        }
+
+    # in: keys and commands
+
+    def handle(self, name: str, late: float = 0.0) -> None:
+        """Carry out an action for a key that was handled ``late`` seconds after it was pressed.
+
+        Nothing happens while a dialog is open: a key typed before it appeared was not meant for
+        the screen below.
+        """
+        core = self.core
+        if core.asking or (core.panes.tiny and name not in _WHEN_TINY):
             return
-        word = _WORDS[truth] + (" tentative" if tentative else "")
-        screen.meter.mark(f"saved ✓ {word} {inline(done.item.verdict.id)}")
-        screen.say(self._feedback(done), Ink.NOTE)
-        if not screen.panes.wide and screen.panes.current == "jury":
-            screen.panes.choose("item")
-        try:
-            screen.review_session.next_undecided()
-        finally:
-            screen.show(rows=True)
-            screen.recalibrate()
+        core.late = late
+        core.safely(self._do, name)
 
-    def _feedback(self, done: GivenLabel) -> str:
-        """Return what the panel decided, after a blind label and if the settings show it then."""
-        session = self._screen.session
-        if not session.view.blind or session.feedback is not Feedback.AFTER:
-            return ""
-        assessment = done.item.assessment
-        decision = "nothing" if assessment.decision is None else assessment.decision.value
-        score = "" if assessment.score is None else f" {assessment.score:.2f}"
-        votes = f"({assessment.votes.passes} of {assessment.votes.answered})"
-        return f"{inline(done.item.verdict.id)}: the panel said {decision}{score} {votes}"
-
-    def _defer(self) -> None:
-        screen = self._screen
-        item = screen.session.item
-        if item is None or not screen.labeller.defer():
-            screen.say_here("No item to defer here.")
-            return
-        screen.meter.saved = "saved ✓ defer"
-        screen.say(f"deferred {inline(item.verdict.id)}: it comes back last")
-        screen.review_session.next_undecided()
-        screen.show(rows=True)
-
-    def _undo(self, *, redo: bool = False) -> None:
-        screen = self._screen
-        event = screen.labeller.undo(redo=redo)
-        word = "redo" if redo else "undo"
-        if event is None:
-            screen.say(f"Nothing to {word}.", Ink.MUTED)
-            return
-        if not is_of(event, screen.session.run):
-            self._follow(event)
-        # The screen stays here if the event's run was removed: the same id here is another item.
-        away = "" if is_of(event, screen.session.run) else ", in a run that was removed"
-        screen.say(f"{word}: {_event_text(event)}{away}", Ink.NOTE)
-        screen.meter.mark(f"saved ✓ {word}")
-        screen.show(rows=True)
-        screen.recalibrate()
-
-    def _follow(self, event: Event) -> None:
-        """Review the run and verdict of an event; stay here if they were removed."""
-        app = self._screen.desk_app
-        try:
-            app.review_run(app.review_session.desk.run(event.run), event.verdict)
-        except NotFoundError:
-            return
-
-    # moving
-
-    def _next(self) -> None:
-        self._screen.review_session.next_undecided()
-        self._screen.show()
-
-    def _back(self) -> None:
-        if self._screen.review_session.back():
-            self._screen.show()
+    def _do(self, name: str) -> None:
+        core, action = self.core, ACTIONS[name]
+        if name in MOVES:
+            core.requests.append(MOVES[name])
+        elif (verb := self._on_every_screen.get(name)) is not None:
+            verb()
+        elif core.where in action.where:
+            (self._verbs if core.page is None else core.page.verbs)[name]()
         else:
-            self._screen.say_here("No item was seen before this one.")
+            self.desk.go(min(action.where))
+            if name in GIVES_LABEL:
+                notice = "read the item first: a label is given where it can be read"
+                core.say_here(notice, Tone.TEXT)
+            elif core.where in action.where:
+                self._do(name)
 
-    def step(self, by: int) -> None:
-        """Move by rows of the queue, decided ones included."""
-        if self._screen.review_session.step(by):
-            self._screen.show()
+    def choose(self, name: str) -> None:
+        """Carry out an action that was chosen by name; ask for confirmation if it gives a label."""
+        if name in GIVES_LABEL and self.core.page is None:
+            self.core.safely(self.labels.confirm, name)
+        else:
+            self.handle(name)
 
-    def _level(self, by: int, *, around: bool = False) -> None:
-        if self._screen.panes.shift(by, around=around):
-            self._screen.frame()
+    def run(self, text: str) -> None:
+        """Carry out a command line."""
+        self.core.safely(self.desk.run, text)
+
+    def stray(self) -> None:
+        """Hear of a printable key without an action, which may be part of a paste."""
+        self.core.guard.stray()
+
+    # in: the terminal
+
+    def begin(self, width: int, height: int) -> None:
+        """Show the first item, ask for the figures, and make the texts searchable."""
+        self.resized(width, height)
+        self.core.safely(self.core.show)
+        self.core.recalibrate()
+        self.core.index()
+
+    def resized(self, width: int, height: int) -> None:
+        """Show three panes, one or none, as the terminal allows; no state is lost."""
+        self.core.arrange(replace(self.core.panes, width=width, height=height))
+
+    def resumed(self) -> None:
+        """Restart the guard's wait, because the item has come back into view."""
+        self.core.guard.hide()
+
+    def drawn(self) -> None:
+        """Start the guard's wait if the review screen shows something new."""
+        self.core.guard.shown_once()
+
+    def entered(self, name: str) -> None:
+        """Give the keys to the pane that got the focus, if the panes stand side by side."""
+        panes = self.core.panes
+        if name in PANES and not panes.alone and name != panes.current:
+            self.core.choose(name)
+
+    def step(self, lines: int) -> None:
+        """Move through the list that has the keys: the queue's or that of the runs."""
+        page = self.core.page
+        walk = page.step if isinstance(page, RunsController) else self.queue.step
+        self.core.safely(walk, lines)
+
+    def choose_row(self, index: int) -> None:
+        """Show the item, or choose the run, whose line was clicked."""
+        page = self.core.page
+        choose = page.choose if isinstance(page, RunsController) else self.queue.choose_row
+        self.core.safely(choose, index)
+
+    def focus_details(self, reading: bool) -> None:
+        """Give the keys to the details of a run, or to the list."""
+        if isinstance(self.core.page, RunsController):
+            self.core.page.reading = reading
+
+    def rows(self, keys: Sequence[int]) -> list[QueueRow]:
+        """Return queue rows that come on screen; may raise ReviewDeskError."""
+        return self.core.review.rows(keys)
+
+    def complain(self, error: ReviewDeskError) -> None:
+        """Show the error of a part that could not be drawn."""
+        self.core.complain(error, where=REVIEW)
+
+    def below_dialog(self, asking: bool) -> None:
+        """Hear whether a dialog is open above the screen."""
+        self.core.asking = asking
+
+    def hear(self, tell: Callable[[], None]) -> None:
+        """Hear what a background job reports."""
+        self.core.safely(tell)
+
+    def stop_jobs(self) -> None:
+        """Stop what runs in the background."""
+        self.core.jobs.stop()
+
+    def close(self) -> None:
+        """Save the view and close."""
+        self.desk.close()
+
+    # in: other writers
+
+    def poll(self) -> None:
+        """Follow what other processes wrote to the desk."""
+        core = self.core
+        try:
+            if core.desk.changed():
+                core.review.refresh()
+                core.recalibrate()
+                core.show(keep=True, rows=True)
+        except ReviewDeskError as error:
+            core.complain(error, where=REVIEW)
+
+    # panes
+
+    def _shift(self, by: int, *, around: bool = False) -> None:
+        """Give the keys to the pane one level deeper or back."""
+        panes = self.core.panes
+        place = PANES.index(panes.current) + by
+        name = PANES[place % len(PANES)] if around else panes.beside(by)
+        if name:
+            self.core.choose(name)
 
     def _zoom(self) -> None:
-        screen = self._screen
-        if not screen.panes.wide and not screen.panes.zoomed:
-            screen.say("the pane has the whole screen already", Ink.MUTED)
-            return
-        screen.panes.zoom()
-        screen.frame()
-
-
-def _event_text(event: Event) -> str:
-    """Return what an undo or redo changed, and where, in words."""
-    what = inline(event.detail.get("was") or event.label or event.kind)
-    place = f" on {clip(inline(event.verdict), 80)}" if event.verdict else ""
-    other = f" in {inline(event.run)}" if event.run and not event.verdict else ""
-    return f"{what}{place}{other}"
+        panes = self.core.panes
+        if not panes.wide and not panes.zoomed:
+            self.core.say("the pane has the whole screen already", Tone.MUTED)
+        else:
+            self.core.arrange(replace(panes, zoomed=not panes.zoomed))

@@ -31,7 +31,7 @@ class SearchHits:
     """The share of the run that was indexed at the time of the search, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Session:
     """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue."""
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from textual.binding import Binding
-
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.paint.item import pages
-from reviewdesk.app.theme.inks import THEMES
+from reviewdesk.app.theme.names import THEMES
 
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})
@@ -156,37 +152,6 @@ GROUPS = (LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK)
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
-_ON_APP = frozenset({"palette", "quit.anywhere"})
-
-
-def screen_bindings(name: str) -> list[Binding]:
-    """Return the key bindings of the screen ``name``."""
-    return [
-        _binding(a, f"do('{a.id}')")
-        for a in ACTIONS.values()
-        if a.keys and name in a.where and a.id not in _ON_APP
-    ]
-
-
-def app_bindings() -> list[Binding]:
-    """Return the bindings that must also work above a dialog."""
-    return [
-        _binding(ACTIONS["palette"], "command_palette"),
-        _binding(ACTIONS["quit.anywhere"], "close_desk", priority=True),
-    ]
-
-
-def _binding(action: Action, method: str, *, priority: bool = False) -> Binding:
-    return Binding(
-        action.keys,
-        method,
-        action.title,
-        show=bool(action.hint),
-        tooltip=action.title,
-        id=action.id,
-        priority=priority,
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class Hint:
@@ -211,44 +176,3 @@ def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
     for action in actions:
         found[action.group].append(action)
     return {group: members for group, members in found.items() if members}
-
-
-def review_hints(
-    session: Session, deeper: str, back: str, *, readable: bool
-) -> Mapping[str, object]:
-    """Return the review screen's actions for the footer, with values as ``hints`` takes them.
-
-    ``deeper`` and ``back`` name the panes next to the one that has the keys; labels are offered
-    only if the item is ``readable``.
-    """
-    item, found = session.item, session.found
-    has_item = item is not None
-    labels = has_item and readable
-    return {
-        **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
-        "reveal": has_item and session.hidden,
-        "deeper": deeper,
-        "shallower": back,
-        "text.next": item is not None and pages(item) > 1,
-        "search.next": bool(found and found.places),
-        "next": True,
-        "undo": True,
-        "help": True,
-        "quit": True,
-        "defer": has_item,
-        "note": has_item,
-        "tags": has_item,
-        "filter": True,
-        "search": True,
-        "blind": "open" if session.view.blind else True,
-        "screen.calibration": True,
-        "screen.runs": True,
-        "mark": has_item,
-        "order": True,
-        "history": has_item,
-        "diff": has_item and not session.hidden,
-        "rerun": has_item and not session.hidden,
-        "command": True,
-        "back": True,
-        "copy.json": has_item,
-    }

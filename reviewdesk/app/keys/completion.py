@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.commands import (
     Completer,
     among,
@@ -14,7 +15,7 @@ from reviewdesk.app.keys.commands import (
     files,
     last_of_list,
 )
-from reviewdesk.app.theme.inks import THEMES
+from reviewdesk.app.theme.names import THEMES
 from reviewdesk.desk.review import filters, marks
 from reviewdesk.domain.query.completion import (
     Completion,
@@ -24,14 +25,16 @@ from reviewdesk.domain.query.completion import (
     complete_order,
 )
 
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
 
-def argument_completers(review_session: ReviewSession) -> dict[str, Completer]:
+
+def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
     """Return completers by command name; the filter's words are read from the desk once, on use."""
-    desk = review_session.desk
 
     @lru_cache(maxsize=1)
     def known() -> Vocabulary:
-        return filters.vocabulary(desk, review_session.session.run)
+        return filters.vocabulary(desk, session.run)
 
     def saved() -> Iterable[Option]:
         return [Option(name, text) for name, text in filters.saved(desk).items()]
@@ -45,19 +48,19 @@ def argument_completers(review_session: ReviewSession) -> dict[str, Completer]:
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
         "export": files,
-        "rerun": lambda text, cursor: _complete_rerun(review_session, text, cursor),
+        "rerun": lambda text, cursor: _complete_rerun(session, text, cursor),
     }
 
 
-def _complete_rerun(review_session: ReviewSession, text: str, cursor: int) -> Completion:
+def _complete_rerun(session: Session, text: str, cursor: int) -> Completion:
     """Complete who is asked, a juror's name after ``juror``, and then a panel file."""
-    item, head = review_session.session.item, text[:cursor]
+    item, head = session.item, text[:cursor]
     words = head.split(" ")
     if len(words) == 1:
         who = [Option("missing"), Option("panel"), Option("juror", "and its name")]
         return choose(0, cursor, head, who)
     if words[0] == "juror" and len(words) == 2:
-        shown = item is not None and not review_session.session.hidden
+        shown = item is not None and not session.hidden
         names = dict.fromkeys(cast.id for cast in item.verdict.ballots) if item and shown else ()
         return choose(len("juror "), cursor, words[1], [Option(shlex.quote(n)) for n in names])
     found = files(words[-1], len(words[-1]))

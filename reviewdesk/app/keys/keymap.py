@@ -108,7 +108,7 @@ def checked(settings: Settings) -> Keymap:
     """Return the keymap of the settings; raise SettingsError if a key or the theme is unusable."""
     # Imported late, because the registry may import this module for the names of keys.
     from reviewdesk.app.keys.actions import ACTIONS
-    from reviewdesk.app.theme.inks import THEMES
+    from reviewdesk.app.theme.names import THEMES
 
     checked_theme(settings, THEMES)
     return Keymap.of(ACTIONS, settings.keys, settings.sources)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from reviewdesk.app.keys.actions import ACTIONS, LABEL, Action
+from reviewdesk.app.keys.keymap import Keymap
 
-if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
+
+class Chooser(Protocol):
+    """An app that carries out actions by name."""
+
+    keymap: Keymap
+
+    def choose(self, name: str) -> None:
+        """Carry out the action ``name``."""
 
 
 def offered() -> list[Action]:
@@ -23,11 +30,11 @@ class RegistryProvider(Provider):
     """Offers the registry's actions in Textual's palette."""
 
     @property
-    def _desk_app(self) -> ReviewApp:
-        return cast("ReviewApp", self.app)
+    def _chooser(self) -> Chooser:
+        return cast("Chooser", self.app)
 
     def _help(self, action: Action) -> str:
-        keys = self._desk_app.keymap.shown(action.id)
+        keys = self._chooser.keymap.shown(action.id)
         return f"{action.group} · key {keys}" if keys else action.group
 
     async def discover(self) -> Hits:
@@ -45,4 +52,4 @@ class RegistryProvider(Provider):
                 yield Hit(score, shown, partial(self._run, action.id), help=self._help(action))
 
     def _run(self, name: str) -> None:
-        self._desk_app.choose(name)
+        self._chooser.choose(name)

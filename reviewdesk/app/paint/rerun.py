@@ -8,9 +8,8 @@ from typing import Any
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.rerun_history import RerunHistory
+from reviewdesk.app.controllers.rerun_history import Arrival, OpenRerun, RerunHistory
 from reviewdesk.app.controllers.rerun_result import RerunResult, outcome, stopped_after
-from reviewdesk.app.messages import Arrival
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -26,7 +25,6 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.paint.table import number, table
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.app.workers.rerun import OpenRerun
 from reviewdesk.domain.panel.rerun import (
     Change,
     FlipRate,

@@ -1,33 +1,35 @@
-"""The base of every desk screen: the lines around its body, and carrying out actions."""
+"""The base of every desk screen: it draws the lines around its body from the controller's state."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.geometry import Size
 from textual.screen import Screen
 
-from reviewdesk.app.controllers.notices import Notice
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.keys.actions import hints
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import footer_line, status_line
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.errors import ReviewDeskError
 
-if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
 
-SMALLEST = Size(40, 10)
-FAR = 1 << 40
-"""More lines than any queue or text has."""
+class Front(Protocol):
+    """What a screen asks of the app."""
+
+    controller: ReviewController
+    keymap: Keymap
+    lateness: float
+
+    def act(self, event: Callable[[], object]) -> None:
+        """Pass an event to the controller; carry out its requests and draw its state."""
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
@@ -48,38 +50,15 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     """
     AUTO_FOCUS = None
 
-    def __init__(self, notice: str = "") -> None:
-        """Start with ``notice`` on the status line."""
+    def __init__(self, front: Front) -> None:
+        """Draw the state of the controller of ``front``."""
         super().__init__()
-        self.verbs: dict[str, Callable[[], None]] = self._moves()
-        self.tiny = False
-        self._notice = Notice(notice)
-
-    def _moves(self) -> dict[str, Callable[[], None]]:
-        return {
-            "down": partial(self.move, 1),
-            "up": partial(self.move, -1),
-            "half.down": partial(self.move, 0.5, pages=True),
-            "half.up": partial(self.move, -0.5, pages=True),
-            "page.down": partial(self.move, 1, pages=True),
-            "page.up": partial(self.move, -1, pages=True),
-            "first": partial(self.move, -FAR),
-            "last": partial(self.move, FAR),
-        }
-
-    @property
-    def desk_app(self) -> ReviewApp:
-        """The running app, typed as ReviewApp."""
-        return cast("ReviewApp", self.app)
-
-    @property
-    def abandoned(self) -> bool:
-        """Whether the terminal is gone, so that no key can come any more."""
-        return not self.app.is_headless and not os.isatty(0)
+        self.front = front
+        self.drawn: ViewState | None = None
 
     @property
     def ready(self) -> bool:
-        """Whether the screen is composed and still running; keys and workers may come earlier."""
+        """Whether the screen is composed and still running; events may come earlier."""
         return self.is_running and bool(self.query_children("#tiny"))
 
     # what each screen defines
@@ -88,21 +67,13 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Yield the widgets between header and status line, inside one with the id ``body``."""
         raise NotImplementedError
 
-    def header(self, width: int) -> Content:
+    def header(self, state: ViewState, width: int) -> Content:
         """Return the first line of the screen."""
         raise NotImplementedError
 
-    def hints(self) -> Mapping[str, object]:
-        """Return the actions that the footer offers now, as ``keys.actions.hints`` takes them."""
+    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
+        """Draw what differs from ``before``, the state that was drawn last."""
         raise NotImplementedError
-
-    @property
-    def shown(self) -> object:
-        """A value that identifies what is in view: an item, a run or a page."""
-        raise NotImplementedError
-
-    def arrived(self) -> None:
-        """Update the screen after a report was loaded or a run indexed in the background."""
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move or scroll by lines or, with ``pages``, by screenfuls."""
@@ -120,59 +91,38 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield Bar(id="footer")
         yield Bar(tiny_lines, id="tiny")
 
+    def on_mount(self) -> None:
+        """Draw the state of the moment."""
+        self.front.act(partial(self.front.controller.resized, *self.app.size))
+
     def on_resize(self, event: events.Resize) -> None:
         """Fit the screen to its new size; no state is lost."""
         if self.ready:
-            self.fit(event.size)
-            self.frame()
+            self.front.act(partial(self.front.controller.resized, *event.size))
 
-    def fit(self, size: Size) -> None:
-        """Show the screen or, if the terminal is too small for it, a note that says so."""
-        self.tiny = size.width < SMALLEST.width or size.height < SMALLEST.height
-        # Textual's tooltip and toasts are children too, but they show and hide themselves.
-        for child in self.query_children("Bar, #body"):
-            child.display = (child.id == "tiny") is self.tiny
-
-    def frame(self) -> None:
-        """Draw the lines around the body."""
-        if not self.ready:
+    def draw(self, state: ViewState) -> None:
+        """Draw a state, if anything in it differs from what is drawn."""
+        before = self.drawn
+        if not self.ready or state == before:
             return
-        self.bar("header").paint(lambda width: [self.header(width)])
-        self._notice = self._notice.beside(self.shown)
-        self._paint_notice()
-        wanted, keymap = hints(self.hints()), self.desk_app.keymap
-        self.bar("footer").paint(lambda width: [footer_line(wanted, keymap.first, width)])
+        self.drawn = state
+        if before is None or before.panes.tiny is not state.panes.tiny:
+            # Textual's tooltip and toasts are children too, but they show and hide themselves.
+            for child in self.query_children("Bar, #body"):
+                child.display = (child.id == "tiny") is state.panes.tiny
+        self.draw_body(state, before)
+        text, tone = inline(state.notice.text, 1000), state.notice.tone
+        wanted, keys = hints(state.hints), self.front.keymap.first
+        self.bar("header").paint(lambda width: [self.header(state, width)])
+        self.bar("status").paint(lambda width: [status_line(text, tone, width)])
+        self.bar("footer").paint(lambda width: [footer_line(wanted, keys, width)])
 
     def bar(self, name: str) -> Bar:
         """Return the line with the id ``name``: header, status, strip, footer or tiny."""
         return self.query_one(f"#{name}", Bar)
 
-    def say(self, text: str, ink: str = Ink.TEXT) -> None:
-        """Show a line about what just happened; it stays until the next notice."""
-        self._set_notice(Notice(text, ink))
-
-    def say_here(self, text: str, ink: str = Ink.MUTED) -> None:
-        """Show a line about what is in view; it goes when something else comes into view."""
-        self._set_notice(Notice(text, ink, about=self.shown))
-
-    def _set_notice(self, notice: Notice) -> None:
-        self._notice = notice
-        if self.ready:
-            self._paint_notice()
-
-    def _paint_notice(self) -> None:
-        notice = self._notice
-        self.bar("status").paint(lambda width: [status_line(notice.text, notice.ink, width)])
-
-    def complain(self, error: ReviewDeskError) -> None:
-        """Show an error on the status line."""
-        self.say(inline(error, 1000), Ink.FAIL)
-
-    def calm(self) -> None:
-        """Clear the error of the previous attempt from the status line."""
-        if self._notice.ink == Ink.FAIL:
-            self.say("")
-
     def action_do(self, name: str) -> None:
         """Carry out one action of the registry."""
-        self.desk_app.do(name)
+        if self.ready:
+            controller, late = self.front.controller, self.front.lateness
+            self.front.act(partial(controller.handle, name, late))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,6 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from reviewdesk.app.controllers.requests import ChoiceForm
 from reviewdesk.app.paint.styled import (
     Lines,
     cut,
@@ -39,21 +39,21 @@ class ChoiceDialog(ListDialog[int | None]):
         ("k", "move('cursor_up')", "Up"),
     ]
 
-    def __init__(self, title: str, options: Sequence[str]) -> None:
-        """Offer ``options`` under ``title``."""
+    def __init__(self, form: ChoiceForm) -> None:
+        """Offer the options of ``form``."""
         super().__init__()
-        self._title, self._options = title, options
+        self._form = form
 
     def compose(self) -> ComposeResult:
         """Show the title and the list."""
         with Vertical():
             yield Bar(self._head)
             yield ChoiceList(
-                *(Option(Content(inline(o, 200))) for o in self._options), markup=False
+                *(Option(Content(inline(o, 200))) for o in self._form.options), markup=False
             )
 
     def _head(self, width: int) -> Lines:
-        head = line((self._title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
+        head = line((self._form.title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
         return [cut(head, width)]
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

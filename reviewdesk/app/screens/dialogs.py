@@ -5,7 +5,6 @@ While one is open the screen below gets no key, so that typing never labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
@@ -17,10 +16,17 @@ from textual.strip import Strip
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
+from reviewdesk.app.controllers.requests import (
+    FieldInput,
+    NoteForm,
+    OrderForm,
+    QuestionForm,
+)
 from reviewdesk.app.paint.styled import (
     Lines,
     Painter,
     cut,
+    inline,
     line,
     paragraph,
 )
@@ -53,10 +59,10 @@ class Question(Dialog[bool]):
         ("n,enter,escape", "answer(False)", "No"),
     ]
 
-    def __init__(self, question: str, reason: str) -> None:
-        """Ask ``question``; ``reason`` says what depends on it."""
+    def __init__(self, form: QuestionForm) -> None:
+        """Ask the question of ``form``."""
         super().__init__()
-        self._question, self._reason = question, reason
+        self._form = form
 
     def compose(self) -> ComposeResult:
         """Show question, reason and keys."""
@@ -66,8 +72,8 @@ class Question(Dialog[bool]):
     def _lines(self, width: int) -> Lines:
         keys = line(("y", Ink.KEY), (" yes    ", Ink.TEXT), ("n enter esc", Ink.KEY), (" no", ""))
         return [
-            *paragraph(self._question, width, Ink.STRONG),
-            *paragraph(self._reason, width, Ink.MUTED),
+            *paragraph(inline(self._form.question), width, Ink.STRONG),
+            *paragraph(self._form.reason, width, Ink.MUTED),
             Content(""),
             cut(keys, width),
         ]
@@ -93,12 +99,11 @@ class OrderDialog(ListDialog[str | None]):
         ("k", "move('cursor_up')", "Up"),
     ]
 
-    def __init__(self, order: str, *, blind: bool) -> None:
+    def __init__(self, form: OrderForm) -> None:
         """Open with the order that is in force."""
         super().__init__()
-        self._order = order
-        self._blind = blind
-        self._descending = order.startswith("-")
+        self._order, self._blind = form.order, form.blind
+        self._descending = form.order.startswith("-")
 
     def compose(self) -> ComposeResult:
         """List every order with what it brings up first."""
@@ -157,8 +162,8 @@ class _NoteArea(TextArea):
         return harmless(super().render_line(y))
 
 
-class NoteDialog(Dialog[tuple[bool, str]]):
-    """Edits the note of an item; closes with whether to save, and the text."""
+class NoteDialog(Dialog[FieldInput]):
+    """Edits the note of an item; closes with the text and whether to save it."""
 
     CSS = """
     NoteDialog { align: center bottom; background: $background 30%; }
@@ -171,17 +176,17 @@ class NoteDialog(Dialog[tuple[bool, str]]):
         Binding("escape", "keep", "Close, keep the draft"),
     ]
 
-    def __init__(self, text: str, changed: Callable[[str], None]) -> None:
-        """Open with ``text``; call ``changed`` with the new text after every change."""
+    def __init__(self, form: NoteForm) -> None:
+        """Open with the text of ``form``."""
         super().__init__()
-        self._text, self._changed = text, changed
+        self._form = form
 
     def compose(self) -> ComposeResult:
         """Show the field and its keys."""
         keys = "Note    enter saves, ctrl+j new line, esc closes and keeps the draft"
         with Vertical():
             yield Bar(_text_painter((keys, Ink.STRONG)))
-            yield _NoteArea(self._text, soft_wrap=True, tab_behavior="focus")
+            yield _NoteArea(self._form.text, soft_wrap=True, tab_behavior="focus")
 
     def on_mount(self) -> None:
         """Put the cursor at the end of the text."""
@@ -190,7 +195,7 @@ class NoteDialog(Dialog[tuple[bool, str]]):
 
     def on_text_area_changed(self) -> None:
         """Save the draft at once, because the window may close at any moment."""
-        self._changed(self.text)
+        self._form.changed(self.text)
 
     @property
     def text(self) -> str:
@@ -199,11 +204,11 @@ class NoteDialog(Dialog[tuple[bool, str]]):
 
     def action_keep(self) -> None:
         """Close without saving."""
-        self.dismiss((False, self.text))
+        self.dismiss(FieldInput(self.text, given=False))
 
     def action_save(self) -> None:
         """Close and save."""
-        self.dismiss((True, self.text))
+        self.dismiss(FieldInput(self.text, given=True))
 
     def action_newline(self) -> None:
         """Start a new line."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 
+from reviewdesk.app.controllers.requests import DiffForm
 from reviewdesk.app.paint.diff import diff_lines
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -19,11 +19,7 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.desk.review.other_runs import OtherRunVerdict, flips
-from reviewdesk.domain.records import Item, Run
-
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Run
 
 
 class DiffScreen(Dialog[Run | None]):
@@ -47,23 +43,11 @@ class DiffScreen(Dialog[Run | None]):
         ("ctrl+u,pageup", "scroll(-10)", "Page up"),
     ]
 
-    def __init__(
-        self,
-        desk: Desk,
-        item: Item,
-        other_runs: Sequence[OtherRunVerdict | Item],
-        *,
-        blind: bool,
-        halts: Sequence[str] = (),
-    ) -> None:
-        """Compare ``item`` with its re-runs and with its verdicts in other runs.
-
-        ``halts`` says how far each stopped re-run came. ``blind`` leaves out how many verdicts
-        differ, because that count includes verdicts without a label.
-        """
+    def __init__(self, form: DiffForm) -> None:
+        """Compare the item of ``form`` with its re-runs and with its verdicts in other runs."""
         super().__init__()
-        self._desk, self._item, self._other_runs, self._blind = desk, item, other_runs, blind
-        self._halts, self._place = halts, 0
+        self._form, self._place = form, 0
+        self._shown = form.read(0)
 
     def compose(self) -> ComposeResult:
         """Show what is compared, and the comparison."""
@@ -76,45 +60,38 @@ class DiffScreen(Dialog[Run | None]):
         self._show()
 
     def _show(self) -> None:
-        other_run = self._other_runs[self._place]
-        other = other_run if isinstance(other_run, Item) else self._desk.item(other_run.key)
-        whole = any(isinstance(one, Item) for one in self._other_runs)
-        count = f"{self._place + 1} of {len(self._other_runs)}{'' if whole else ' other runs'}"
-        halt = self._halts[self._place] if self._place < len(self._halts) else ""
-        if isinstance(other_run, Item):
+        form, shown = self._form, self._shown
+        count = f"{self._place + 1} of {form.count}{'' if form.whole else ' other runs'}"
+        if shown.flips is None:
             summary, keys = "the same item, asked again", "n next, j k scroll, esc closes"
         else:
-            summary, keys = (
-                self._flips_text(other_run),
-                "f shows those, n next run, j k scroll, esc closes",
-            )
+            summary = f"{shown.flips.shared:,} items in both runs"
+            if not form.blind:
+                # That count includes verdicts without a label.
+                summary += f", {shown.flips.flipped:,} decided otherwise"
+            keys = "f shows those, n next run, j k scroll, esc closes"
 
         def head(width: int) -> Lines:
-            first = (f"Compared with {inline(other.run.name, 60)}", Ink.STRONG)
-            stopped = (f"{halt} · " if halt else "", Ink.WARN)
+            first = (f"Compared with {inline(shown.other.run.name, 60)}", Ink.STRONG)
+            stopped = (f"{shown.halt} · " if shown.halt else "", Ink.WARN)
             return [
                 cut(line(stopped, first, (f"   {count}", Ink.MUTED)), width),
                 cut(line((f"{summary} · ", Ink.TEXT), (keys, Ink.MUTED)), width),
             ]
 
         self.query_one(Bar).paint(head)
-        self.query_one(Pane).paint(lambda width: diff_lines(self._item, other, width))
-
-    def _flips_text(self, other_run: OtherRunVerdict) -> str:
-        found = flips(self._desk, self._item.run, other_run.run)
-        shared = f"{found.shared:,} items in both runs"
-        return shared if self._blind else f"{shared}, {found.flipped:,} decided otherwise"
+        self.query_one(Pane).paint(lambda width: diff_lines(form.item, shown.other, width))
 
     def action_turn(self, by: int) -> None:
         """Compare with another run."""
-        self._place = (self._place + by) % len(self._other_runs)
+        self._place = (self._place + by) % self._form.count
+        self._shown = self._form.read(self._place)
         self._show()
 
     def action_flips(self) -> None:
         """Close and show the verdicts that the two runs decide differently."""
-        other_run = self._other_runs[self._place]
-        if not isinstance(other_run, Item):
-            self.dismiss(other_run.run)
+        if self._shown.flips is not None:
+            self.dismiss(self._shown.other.run)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll the comparison."""

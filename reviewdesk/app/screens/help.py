@@ -37,7 +37,7 @@ WIDTH = 72
 def live_actions(screen: DeskScreen) -> list[tuple[Action, str]]:
     """Return every action that a key can start now, with its keys, in the registry's order."""
     active = {found.binding.id for key, found in screen.active_bindings.items() if key != NO_KEY}
-    keymap = screen.desk_app.keymap
+    keymap = screen.front.keymap
     return [(action, keymap.shown(name)) for name, action in ACTIONS.items() if name in active]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from reviewdesk.app.controllers.requests import HistoryForm
 from reviewdesk.app.controllers.rerun_result import RerunResult
 from reviewdesk.app.paint.rerun import RERUNS, event_text
 from reviewdesk.app.paint.styled import (
@@ -26,18 +25,10 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
-from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.records import Event
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPlace:
-    """A verdict to go to."""
-
-    run: str
-    verdict: str
-
-
-class HistoryScreen(ListDialog[HistoryPlace | None]):
+class HistoryScreen(ListDialog[Event | None]):
     """Two lists of events, of the item and of the reviewer; ``tab`` changes between them."""
 
     CSS = """
@@ -57,33 +48,12 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
         ("G", "move('last')", "Last"),
     ]
 
-    def __init__(
-        self,
-        item: Item | None,
-        mine: Sequence[Event],
-        run: Run,
-        reviewer: str,
-        *,
-        hidden: bool,
-        blind: bool,
-        found: Callable[[Event], RerunResult | None],
-    ) -> None:
-        """Show the events; while the panel is hidden, only the reviewer's own.
-
-        ``found`` returns the result of the re-run that an event records, if any. A ``blind``
-        session leaves out the re-runs of other items.
-        """
+    def __init__(self, form: HistoryForm) -> None:
+        """Show the item's events if there are any, else the reviewer's own."""
         super().__init__()
-        past = () if item is None else item.history
-        shown = [event for event in past if not hidden or event.author == reviewer]
-        if blind:
-            # A re-run's answers must stay hidden from a blind reviewer like the first ones.
-            mine = [event for event in mine if event.kind not in RERUNS]
-            shown = [event for event in shown if not hidden or event.kind not in RERUNS]
-        self._lists = {"item": shown[::-1], "session": list(mine)}
-        self._title = "" if item is None else item.verdict.id
-        self._which = "item" if shown else "session"
-        self._run, self._found = run, found
+        self._form = form
+        self._lists = {"item": form.item, "session": form.session}
+        self._which = "item" if form.item else "session"
 
     def compose(self) -> ComposeResult:
         """Show the title and the list."""
@@ -97,7 +67,7 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
 
     def _head(self, width: int) -> Lines:
         item = self._which == "item"
-        what = f"History of {inline(self._title, 80)}" if item else "My work, newest first"
+        what = f"History of {inline(self._form.title, 80)}" if item else "My work, newest first"
         other = "my work" if item else "the item"
         head = line(
             (what, Ink.STRONG), (f"   tab {other}, enter goes there, esc closes", Ink.MUTED)
@@ -109,7 +79,7 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
         options.clear_options()
         events = self._lists[self._which]
         options.add_options(
-            [Option(Content(_event_line(event, self._found(event)))) for event in events]
+            [Option(Content(_event_line(event, self._form.found(event)))) for event in events]
         )
         if not events:
             options.add_option(Option(Content("nothing yet"), disabled=True))
@@ -125,7 +95,7 @@ class HistoryScreen(ListDialog[HistoryPlace | None]):
         """Go to the item of the chosen event."""
         chosen = self._lists[self._which][event.option_index]
         if chosen.verdict is not None:
-            self.dismiss(HistoryPlace(chosen.run or self._run.hash, chosen.verdict))
+            self.dismiss(chosen)
 
     def action_close(self) -> None:
         """Close history."""

@@ -6,8 +6,6 @@ returned even if the field was left with escape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -17,7 +15,7 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input
 
-from reviewdesk.app.keys.commands import Completer
+from reviewdesk.app.controllers.requests import FieldInput, PromptForm
 from reviewdesk.app.paint.styled import (
     Lines,
     cut,
@@ -35,14 +33,6 @@ from reviewdesk.errors import ReviewDeskError
 
 ROWS = 5
 """The number of lines below the field, for completions or an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldInput:
-    """The text of the field; ``given`` is False if the field was left with escape."""
-
-    text: str
-    given: bool
 
 
 class _Field(Input):
@@ -70,28 +60,11 @@ class PromptField(Dialog[FieldInput]):
         Binding("down", "recall(1)", "What was typed after"),
     ]
 
-    def __init__(
-        self,
-        title: str,
-        value: str = "",
-        *,
-        check: Callable[[str], object] = lambda _text: None,
-        complete: Completer | None = None,
-        hint: str = "",
-        rule: str = "",
-        past: Sequence[str] = (),
-        replaces: bool = False,
-    ) -> None:
-        """Open with ``value`` in the field; ``past`` holds earlier inputs, oldest first.
-
-        ``rule`` is a line of syntax that always stands above the field. With ``replaces`` the value
-        is selected, so that typing replaces it.
-        """
+    def __init__(self, form: PromptForm) -> None:
+        """Open with the value of ``form`` in the field."""
         super().__init__()
-        self._title, self._value, self._check = title, value, check
-        self._complete, self._hint_text, self._replaces = complete, hint, replaces
-        self._rule = rule
-        self._past = [*past, value]
+        self.form = form
+        self._past = [*form.past, form.value]
         self._place = len(self._past) - 1
         self._cycle: tuple[str, Completion, int] | None = None
         self._own = ""
@@ -100,9 +73,9 @@ class PromptField(Dialog[FieldInput]):
         """Show title, field and help."""
         with Vertical():
             yield Bar(self._head)
-            if self._rule:
-                yield Bar(lambda width: [cut(line((f" {self._rule}", Ink.MUTED)), width)])
-            yield _Field(self._value, select_on_focus=self._replaces)
+            if rule := self.form.rule:
+                yield Bar(lambda width: [cut(line((f" {rule}", Ink.MUTED)), width)])
+            yield _Field(self.form.value, select_on_focus=self.form.replaces)
             yield Bar(self._help, id="help")
 
     @property
@@ -111,19 +84,19 @@ class PromptField(Dialog[FieldInput]):
         return self.query_one(Input)
 
     def _head(self, width: int) -> Lines:
-        keys = "enter applies, esc closes" + (", tab completes" if self._complete else "")
+        keys = "enter applies, esc closes" + (", tab completes" if self.form.complete else "")
         keys += ", ↑ brings back" if len(self._past) > 1 else ""
-        return [cut(line((f" {self._title}", Ink.STRONG), (f"    {keys}", Ink.MUTED)), width)]
+        return [cut(line((f" {self.form.title}", Ink.STRONG), (f"    {keys}", Ink.MUTED)), width)]
 
     # completion
 
     def _completion(self) -> Completion | None:
-        if self._complete is None:
+        if self.form.complete is None:
             return None
         if self._cycle is not None:
             return self._cycle[1]
         try:
-            return self._complete(self.field.value, self.field.cursor_position)
+            return self.form.complete(self.field.value, self.field.cursor_position)
         except ReviewDeskError:
             # Drawing must not raise: the user can go on typing without completions.
             return None
@@ -132,7 +105,7 @@ class PromptField(Dialog[FieldInput]):
         found = self._completion() if self.is_mounted else None
         chosen = self._cycle[2] if self._cycle is not None else -1
         if found is None or not found.options:
-            return paragraph(self._hint_text, width, Ink.MUTED, first=[(" ", "")], indent=1)
+            return paragraph(self.form.hint, width, Ink.MUTED, first=[(" ", "")], indent=1)
         start = max(0, min(chosen - ROWS + 2, len(found.options) - ROWS))
         shown = found.options[start : start + ROWS]
         column = min(max((len(option.text) for option in shown), default=0) + 2, width // 2)
@@ -176,7 +149,7 @@ class PromptField(Dialog[FieldInput]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close with the text, unless ``check`` raises: then stay open and show the error."""
         try:
-            self._check(event.value)
+            self.form.check(event.value)
         except ReviewDeskError as error:
             self._show_error(error)
         else:

@@ -1,14 +1,10 @@
-"""The re-run dialog: its first page asks for jurors and panel, its second for consent to send.
-
-The dialog sends nothing: it closes with the re-run that a person agreed to, or with ``None``.
-"""
+"""The re-run dialog: its first page asks for jurors and panel, its second for consent to send."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,8 +14,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.controllers.label_guard import LabelGuard
-from reviewdesk.app.keys.commands import files
+from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.paint.consent import Consent
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -31,21 +26,10 @@ from reviewdesk.app.paint.styled import (
     paragraph,
 )
 from reviewdesk.app.screens.dialog import ListDialog
-from reviewdesk.app.screens.prompt import FieldInput, PromptField
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk.live import rerun
-from reviewdesk.domain.jury.injection import passages
-from reviewdesk.domain.panel.case import outside_texts
-from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
-from reviewdesk.domain.records import Item
-from reviewdesk.errors import ReviewDeskError
-
-if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
-    from reviewdesk.desk import Desk
-    from reviewdesk.desk.live.rerun import PreparedRerun
-    from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.desk.live.rerun import PreparedRerun
 
 _STAYS = frozenset({
     "y", "n", "enter", "escape", "j", "k", "down", "up", "ctrl+d", "ctrl+u", "pagedown", "pageup",
@@ -104,35 +88,27 @@ class _Offers(OptionList):
             self.replace_option_prompt_at_index(place, Content(f"{mark} {one}"))
 
 
-class RerunDialog(ListDialog["PreparedRerun | None"]):
-    """Asks for jurors, then for consent; ``y`` closes it with the re-run that was agreed to."""
+class RerunDialog(ListDialog[PreparedRerun | None]):
+    """Draws a re-run form; ``y`` closes it with the re-run that was agreed to."""
 
     CSS = _STYLE
     BINDINGS: ClassVar[list[BindingType]] = [*_BINDINGS]
 
     def __init__(
         self,
-        desk: Desk,
-        item: Item,
-        guard: LabelGuard,
-        *,
-        path: str,
-        named: Callable[[str], None],
-        wish: RerunRequest | None = None,
+        form: RerunForm,
+        lateness: Callable[[], float],
+        act: Callable[[Callable[[], object]], None],
     ) -> None:
-        """Ask about ``item``, with the panel file at ``path`` or, if empty, the report's panel.
+        """Show ``form``; ``lateness`` tells how many seconds the last key waited.
 
-        ``named`` is called with each chosen panel file; a ``wish`` opens the consent page at once.
+        ``act`` carries out what the form asks of the terminal.
         """
         super().__init__()
-        self._desk, self._item, self._guard = desk, item, guard
-        self._path, self._named, self._wish = path, named, wish
-        self._panel: PanelSpec | None = None
-        self._problem = ""
-        self._masked = wish is not None and wish.masked
-        self._passages = sum(len(passages(text)) for _, text in outside_texts(item.verdict.body))
-        self._wishes: list[RerunRequest] = []
+        self._form, self._lateness, self._act = form, lateness, act
+        self._offered: list[str] = []
         self._consent: Consent | None = None
+        form.changed = self._draw
 
     def compose(self) -> ComposeResult:
         """Yield the widgets of both pages, of which one is in view."""
@@ -144,83 +120,63 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             yield Bar(self._keys, id="foot")
 
     def on_mount(self) -> None:
-        """Read the panel and offer its jurors; with a wish, ask for consent at once."""
-        self._read()
-        if self._wish is not None:
-            self._show(self._wish)
+        """Draw the page that the form begins with."""
+        self._draw()
 
     def on_screen_resume(self) -> None:
         """Restart the guard's wait, because the consent page has come back into view."""
-        if self._consent is not None:
-            self._guard.shown()
-
-    # the first page: who, and by which panel
+        self._form.drawn()
 
     def _head(self, width: int) -> Lines:
-        name = inline(self._item.verdict.id, 80)
+        name = inline(self._form.item.verdict.id, 80)
         return [cut(line((f" Ask again about {name}", Ink.STRONG)), width)]
 
     def _about(self, width: int) -> Lines:
-        suspicious = _suspicious_text(self._passages, masked=self._masked)
-        return _panel_lines(self._panel, self._path, self._problem, suspicious, width)
+        return _panel_lines(self._form, width)
 
     def _keys(self, width: int) -> Lines:
         if self._consent is not None:
             return [self._consent.keys(width)]
-        return [_choice_keys(width, file=bool(self._path), mask=bool(self._passages))]
-
-    def _read(self) -> None:
-        """Read the panel, or store why there is none, and offer what it can be asked."""
-        self._panel, self._problem = _panel_of(self._path, self._item)
-        self._wishes = _wishes(self._item, self._panel)
-        self.query_one(_Offers).offer([_wish_text(wish, self._item) for wish in self._wishes])
-        self._draw()
+        return [_choice_keys(width, file=bool(self._form.path), mask=bool(self._form.passages))]
 
     def _draw(self) -> None:
+        """Draw the page of the moment: who may be asked or, once prepared, what would be sent."""
+        form = self._form
+        if self._offered != (offers := form.offers()):
+            self._offered = offers
+            self.query_one(_Offers).offer(list(map(inline, offers)))
         self.query_one("#panel", Bar).paint(self._about)
+        if self._consent is None and form.prepared is not None:
+            payloads: list[Mapping[str, Any]] = list(rerun.payloads([form.prepared]))
+            self._consent = Consent(form.prepared, inline(form.who), payloads)
+            self.add_class("-consent")
+            self.set_focus(self.query_one(Pane))
+            self.call_after_refresh(form.drawn)
+        if self._consent is not None:
+            self.query_one(Pane).paint(self._consent.lines)
         self.query_one("#foot", Bar).paint(self._keys)
+
+    # the first page: who, and by which panel
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Show what would be sent to the chosen jurors."""
-        if self._consent is None:
-            self._show(replace(self._wishes[event.option_index], masked=self._masked))
+        self._act(partial(self._form.choose, event.option_index))
+        self._draw()
 
     def action_name_panel(self) -> None:
         """Ask for the path of a panel file."""
         if self._choosing():
-            self._prompt(None)
-
-    def _prompt(self, wish: RerunRequest | None) -> None:
-        prompt = PromptField(
-            "Panel file",
-            self._path,
-            check=rerun.panel_from,
-            complete=files,
-            hint="YAML or TOML: the jurors that are asked, and the rule that decides",
-            replaces=True,
-        )
-        self._desk_app.ask(prompt, partial(self._take_path, wish))
-
-    def _take_path(self, wish: RerunRequest | None, answer: FieldInput | None) -> None:
-        if answer is None or not answer.given or not answer.text or not self.is_current:
-            return
-        self._path = answer.text
-        self._named(answer.text)
-        self._read()
-        if wish is not None and self._panel is not None:
-            self._show(wish)
+            self._act(self._form.name_panel)
 
     def action_own_panel(self) -> None:
         """Use the panel that the report names."""
         if self._choosing():
-            self._path = ""
-            self._named("")
-            self._read()
+            self._form.use_panel("")
 
     def action_mask(self) -> None:
         """Mask the passages that address the judge, or send them unmasked again."""
-        if self._choosing() and self._passages:
-            self._masked = not self._masked
+        if self._choosing():
+            self._form.mask()
             self._draw()
 
     def _choosing(self) -> bool:
@@ -231,35 +187,11 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
 
     # the second page: consent
 
-    def _show(self, wish: RerunRequest) -> None:
-        """Prepare the re-run and show the consent page; a problem is shown on the first page."""
-        if self._panel is None:
-            self._prompt(wish)
-            return
-        try:
-            made: PreparedRerun = rerun.prepare(self._desk, self._item.row.key, self._panel, wish)
-        except ReviewDeskError as error:
-            self._problem = inline(error, 400)
-            self._draw()
-            return
-        who = f"{_who(wish)} of {inline(made.seats.panel.name, 80)}"
-        who += ", suspicious passages masked" if wish.masked else ""
-        self._consent = Consent(made, who, list(rerun.payloads([made])))
-        self.add_class("-consent")
-        self.set_focus(self.query_one(Pane))
-        self._paint()
-        self.call_after_refresh(self._guard.shown)
-
-    def _paint(self) -> None:
-        if self._consent is not None:
-            self.query_one(Pane).paint(self._consent.lines)
-            self.query_one("#foot", Bar).paint(self._keys)
-
     def action_agree(self) -> None:
         """Close with the re-run, unless the key came too soon for the page to have been read."""
         if self._consent is None:
             return
-        if self._guard.press("y", self._desk_app.lateness):
+        if self._form.agree(self._lateness()):
             self.dismiss(self._consent.prepared)
             return
         self._consent.notice = "y ignored: too soon to have read this; n sends nothing"
@@ -274,20 +206,20 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
         if self._consent is not None:
             self.query_one(Pane).move(by)
             return
-        options = self.query_one(OptionList)
-        options.highlighted = max(0, min((options.highlighted or 0) + by, len(self._wishes) - 1))
+        options, last = self.query_one(OptionList), len(self._offered) - 1
+        options.highlighted = max(0, min((options.highlighted or 0) + by, last))
 
     def action_turn(self, by: int) -> None:
         """Show another page of what would be sent."""
         if self._consent is not None:
             self._consent.turn(by)
-            self._paint()
+            self._draw()
 
     def action_exact(self) -> None:
         """Switch the payloads between exact JSON and single messages."""
         if self._consent is not None:
             self._consent.as_other()
-            self._paint()
+            self._draw()
 
     def on_key(self, event: events.Key) -> None:
         """Cancel on a key without an action while the consent page is in view."""
@@ -297,57 +229,20 @@ class RerunDialog(ListDialog["PreparedRerun | None"]):
             event.prevent_default()
             self.dismiss(None)
 
-    @property
-    def _desk_app(self) -> ReviewApp:
-        return cast("ReviewApp", self.app)
 
-
-def _wishes(item: Item, panel: PanelSpec | None) -> list[RerunRequest]:
-    """Return what the panel can be asked, likeliest first; without one, all the report names."""
-    names = list(dict.fromkeys(cast.id for cast in item.verdict.ballots))
-    if panel is not None:
-        known = {juror.name for juror in panel.jurors}
-        names = [name for name in names if name in known]
-    gone = missing(item.verdict)
-    # A re-run of the missing jurors is refused unless the panel has all of them.
-    first = [RerunRequest(RerunScope.MISSING)] if gone and set(gone) <= set(names) else []
-    return [
-        *first,
-        RerunRequest(RerunScope.PANEL),
-        *(RerunRequest(RerunScope.JUROR, name) for name in names),
-    ]
-
-
-def _wish_text(wish: RerunRequest, item: Item) -> str:
-    if wish.scope is RerunScope.MISSING:
-        return f"{_who(wish)}: {inline(', '.join(missing(item.verdict)), 200)}"
-    failed = wish.juror in missing(item.verdict)
-    return f"{_who(wish)}{', who gave no answer' if failed else ''}"
-
-
-def _who(wish: RerunRequest) -> str:
-    """Return who is asked, in words."""
-    if wish.scope is RerunScope.JUROR:
-        return f"{inline(wish.juror, 120)} alone"
-    return {RerunScope.MISSING: "the missing jurors", RerunScope.PANEL: "the whole panel"}[
-        wish.scope
-    ]
-
-
-def _panel_lines(
-    panel: PanelSpec | None, path: str, problem: str, suspicious: str, width: int
-) -> Lines:
+def _panel_lines(form: RerunForm, width: int) -> Lines:
     """Return lines for the panel, or why there is none, and for the suspicious passages."""
     head = [(pad(" panel", 13), Ink.MUTED.value)]
+    panel, problem = form.panel, inline(form.problem)
     lines = [Content("")]
     if panel is None:
         lines += paragraph(problem, width, Ink.WARN, first=head, indent=13)
     else:
-        where = inline(path) if path else "as the report tells it"
+        where = inline(form.path) if form.path else "as the report tells it"
         panel_text = f"{inline(panel.name, 80)}: {len(panel.jurors)} jurors, {where}"
         lines.append(cut(line(*head, panel_text), width))
-    if suspicious:
-        lines.append(cut(line((pad(" suspicious", 13), Ink.WARN), suspicious), width))
+    if form.suspicious:
+        lines.append(cut(line((pad(" suspicious", 13), Ink.WARN), form.suspicious), width))
     if panel is not None and problem:
         lines += paragraph(problem, width, Ink.FAIL, first=[(" ", "")], indent=1)
     return lines
@@ -359,18 +254,3 @@ def _choice_keys(width: int, *, file: bool, mask: bool) -> Content:
     pieces += [("o", Ink.KEY), " the report's  "] if file else []
     pieces += [("m", Ink.KEY), " mask  "] if mask else []
     return cut(line(*pieces, ("esc", Ink.KEY), " cancel"), width)
-
-
-def _panel_of(path: str, item: Item) -> tuple[PanelSpec | None, str]:
-    """Return the panel and "", or ``None`` and why there is no panel."""
-    try:
-        return rerun.panel_from(path) if path else rerun.own_panel(item), ""
-    except ReviewDeskError as error:
-        # The error of the report's own panel has a hint that is meant for the shell.
-        reason = inline(error if path else error.message, 400).removesuffix(".")
-        return None, f"{reason}; p names a panel file"
-
-
-def _suspicious_text(count: int, *, masked: bool) -> str:
-    how = "masked for the jurors" if masked else "sent as they are"
-    return f"{count} passages speak to the judge, {how}" if count else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import os
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -11,33 +11,30 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.geometry import Size
 from textual.widget import Widget
 
-from reviewdesk.app.controllers.label_guard import LabelGuard
-from reviewdesk.app.controllers.labeller import Labeller
-from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.controllers.review_session import ReviewSession
-from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.keys.actions import review_hints, screen_bindings
-from reviewdesk.app.messages import CalibrationFinished, PaintFailed, RowChosen
-from reviewdesk.app.paint.frame import header_line, strip_lines
+from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.controllers.view import PANES, Panes, ViewState
+from reviewdesk.app.keys.bindings import screen_bindings
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.messages import PaintFailed, RowChosen
+from reviewdesk.app.paint.frame import header_line, strip_lines, title_line
+from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import hidden_lines, jury_lines
+from reviewdesk.app.paint.pages import done_lines, nothing_lines
+from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.meter import StripMeter
-from reviewdesk.app.screens.panes import Panes
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.texts.find import found_line, highlight
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
-from reviewdesk.app.workers.rerun import OpenRerun
-from reviewdesk.domain.records import QueueRow
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.domain.records import Pace
 
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
 
 
 class ReviewScreen(DeskScreen):
-    """Connects the review session, which knows the desk, with the widgets, which only draw."""
+    """Draws the review: side by side on a wide terminal, else one pane at a time."""
 
     where = "review"
     has_strip = True
@@ -52,186 +49,207 @@ class ReviewScreen(DeskScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
-    def __init__(self, review_session: ReviewSession, guard: LabelGuard, notice: str) -> None:
-        """Show a review session. ``notice`` is the first text of the status line."""
-        super().__init__(notice)
-        self.review_session = review_session
-        self.labeller = Labeller(review_session)
-        self.guard = guard
-        self.panes = Panes(self)
-        self.controller = ReviewController(self)
-        self.verbs |= self.controller.verbs
-        self.meter = StripMeter(self)
-        self.reading = ReadingOptions()
-
-    @property
-    def session(self) -> Session:
-        """The frozen state of the review session."""
-        return self.review_session.session
-
-    @property
-    def shown(self) -> object:
-        """The run, the item (``None`` without one), and whether the item can be read."""
-        item = self.session.item
-        return self.session.run.key, item and item.row.key, self.panes.readable
-
-    def sit(self, review_session: ReviewSession, notice: str = "") -> None:
-        """Show another review session, or the same one at another item."""
-        if review_session is not self.review_session:
-            self.review_session, self.labeller = review_session, Labeller(review_session)
-            self.meter.clear()
-            self.say(notice)
-            self.recalibrate()
-            if not self.panes.wide and self.panes.current == "jury":
-                self.panes.choose("item")
-        self.show(rows=True)
-
     def body(self) -> ComposeResult:
         """Yield the three columns."""
         with Horizontal(id="body"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
-                yield QueueList(self._rows, id="queue")
+                yield QueueList(self.front.controller.rows, id="queue")
             for name in ("item", "jury"):
                 with Vertical(id=f"{name}-column", classes="column"):
                     yield Bar(id=f"{name}-title")
                     yield Pane(id=name)
 
     def on_mount(self) -> None:
-        """Show the first item, ask for the figures, and make the texts searchable."""
-        self.fit(self.app.size)
-        self.show()
-        self.recalibrate()
-        self.desk_app.jobs.index(self.session.run)
+        """Begin the review, and look from time to time for what other processes wrote."""
+        self.front.act(partial(self.front.controller.begin, *self.app.size))
         self.set_interval(POLL, self._poll)
 
-    def on_screen_resume(self) -> None:
-        """Restart the guard's wait, because the item has come back into view."""
-        self.guard.shown()
+    @property
+    def abandoned(self) -> bool:
+        """Whether the terminal is gone, so that no key can come any more."""
+        return not self.app.is_headless and not os.isatty(0)
 
-    def fit(self, size: Size) -> None:
-        """Show three panes, one or none, as the terminal allows; no state is lost."""
-        super().fit(size)
-        self.panes.fit(size)
+    def _poll(self) -> None:
+        controller = self.front.controller
+        self.front.act(controller.close if self.abandoned else controller.poll)
 
-    def _rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return queue rows from the session of the moment, because the list outlives a session."""
-        return self.review_session.rows(keys)
+    # the panes
 
-    # drawing
+    @property
+    def queue(self) -> QueueList:
+        """The list widget of the queue."""
+        return self.query_one("#queue", QueueList)
 
-    def header(self, width: int) -> Content:
-        """Return the header: run, mode, progress, filter, order, background jobs, saved mark."""
-        return header_line(self.session, self.meter.saved, self.desk_app.jobs.text, width)
+    def text(self, name: str) -> Pane:
+        """Return the pane ``name``: the item's or the jury's."""
+        return self.query_one(f"#{name}", Pane)
 
-    def show(self, *, keep: bool = False, rows: bool = False, find: bool = False) -> None:
-        """Draw the current item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
+    def _focused(self, panes: Panes) -> QueueList | Pane:
+        return self.queue if panes.current == "queue" else self.text(panes.current)
 
-        ``find`` scrolls to the first hit of the search.
-        """
-        if not keep:
-            self.reading = replace(self.reading, page=0)
-        found = self.session.found
-        self.reading = replace(self.reading, find=found.words if found else ())
-        self.panes.paint(keep=keep, rows=rows)
-        if find:
-            self.panes.seek(self.reading.find)
-        if not keep:
-            self.guard.shown()
-        self.frame()
-
-    def read(self, reading: ReadingOptions) -> None:
-        """Redraw the item's texts with other reading options."""
-        turned = reading.page != self.reading.page
-        self.reading = reading
-        self.panes.paint(keep=not turned, rows=False)
-        self.frame()
-
-    def frame(self) -> None:
-        """Draw the lines around the panes."""
-        super().frame()
-        if self.ready:
-            session, figures, alone = self.session, self.meter.figures, self.meter.alone
-            self.bar("strip").paint(lambda width: strip_lines(session, figures, alone, width))
-
-    def hints(self) -> Mapping[str, object]:
-        """Return the actions that the footer offers for the current item and pane."""
-        panes = self.panes
-        deeper, back = panes.beside(1), panes.beside(-1)
-        return review_hints(self.session, deeper, back, readable=panes.readable)
+    def _arrange(self, panes: Panes) -> None:
+        """Show the panes that are in view, and give the keys to the current one."""
+        self.set_class(not panes.alone, "-wide")
+        self.set_class(panes.alone, "-zoomed")
+        for name in PANES:
+            self.query_one(f"#{name}-column").display = name == panes.current or not panes.alone
+        if not panes.tiny:
+            self.set_focus(self._focused(panes), scroll_visible=False)
 
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move through the list, or scroll the pane that has the keys."""
-        widget = self.panes.focused
+        if self.drawn is None:
+            return
+        widget = self._focused(self.drawn.panes)
         lines = int(by * widget.page) if pages else int(by)
         if isinstance(widget, QueueList):
-            self.controller.step(lines)
+            self.front.act(partial(self.front.controller.step, lines))
         else:
             widget.move(lines)
 
-    def asked(self, running: OpenRerun | None) -> None:
-        """Redraw the jury for a re-run that began or got a ballot, if its item is in view."""
-        item = self.session.item
-        if self.ready and item is not None and running and running.key == item.row.key:
-            try:
-                self.panes.again()
-            except ReviewDeskError as error:
-                self.complain(error)
+    def sideways(self, columns: int) -> None:
+        """Scroll lines that are wider than their pane sideways."""
+        jury = self.drawn is not None and self.drawn.panes.current == "jury"
+        self.text("jury" if jury else "item").sideways(columns)
+
+    def _seek(self, words: tuple[str, ...]) -> None:
+        """Scroll to the first line with one of the words, in the item or else in the jury."""
+        for name in ("item", "jury"):
+            pane = self.text(name)
+            line = found_line(pane.painted, words)
+            if line is not None:
+                pane.go(max(0, line - 2))
+                return
+
+    # drawing
+
+    def header(self, state: ViewState, width: int) -> Content:
+        """Return the header: run, mode, progress, filter, order, background jobs, saved mark."""
+        return header_line(state.session, inline(state.saved), state.jobs, width)
+
+    def draw_body(self, state: ViewState, before: ViewState | None) -> None:
+        """Draw the queue, the texts and the strip."""
+        if before is None or before.panes != state.panes:
+            self._arrange(state.panes)
+        self._draw_queue(state, before)
+        keymap, keep = self.front.keymap, before is not None and before.start == state.start
+        for name, facts, painter in (
+            ("item", _item_facts, _item_painter), ("jury", _jury_facts, _jury_painter),
+        ):  # fmt: skip
+            if not keep or before is None or facts(before) != facts(state):
+                self.text(name).paint(painter(state, keymap), keep=keep)
+        if before is not None and before.seek != state.seek:
+            self._seek(state.reading.find)
+        for name, note in _title_notes(state).items():
+            title = _title(name.upper(), note, focused=name == state.panes.current)
+            self.query_one(f"#{name}-title", Bar).paint(title)
+        session, figures = state.session, state.figures
+        self.bar("strip").paint(
+            lambda width: strip_lines(session, figures.calibration, figures.alone, width)
+        )
+
+    def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
+        session, queue = state.session, self.queue
+        queue.fill(session.keys, blind=session.view.blind)
+        if before is not None and before.rows != state.rows:
+            queue.reload()
+        if before is None or _place(before) != _place(state):
+            queue.point(session.index)
 
     # events
+
+    def on_screen_resume(self) -> None:
+        """Restart the guard's wait, because the item has come back into view."""
+        self.front.act(self.front.controller.resumed)
 
     def on_key(self, event: events.Key) -> None:
         """Tell the guard about a printable key without an action, which may be part of a paste."""
         if event.is_printable and event.key not in self.active_bindings:
-            self.guard.stray()
+            self.front.controller.stray()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Give the keys to the pane that got the focus."""
-        if isinstance(event.widget, Widget) and event.widget.id:
-            self.panes.entered(event.widget.id)
-            self.frame()
+        widget = event.widget
+        # The focus may have moved on since the event.
+        if isinstance(widget, Widget) and widget.id and widget is self.focused:
+            self.front.act(partial(self.front.controller.entered, widget.id))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """Show the item whose line was clicked."""
         message.stop()
-        try:
-            self.review_session.show(message.index)
-        except ReviewDeskError as error:
-            self.complain(error)
-        else:
-            self.show()
+        self.front.act(partial(self.front.controller.choose_row, message.index))
 
     def on_paint_failed(self, message: PaintFailed) -> None:
         """Show the error of a widget that could not be painted."""
         message.stop()
-        self.complain(message.error)
+        self.front.act(partial(self.front.controller.complain, message.error))
 
-    # the figures
 
-    def recalibrate(self) -> None:
-        """Read the strip's figures anew, in a worker."""
-        self.meter.ask()
+def _place(state: ViewState) -> tuple[object, ...]:
+    return state.session.index, state.start, state.rows, id(state.session.keys)
 
-    def on_calibration_finished(self, message: CalibrationFinished) -> None:
-        """Draw the figures if they answer the newest request."""
-        message.stop()
-        if not self.meter.take(message.figures):
-            return
-        if message.figures.error is not None:
-            self.complain(message.figures.error)
-        self.panes.titles()
-        self.frame()
-        if self.session.item is None:
-            self.show(keep=True)
 
-    def _poll(self) -> None:
-        if self.abandoned:
-            self.desk_app.action_close_desk()
-            return
-        try:
-            if self.review_session.desk.changed():
-                self.review_session.refresh()
-                self.show(keep=True, rows=True)
-                self.recalibrate()
-        except ReviewDeskError as error:
-            self.complain(error)
+def _title_notes(state: ViewState) -> dict[str, str]:
+    """Return what stands beside the names of the panes."""
+    session, panes = state.session, state.panes
+    place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
+    where = f"{place} of {len(session.keys):,}"
+    columns = "" if session.view.blind else " · decision, agreement, flags"
+    alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
+    # With the queue in view, its cursor already shows which item is current.
+    notes = dict.fromkeys(PANES, alone if panes.alone else "")
+    notes["queue"] = f"{where}{_pace_text(state.figures.pace) or columns}"
+    return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}
+
+
+def _title(name: str, note: str, *, focused: bool) -> Painter:
+    return lambda width: [title_line(name, note, width, focused=focused)]
+
+
+def _pace_text(pace: Pace | None) -> str:
+    """Return the labels per hour, in words; empty until the pace is steady."""
+    if pace is None or not pace.steady:
+        return ""
+    return f" · {pace.per_hour:.0f} per hour"
+
+
+def _item_facts(state: ViewState) -> tuple[object, ...]:
+    """Return all that the item's pane depends on, beside the width."""
+    session = state.session
+    page = None if session.item else (session.view, session.progress, state.figures)
+    return session.item, session.page, session.hidden, session.withheld, state.reading, page
+
+
+def _item_painter(state: ViewState, keymap: Keymap) -> Painter:
+    session, figures = state.session, state.figures
+
+    def painter(width: int) -> Lines:
+        if session.page is Page.NOTHING:
+            return nothing_lines(session, keymap, width)
+        if session.item is None:
+            found = figures.alone if session.view.blind else figures.calibration
+            return done_lines(session, found, figures.pace, keymap, width)
+        return item_lines(session.item, width, hidden=session.hidden, reading=state.reading)
+
+    return painter
+
+
+def _jury_facts(state: ViewState) -> tuple[object, ...]:
+    """Return all that the jury's pane depends on, beside the width."""
+    session = state.session
+    return session.item, session.hidden, session.withheld, state.reruns, state.reading.find
+
+
+def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
+    session = state.session
+
+    def painter(width: int) -> Lines:
+        if session.item is None:
+            return []
+        if session.hidden:
+            return hidden_lines(session, keymap, width)
+        lines = jury_lines(session.item, width, state.reruns, keymap.first("rerun"))
+        return highlight(lines, state.reading.find)
+
+    return painter

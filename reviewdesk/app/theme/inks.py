@@ -103,14 +103,6 @@ _GROUNDS = ("background", "surface", "panel", "desk-bar", "desk-cursor")
 TEXT_CONTRAST, RULE_CONTRAST = 4.5, 1.5
 """The least contrast of an ink on every surface of its theme: for text, and for drawn rules."""
 
-THEMES = {
-    "desk": "dark",
-    "desk-light": "paper",
-    "ansi-dark": "16 colours on black",
-    "ansi-light": "16 colours on white",
-    "high-contrast": "black and white",
-}
-"""The themes that the palette offers, with a description of each. The default comes first."""
 OWN = (DESK, DESK_LIGHT, HIGH_CONTRAST, ANSI_DARK, ANSI_LIGHT, COLOURLESS)
 """The themes to register. Two of them replace Textual's themes of the same name."""
 

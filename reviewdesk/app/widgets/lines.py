@@ -5,7 +5,7 @@ Every line passes a second time through ``strip_controls`` on its way to the ter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from rich.segment import Segment
 from textual.content import Content
@@ -26,11 +26,14 @@ from reviewdesk.app.texts.fold import fitting
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.safetext import strip_controls
 
-if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
-
 MORE_LEFT, MORE_RIGHT = "‹", "›"
 """Marks of a line that continues beyond the left or right edge of the pane."""
+
+
+class HasInks(Protocol):
+    """An app that holds the style of every ink."""
+
+    inks: dict[str, Style]
 
 
 def to_strip(widget: Widget, content: Content, width: int, under: Style | None = None) -> Strip:
@@ -38,7 +41,7 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
 
     A reversed line loses its inks, because each would become a patch of background colour.
     """
-    inks = cast("ReviewApp", widget.app).inks
+    inks = cast("HasInks", widget.app).inks
     base = widget.visual_style if under is None else under
     if base.reverse:
         content = Content(content.plain)

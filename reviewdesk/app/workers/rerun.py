@@ -1,48 +1,28 @@
-"""The background re-run: one at a time; stopping it keeps the ballots that came back."""
+"""The work of a re-run in its thread; stopping it keeps the ballots that came back."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from reviewdesk.app.messages import Arrival, BallotArrived, JobEnded
-from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.app.controllers.rerun_history import Arrival
+from reviewdesk.desk.live.rerun_history import RerunRecord
 
 if TYPE_CHECKING:
-    from reviewdesk.app.app import ReviewApp
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.live.rerun import BallotCall, PreparedRerun
-    from reviewdesk.desk.live.rerun_history import RerunRecord
+    from reviewdesk.desk.live.rerun import PreparedRerun
     from reviewdesk.domain.verdict import Decision
 
 RERUN = "asking"
 
 
 @dataclass(frozen=True, slots=True)
-class OpenRerun:
-    """A running re-run: the jurors that are asked, and the ballots so far."""
-
-    key: int
-    verdict: str
-    asked: tuple[str, ...]
-    came: tuple[Arrival, ...] = ()
-    stopping: bool = False
-
-    @property
-    def text(self) -> str:
-        """The progress of the re-run, for the header."""
-        return "stopping" if self.stopping else f"{RERUN} {len(self.came)}/{len(self.asked)}"
-
-
-@dataclass(frozen=True, slots=True)
 class RerunEnded:
     """The result of a re-run; ``told`` is ``None`` if there is no new verdict."""
 
-    key: int
     verdict: str
     before: Decision | None
     told: RerunRecord | None
@@ -50,6 +30,17 @@ class RerunEnded:
     failed: int
     asked: int
     stopped: bool
+
+    @classmethod
+    def of(
+        cls, prepared: PreparedRerun, found: object, came: Sequence[Arrival], *, stopped: bool
+    ) -> RerunEnded:
+        """Return the result of ``prepared``, of which these ballots came."""
+        item, asked, failed = prepared.item, len(prepared.calls), sum(one.failed for one in came)
+        told = found if isinstance(found, RerunRecord) else None
+        answered, before = len(came) - failed, item.assessment.decision
+        cut = stopped and len(came) < asked
+        return cls(item.verdict.id, before, told, answered, failed, asked, cut)
 
 
 class TaskStop:
@@ -84,107 +75,24 @@ class TaskStop:
             self._loop = self._task = None
 
 
-class RerunJob:
-    """The re-run of an app, at most one."""
-
-    def __init__(self, app: ReviewApp) -> None:
-        """Work for ``app``."""
-        self._app = app
-        self._stop = TaskStop()
-        self.running: OpenRerun | None = None
-
-    @property
-    def text(self) -> str:
-        """The progress of the re-run; empty if none is running."""
-        return "" if self.running is None else self.running.text
-
-    def start(self, prepared: PreparedRerun) -> None:
-        """Start the re-run that a person has agreed to; raise DeskError if one is running."""
-        self.check()
-        asked = tuple(call.juror.name for call in prepared.calls)
-        item, self._stop = prepared.item, TaskStop()
-        self.running = OpenRerun(item.row.key, item.verdict.id, asked)
-        self._app.run_worker(
-            partial(self._work, prepared, self._stop),
-            name=RERUN,
-            group=RERUN,
-            thread=True,
-            exit_on_error=False,
-        )
-
-    def check(self) -> None:
-        """Refuse a second re-run.
-
-        Raises:
-            DeskError: a re-run is running.
-        """
-        if self.running is not None:
-            problem = f"{self.running.verdict}: is being asked again at this moment"
-            raise DeskError(problem, "Wait for its end, or stop it with :stop.")
-
-    def stop(self) -> bool:
-        """Stop the re-run at once; return True if one was running."""
-        if self.running is None:
-            return False
-        self.running = replace(self.running, stopping=True)
-        self._stop.ask()
-        return True
-
-    def arrived(self, arrival: Arrival) -> None:
-        """Add a ballot to the running re-run."""
-        if self.running is not None:
-            self.running = replace(self.running, came=(*self.running.came, arrival))
-
-    def ended(self) -> None:
-        """Forget the re-run, which has ended."""
-        self.running = None
-
-    def _work(self, prepared: PreparedRerun, stop: TaskStop) -> None:
-        """Ask the jurors in the worker thread and post the result; no error ends the session."""
-        found: RerunRecord | None = None
-        error: ReviewDeskError | None = None
-        came: list[Arrival] = []
-
-        def on_ballot(ballot: Mapping[str, Any]) -> bool:
-            came.append(arrival := arrival_of(ballot))
-            self._app.post_message(BallotArrived(arrival))
-            return True
-
-        try:
-            reader = self._app.review_session.desk.reader()
-            try:
-                found = asyncio.run(_ask(reader, prepared, stop, on_ballot))
-            except asyncio.CancelledError:
-                pass
-            finally:
-                reader.close()
-        except ReviewDeskError as problem:
-            error = problem
-        except Exception as problem:  # noqa: BLE001  (worker entry: a job must never end a session)
-            # The exception's type alone: a library's message may repeat the request's headers.
-            error = DeskError(f"{RERUN} failed: {type(problem).__name__}")
-        item, asked = prepared.item, len(prepared.calls)
-        failed = sum(one.failed for one in came)
-        ended = RerunEnded(
-            item.row.key,
-            item.verdict.id,
-            item.assessment.decision,
-            found,
-            len(came) - failed,
-            failed,
-            asked,
-            stop.asked and len(came) < asked,
-        )
-        self._app.post_message(JobEnded(RERUN, ended, error))
-
-
-async def _ask(
-    desk: Desk, prepared: PreparedRerun, stop: TaskStop, on_ballot: BallotCall
-) -> RerunRecord:
+def rerun(
+    prepared: PreparedRerun, stop: TaskStop, desk: Desk, report: Callable[[object], bool]
+) -> RerunRecord | None:
+    """Ask the jurors; report each ballot, and return the new verdict, ``None`` without one."""
     from reviewdesk.desk.live.rerun import ask
 
-    with stop:
-        return (await ask(desk, [prepared], on_ballot))[0]
+    def on_ballot(ballot: Mapping[str, Any]) -> bool:
+        report(arrival_of(ballot))
+        return True
+
+    async def asking() -> RerunRecord:
+        with stop:
+            return (await ask(desk, [prepared], on_ballot))[0]
+
+    try:
+        return asyncio.run(asking())
+    except asyncio.CancelledError:
+        return None
 
 
 def arrival_of(ballot: Mapping[str, Any]) -> Arrival:

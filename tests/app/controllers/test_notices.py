@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviewdesk.app.controllers.notices import Notice
+
 from reviewdesk.app.controllers.queue import mode_notice
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import View

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reviewdesk.app.workers.calibration_pages import PAGES
 
 from reviewdesk.app.messages import CalibrationReady, PageRead
 from reviewdesk.app.screens.calibration import CalibrationScreen
 from reviewdesk.app.screens.choice import ChoiceDialog
-from reviewdesk.app.workers.calibration_pages import PAGES
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.errors import DeskError

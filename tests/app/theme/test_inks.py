@@ -18,7 +18,6 @@ from reviewdesk.app.theme.colours import (
 )
 from reviewdesk.app.theme.inks import (
     OWN,
-    THEMES,
     Ink,
     contrast,
     fallback,
@@ -26,6 +25,7 @@ from reviewdesk.app.theme.inks import (
     legible,
     variable_defaults,
 )
+from reviewdesk.app.theme.names import THEMES
 from tests.app.appkit import SMALL, open_run, report, staged, verdict
 
 PAINTED = [DESK, DESK_LIGHT, HIGH_CONTRAST]

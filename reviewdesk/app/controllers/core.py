@@ -1,0 +1,287 @@
+"""What the parts of the review controller share: the session, the panes, notices and requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reviewdesk.app.controllers.jobs import FIGURES, INDEX, Job, Jobs, Report, Runner
+from reviewdesk.app.controllers.label_guard import LabelGuard
+from reviewdesk.app.controllers.requests import Ask, Form, Request
+from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import (
+    CalibrationState,
+    Figures,
+    Notice,
+    Panes,
+    RunsState,
+    Tone,
+)
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.workers import tasks
+from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.domain.records import Item, Run, View
+from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.settings import Settings
+
+if TYPE_CHECKING:
+    from reviewdesk.app.controllers.exposure import Exposure
+    from reviewdesk.desk import Desk
+
+REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"
+
+
+class Keys(Protocol):
+    """The keys in force, for the texts that name them."""
+
+    def first(self, action: str) -> str:
+        """Return the first key of an action, as people read it; empty if it has none."""
+
+
+class PageController(Protocol):
+    """The controller of a screen that stands in front of the review: calibration or runs."""
+
+    where: str
+
+    @property
+    def shown(self) -> object:
+        """A value that identifies what is in view."""
+
+    @property
+    def state(self) -> CalibrationState | RunsState:
+        """What the screen draws."""
+
+    @property
+    def verbs(self) -> Mapping[str, Callable[[], None]]:
+        """The screen's own actions."""
+
+    def hints(self) -> Mapping[str, object]:
+        """Return the actions that the footer offers, as ``keys.actions.hints`` takes them."""
+
+    def arrived(self) -> None:
+        """Follow a report that was loaded or a run that was indexed in the background."""
+
+
+class Core:
+    """The state behind the view, and what every part of the controller does with it."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        settings: Settings,
+        keys: Keys,
+        runner: Runner,
+        clock: Callable[[], float],
+        notice: str,
+    ) -> None:
+        """Start without a session; ``begin`` opens one."""
+        self.desk, self.settings, self.keys, self.clock = desk, settings, keys, clock
+        self.jobs = Jobs(runner)
+        self.guard = self.new_guard()
+        self.late = 0.0
+        self.asking = False
+        self.page: PageController | None = None
+        self.panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
+        self.figures, self.saved, self._unmarked = Figures(), "", ""
+        self.strip = LiveStrip()
+        self.notices = {REVIEW: Notice(notice)}
+        self.requests: list[Request] = []
+        self.start = self.rows = self.seek = 0
+        self._reader = RerunReader()
+        self.review: ReviewSession
+
+    def new_guard(self) -> LabelGuard:
+        """Return a guard with the settings' interval."""
+        return LabelGuard(self.clock, self.settings.repeat_guard / 1000)
+
+    @property
+    def session(self) -> Session:
+        """The frozen state of the review session."""
+        return self.review.session
+
+    @property
+    def where(self) -> str:
+        """The screen in view, below any dialog."""
+        return REVIEW if self.page is None else self.page.where
+
+    @property
+    def in_view(self) -> bool:
+        """Whether the item can be read on the review screen, whatever stands in front of it."""
+        return self.panes.readable and not self.panes.tiny
+
+    # the status line
+
+    @property
+    def shown(self) -> object:
+        """A value that identifies what is in view: an item that can be read, a run or a page."""
+        if self.page is not None:
+            return self.page.shown
+        item = self.session.item
+        return self.session.run.key, item and item.row.key, self.panes.readable
+
+    def say(self, text: str, tone: Tone = Tone.TEXT, *, where: str = "") -> None:
+        """Show a line about what just happened; it stays until the next notice."""
+        self.notices[where or self.where] = Notice(text, tone)
+
+    def say_here(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Show a line about what is in view; it goes when something else comes into view."""
+        self.notices[self.where] = Notice(text, tone, about=self.shown)
+
+    def complain(self, error: ReviewDeskError, *, where: str = "") -> None:
+        """Show an error."""
+        self.say(str(error), Tone.FAIL, where=where)
+
+    def calm(self, where: str = "") -> None:
+        """Clear the error of the previous attempt from a screen's status line."""
+        where = where or self.where
+        if self.notices[where].tone is Tone.FAIL:
+            self.say("", where=where)
+
+    # requests
+
+    def ask(self, form: Form, then: Callable[[Any], object]) -> None:
+        """Open a dialog; ``then`` gets its answer, and may raise ReviewDeskError."""
+        self.requests.append(Ask(form, partial(self.safely, then)))
+
+    def safely(self, step: Callable[..., object], *given: object) -> None:
+        """Take one step; an error of the desk becomes one line on the screen in view."""
+        try:
+            step(*given)
+        except ReviewDeskError as error:
+            self.complain(error)
+
+    # what is drawn
+
+    def item(self, what: str) -> Item | None:
+        """Return the current item, or say that there is none to do ``what`` with."""
+        if self.session.item is None:
+            self.say_here(f"No item to {what} here.")
+        return self.session.item
+
+    def show(self, *, keep: bool = False, rows: bool = False, seek: bool = False) -> None:
+        """Show the session's item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
+
+        ``seek`` scrolls to the first hit of the search. Unless ``keep``, no label key counts until
+        the item has been drawn.
+        """
+        found = self.session.found
+        self.reading = replace(self.reading, find=found.words if found else ())
+        self.rows += rows
+        self.seek += seek
+        if not keep:
+            self.reading = replace(self.reading, page=0)
+            self.start += 1
+            self.guard.hide()
+        self.read_reruns()
+
+    def read_reruns(self) -> None:
+        """Read the re-runs of the item; none are shown while the panel's answer is hidden."""
+        item = self.session.item
+        self.reruns = NOTHING
+        if item is not None and not self.session.hidden:
+            self.reruns = self._reader.read(self.desk, item, self.jobs.rerun)
+
+    def arrange(self, panes: Panes) -> None:
+        """Show the panes in another way; a label waits until the item itself has been drawn."""
+        before, self.panes = self.in_view, panes
+        if self.in_view and not before:
+            self.guard.hide()
+
+    def choose(self, name: str) -> None:
+        """Give a pane the keys; on a narrow terminal it alone is then in view."""
+        self.arrange(replace(self.panes, chosen=name))
+
+    def leave_jury(self) -> None:
+        """Show the next item's texts where the jury alone was in view."""
+        if not self.panes.wide and self.panes.current == "jury":
+            self.choose("item")
+
+    # the figures
+
+    def mark(self, text: str) -> None:
+        """Show the saved mark ``text`` only when the figures that count the saved event arrive."""
+        self.saved, self._unmarked = "", text
+
+    def recalibrate(self) -> None:
+        """Read the strip's figures in the background; only the newest answer counts."""
+        session, strip = self.session, self.strip
+
+        def work(desk: Desk, _report: Report) -> Figures:
+            found = strip.read(desk, session.run)
+            alone = found.alone if session.view.blind else None
+            return Figures(found.calibration, alone, found.pace)
+
+        self.jobs.runner.start(Job(FIGURES, work, self._take_figures, fault="no figures"))
+
+    def _take_figures(self, found: object, error: ReviewDeskError | None) -> None:
+        self.saved, self._unmarked = self._unmarked or self.saved, ""
+        if isinstance(found, Figures):
+            self.figures = found
+        if error is not None:
+            self.complain(error, where=REVIEW)
+
+    # sessions and screens
+
+    def open(self, run: Run, view: View, exposure: Exposure | None = None) -> str:
+        """Open a session of ``run``; drop a filter or order that cannot be parsed, and say so."""
+        make = partial(
+            ReviewSession, self.desk, run, feedback=self.settings.feedback, exposure=exposure
+        )
+        try:
+            self.review = make(view)
+        except UsageError as error:
+            self.review = make(View(blind=view.blind, item=view.item))
+            return f"opened without the filter: {error}"
+        return ""
+
+    def go(self, page: PageController | None) -> bool:
+        """Bring a screen into view, the review without a page; return whether it changed.
+
+        Nothing happens below a dialog.
+        """
+        if self.asking or (page and page.where) == (self.page and self.page.where):
+            return False
+        self.page = page
+        if page is not None:
+            self.notices[page.where] = Notice()
+        return True
+
+    def review_run(self, run: Run, item: str | None = None) -> None:
+        """Review ``run`` where its reviewer left it, at the verdict ``item`` if one is given."""
+        # Looked up before anything changes: an unknown verdict must leave the review as it is.
+        key = None if item is None else self.desk.find(run, item)
+        if run.hash != self.session.run.hash:
+            self.review.save()
+            self._turn_to(run)
+        if key is not None:
+            self.review.goto(key)
+        self.show(rows=True)
+        self.go(None)
+
+    def _turn_to(self, run: Run) -> None:
+        blind = self.session.view.blind
+        view = self.desk.view(run) or View(blind=blind)
+        self.desk.opened(run)
+        notice = self.open(run, view, self.review.exposure)
+        if view.blind is not blind:
+            notice = f"{'blind' if view.blind else 'open'}, as this run was left"
+        self.index()
+        self.figures, self.saved, self._unmarked = Figures(), "", ""
+        self.say(notice, where=REVIEW)
+        self.recalibrate()
+        self.leave_jury()
+
+    def index(self) -> None:
+        """Measure the run and make its texts searchable, in the background."""
+        work = partial(tasks.index, run=self.session.run)
+        self.jobs.start(INDEX, work, self._indexed)
+
+    def _indexed(self, _found: object, error: ReviewDeskError | None) -> None:
+        if error is not None:
+            self.complain(error)
+        elif self.page is not None:
+            self.page.arrived()

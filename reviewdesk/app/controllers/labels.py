@@ -1,0 +1,168 @@
+"""The decisions of the reviewer: labels, deferrals, undo and redo; each is one event of the desk.
+
+Every event is on disk before its mark is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.view import Tone
+from reviewdesk.app.texts.fold import fitting
+from reviewdesk.desk.review import exposure
+from reviewdesk.domain.records import Event, Item, Run, Truth
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import NotFoundError
+from reviewdesk.settings import Feedback
+
+_TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
+_WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
+
+
+class LabelController:
+    """Labels, defers, undoes and redoes."""
+
+    def __init__(self, core: Core) -> None:
+        """Act on the session of ``core``."""
+        self._core = core
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        verbs: dict[str, Callable[[], None]] = {
+            "defer": self._defer,
+            "undo": self._undo,
+            "redo": partial(self._undo, redo=True),
+        }
+        for word, truth in _TRUTHS.items():
+            verbs[f"label.{word}"] = partial(self._label, truth, tentative=False)
+            verbs[f"tentative.{word}"] = partial(self._label, truth, tentative=True)
+        return verbs
+
+    def _label(self, truth: Truth, *, tentative: bool) -> None:
+        core, item = self._core, self._labelable()
+        if item is None:
+            return
+        if not core.guard.press(f"{truth}{tentative}", core.late):
+            core.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Tone.WARN)
+            return
+        self._give(item, truth, tentative=tentative)
+
+    def _labelable(self) -> Item | None:
+        core, item = self._core, self._core.item("label")
+        if item is not None and not core.panes.readable:
+            key = core.keys.first("deeper")
+            notice = f"{key} opens the item: a label is given where it can be read"
+            core.say_here(notice, Tone.WARN)
+            return None
+        return item
+
+    def confirm(self, name: str) -> None:
+        """Ask before giving a label that was chosen by name instead of by its key."""
+        kind, _, word = name.partition(".")
+        core, item, tentative = self._core, self._labelable(), kind == "tentative"
+        if item is None:
+            return
+
+        def answered(answer: bool | None) -> None:
+            now = core.session.item
+            # Another window may have written meanwhile: label only if it is still this verdict.
+            if answer and now is not None and now.row.key == item.row.key:
+                self._give(now, _TRUTHS[word], tentative=tentative)
+
+        what = _WORDS[_TRUTHS[word]] + (", tentative" if tentative else "")
+        question = f"Label {show_line(item.verdict.id, 80)} {what}?"
+        core.ask(QuestionForm(question, "u takes it back."), answered)
+
+    def _give(self, item: Item, truth: Truth, *, tentative: bool) -> None:
+        """Save a label of the current item, and go to the next one that is undecided."""
+        core, session, seen = self._core, self._core.session, self._core.review.exposure
+        blind = seen.is_blind(session, item) and not exposure.was_seen(core.desk, item.row.key)
+        core.desk.label(
+            item.row.key,
+            truth,
+            tentative=tentative,
+            blind=blind,
+            revealed_at=item.revealed_at,
+            view=core.review.view(),
+        )
+        if session.feedback is Feedback.AFTER or not session.view.blind:
+            seen.labelled(item)
+        core.review.session = replace(session, progress=core.desk.progress(session.run))
+        word = _WORDS[truth] + (" tentative" if tentative else "")
+        core.mark(f"saved ✓ {word} {item.verdict.id}")
+        core.say(self._feedback(item), Tone.NOTE)
+        core.leave_jury()
+        try:
+            core.review.next_undecided()
+        finally:
+            core.recalibrate()
+            core.show(rows=True)
+
+    def _feedback(self, item: Item) -> str:
+        """Return what the panel decided, after a blind label and if the settings show it then."""
+        session, found = self._core.session, item.assessment
+        if not session.view.blind or session.feedback is not Feedback.AFTER:
+            return ""
+        decision = "nothing" if found.decision is None else found.decision.value
+        score = "" if found.score is None else f" {found.score:.2f}"
+        votes = f"({found.votes.passes} of {found.votes.answered})"
+        return f"{show_line(item.verdict.id)}: the panel said {decision}{score} {votes}"
+
+    def _defer(self) -> None:
+        core, item = self._core, self._core.item("defer")
+        if item is None:
+            return
+        core.desk.defer(item.row.key)
+        core.review.refresh()
+        core.saved = "saved ✓ defer"
+        core.say(f"deferred {show_line(item.verdict.id)}: it comes back last")
+        core.review.next_undecided()
+        core.show(rows=True)
+
+    def _undo(self, *, redo: bool = False) -> None:
+        core, word = self._core, "redo" if redo else "undo"
+        event = core.desk.redo() if redo else core.desk.undo()
+        if event is None:
+            core.say(f"Nothing to {word}.", Tone.MUTED)
+            return
+        if not _is_of(event, core.session.run):
+            self._follow(event)
+        elif event.verdict is not None:
+            core.review.goto(core.desk.find(core.session.run, event.verdict))
+        core.review.refresh()
+        # The screen stays here if the event's run was removed: the same id here is another item.
+        away = "" if _is_of(event, core.session.run) else ", in a run that was removed"
+        core.say(f"{word}: {_event_text(event)}{away}", Tone.NOTE)
+        core.mark(f"saved ✓ {word}")
+        core.recalibrate()
+        core.show(rows=True)
+
+    def _follow(self, event: Event) -> None:
+        """Review the run and verdict of an event; stay here if they were removed."""
+        try:
+            self._core.review_run(self._core.desk.run(event.run), event.verdict)
+        except NotFoundError:
+            return
+
+
+def _is_of(event: Event, run: Run) -> bool:
+    """Return True if an event belongs to ``run``, or to no run."""
+    return event.run in {None, run.hash, run.name}
+
+
+def _event_text(event: Event) -> str:
+    """Return what an undo or redo changed, and where, in words."""
+    what = show_line(str(event.detail.get("was") or event.label or event.kind))
+    place = f" on {_clip(show_line(event.verdict))}" if event.verdict else ""
+    other = f" in {show_line(event.run)}" if event.run and not event.verdict else ""
+    return f"{what}{place}{other}"
+
+
+def _clip(text: str, width: int = 80) -> str:
+    """Cut an id at its end to ``width`` cells, with an ellipsis."""
+    return text if fitting(text, width) == len(text) else text[: fitting(text, width - 1)] + "…"

@@ -1,0 +1,195 @@
+"""What the controller asks of the terminal: to open a dialog, to copy, to scroll, to close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from reviewdesk.app.controllers.rerun_result import RerunResult
+from reviewdesk.app.keys.commands import Completer
+from reviewdesk.domain.records import Event, Item
+
+if TYPE_CHECKING:
+    from reviewdesk.app.controllers.rerun_form import RerunForm
+    from reviewdesk.desk.review.other_runs import Flips
+
+
+@dataclass(frozen=True, slots=True)
+class PromptForm:
+    """Asks for one line of text; the answer is a ``FieldInput``.
+
+    If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
+    oldest first; ``rule`` is a line of syntax that stands above the field; with ``replaces`` the
+    value is selected, so that typing replaces it.
+    """
+
+    title: str
+    value: str = ""
+    check: Callable[[str], object] = lambda _text: None
+    complete: Completer | None = None
+    hint: str = ""
+    rule: str = ""
+    past: Sequence[str] = ()
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FieldInput:
+    """The text of the field; ``given`` is False if the field was left with escape."""
+
+    text: str
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """Asks a yes-or-no question; ``reason`` says what depends on it. The answer is a bool."""
+
+    question: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderForm:
+    """Asks for the order of the queue; the answer is an order or ``None``."""
+
+    order: str
+    blind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceForm:
+    """Offers a short list; the answer is the index of the chosen option or ``None``."""
+
+    title: str
+    options: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteForm:
+    """Edits a note; calls ``changed`` after every change. The answer is a ``FieldInput``."""
+
+    text: str
+    changed: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryForm:
+    """Shows the events of the item and of the reviewer, each newest first.
+
+    ``found`` returns the result of the re-run that an event records, if any. The answer is the
+    chosen event or ``None``.
+    """
+
+    title: str
+    item: Sequence[Event]
+    session: Sequence[Event]
+    found: Callable[[Event], RerunResult | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPage:
+    """One verdict to compare with: a re-run or, with ``flips``, the same content in another run.
+
+    ``halt`` says how far a stopped re-run came.
+    """
+
+    other: Item
+    halt: str = ""
+    flips: Flips | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiffForm:
+    """Compares an item with others, ``whole`` if re-runs are among them; ``read`` returns one.
+
+    The answer is the run whose flipped verdicts are to be shown, or ``None``.
+    """
+
+    item: Item
+    count: int
+    whole: bool
+    blind: bool
+    read: Callable[[int], DiffPage]
+
+
+@dataclass(frozen=True, slots=True)
+class HelpForm:
+    """Shows the keys that work now; the answer is the action to carry out or ``None``."""
+
+
+Form: TypeAlias = (
+    "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | HistoryForm | DiffForm"
+    " | HelpForm | RerunForm"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Open the dialog of ``form``, and call ``then`` with its answer once it is closed."""
+
+    form: Form
+    then: Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Move or scroll what has the keys by lines or, with ``pages``, by screenfuls."""
+
+    by: float
+    pages: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sideways:
+    """Scroll lines that are not wrapped sideways by columns."""
+
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Put a text on the clipboard."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSelection:
+    """Call ``then`` with the selected text, which may be empty."""
+
+    then: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class UseTheme:
+    """Switch to a theme."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPalette:
+    """Open the palette."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close the app; everything is saved."""
+
+
+Request: TypeAlias = Ask | Move | Sideways | Copy | TakeSelection | UseTheme | OpenPalette | Close
+FAR = 1 << 40
+"""More lines than any queue or text has."""
+MOVES: Mapping[str, Move] = {
+    "down": Move(1),
+    "up": Move(-1),
+    "half.down": Move(0.5, pages=True),
+    "half.up": Move(-0.5, pages=True),
+    "page.down": Move(1, pages=True),
+    "page.up": Move(-1, pages=True),
+    "first": Move(-FAR),
+    "last": Move(FAR),
+}
+"""The moves by the id of their action."""

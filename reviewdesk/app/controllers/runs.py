@@ -1,0 +1,140 @@
+"""The controller of the runs screen: the list of runs, the cursor, and what is done with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from reviewdesk.app.controllers.core import RUNS, Core
+from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
+from reviewdesk.app.controllers.view import RunsState, Tone
+from reviewdesk.app.keys.commands import files
+from reviewdesk.desk.review.runs import RunDetails, RunLine, overview, run_details
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.errors import ReviewDeskError, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.records import Run
+
+
+class RunsController:
+    """Lists the runs, the newest first, and starts on the run under review."""
+
+    where = RUNS
+
+    def __init__(self, core: Core, load: Callable[[str], None]) -> None:
+        """Act on the desk of ``core``; ``load`` loads a report."""
+        self._core, self._load = core, load
+        self._runs: list[RunLine] = []
+        self._details: dict[str, RunDetails] = {}
+        self._cursor, self._path = 0, ""
+        self.reading = False
+        """Whether the details have the keys, and not the list."""
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        return {
+            "run.open": self._open,
+            "run.load": self._ask_file,
+            "run.remove": self._ask_remove,
+            "pane.next": self._turn,
+            "pane.previous": self._turn,
+        }
+
+    @property
+    def _chosen(self) -> Run | None:
+        return self._runs[self._cursor].run if self._cursor < len(self._runs) else None
+
+    @property
+    def shown(self) -> object:
+        """The run under the cursor."""
+        return self._chosen and self._chosen.hash
+
+    @property
+    def state(self) -> RunsState:
+        """What the screen draws."""
+        details = self._details.get(self._chosen.hash) if self._chosen else None
+        return RunsState(tuple(self._runs), self._cursor, details, self.reading)
+
+    def hints(self) -> Mapping[str, object]:
+        """Return the footer's actions for the run under the cursor."""
+        some, running = self._chosen is not None, bool(self._core.jobs.text)
+        pane = "list" if self.reading else "details"
+        offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
+        wanted = ("run.load", "leave", "screen.calibration", "help", "quit", "command")
+        return {**offered, "run.remove": some, **dict.fromkeys(wanted, True)}
+
+    def arrived(self) -> None:
+        """Read the runs anew, and stay on the one under the cursor."""
+        stay = (self._chosen or self._core.session.run).hash
+        try:
+            self._runs = overview(self._core.desk)[::-1]
+        except ReviewDeskError as error:
+            self._core.complain(error)
+        self._details.clear()
+        hashes = [line.run.hash for line in self._runs]
+        self._cursor = hashes.index(stay) if stay in hashes else 0
+        self._read()
+
+    def _read(self) -> None:
+        """Read the details of the run under the cursor."""
+        chosen = self._chosen
+        if chosen is not None and chosen.hash not in self._details:
+            try:
+                self._details[chosen.hash] = run_details(self._core.desk, chosen)
+            except ReviewDeskError as error:
+                self._core.complain(error)
+
+    def choose(self, index: int) -> None:
+        """Move the cursor to a line, or to the nearest one."""
+        self._cursor = max(0, min(index, len(self._runs) - 1))
+        self._read()
+
+    def step(self, lines: int) -> None:
+        """Move the cursor by lines."""
+        self.choose(self._cursor + lines)
+
+    def _turn(self) -> None:
+        """Give the keys to the details, or back to the list."""
+        self.reading = not self.reading
+
+    def _open(self) -> None:
+        if self._chosen is not None:
+            self._core.review_run(self._chosen)
+
+    def _ask_file(self) -> None:
+        form = PromptForm(
+            "Load a report", self._path, check=_check_name, complete=files, hint="a file's name"
+        )
+
+        def answered(answer: FieldInput | None) -> None:
+            if answer is not None:
+                self._path = "" if answer.given else answer.text
+                if answer.given:
+                    self._load(answer.text)
+
+        self._core.ask(form, answered)
+
+    def _ask_remove(self) -> None:
+        core, chosen = self._core, self._chosen
+        if chosen is None:
+            return
+        if chosen.hash == core.session.run.hash:
+            core.say_here("this run is under review: turn to another one first", Tone.WARN)
+            return
+
+        def answered(answer: bool | None) -> None:
+            if answer:
+                core.desk.remove(chosen)
+                core.say(f"removed {show_line(chosen.name)}; its labels are kept", Tone.NOTE)
+                self.arrived()
+
+        reason = "Its labels are kept, and loading its file shows it again."
+        question = f"Remove {show_line(chosen.name, 80)} from the list?"
+        core.ask(QuestionForm(question, reason), answered)
+
+
+def _check_name(text: str) -> None:
+    if not text.strip():
+        raise UsageError("no file was named", "tab completes names.")

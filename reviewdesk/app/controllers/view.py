@@ -1,0 +1,148 @@
+"""What the terminal shows at one moment: the frozen state that the screens draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reviewdesk.app.controllers.rerun_history import RerunHistory
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.desk.review.runs import RunDetails, RunLine
+from reviewdesk.domain.records import Calibration, Metrics, Pace
+from reviewdesk.domain.stats.figures import Target
+
+PANES = ("queue", "item", "jury")
+WIDE = 140
+"""The columns from which the three panes stand side by side."""
+SMALLEST = (40, 10)
+"""The columns and lines below which nothing is shown but a note that says so."""
+
+
+class Tone(StrEnum):
+    """The tone of a notice, as the name of the ink that draws it."""
+
+    TEXT = ""
+    NOTE = "note"
+    MUTED = "muted"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
+
+    A notice about one item goes when another is shown, or it would seem to concern that one.
+    """
+
+    text: str = ""
+    tone: Tone = Tone.NOTE
+    about: object = None
+
+    def beside(self, shown: object) -> Notice:
+        """Return the notice if it concerns ``shown`` or no one thing, else an empty notice."""
+        return self if self.about in (None, shown) else Notice()
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """Side by side on a wide terminal, else one at a time: queue, then item, then jury."""
+
+    width: int = 80
+    height: int = 24
+    chosen: str | None = None
+    zoomed: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether the terminal has room for three panes."""
+        return self.width >= WIDE
+
+    @property
+    def tiny(self) -> bool:
+        """Whether the terminal is too small to show anything."""
+        return self.width < SMALLEST[0] or self.height < SMALLEST[1]
+
+    @property
+    def alone(self) -> bool:
+        """Whether one pane is in view alone."""
+        return self.zoomed or not self.wide
+
+    @property
+    def current(self) -> str:
+        """The pane with the keys; by default the queue on a wide terminal, else the item."""
+        return self.chosen or ("queue" if self.wide else "item")
+
+    @property
+    def readable(self) -> bool:
+        """Whether the item itself is on screen, not only its line in the queue."""
+        return not self.alone or self.current != "queue"
+
+    def beside(self, by: int) -> str:
+        """Return the name of the pane one level deeper or back; empty at the end."""
+        place = PANES.index(self.current) + by
+        return PANES[place] if 0 <= place < len(PANES) else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind."""
+
+    calibration: Calibration | None = None
+    alone: Metrics | None = None
+    pace: Pace | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationState:
+    """The calibration screen: the page in view, as diagram or table, and the pages that are read.
+
+    ``found`` holds what was read by the name under which pages share it.
+    """
+
+    at: int
+    tables: bool
+    target: Target
+    found: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunsState:
+    """The runs screen: its list, the cursor, and the details of the run under it."""
+
+    runs: tuple[RunLine, ...]
+    cursor: int
+    details: RunDetails | None
+    reading: bool
+    """Whether the details have the keys, and not the list."""
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that the two panes show."""
+        return self.runs, self.cursor, self.details
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
+
+    The counters grow with every demand: ``start`` to show the texts from their start, ``rows`` to
+    fetch the queue's rows again, ``seek`` to scroll to the first hit of the search.
+    """
+
+    where: str
+    session: Session
+    panes: Panes
+    notice: Notice
+    saved: str
+    jobs: str
+    figures: Figures
+    reading: ReadingOptions
+    reruns: RerunHistory
+    hints: Mapping[str, object]
+    start: int
+    rows: int
+    seek: int
+    page: CalibrationState | RunsState | None = None
