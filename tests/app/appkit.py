@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,60 +22,23 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
-from reviewdesk.desk.core import now
 from reviewdesk.domain.records import Run, View
-from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Settings, load_settings
+from tests.app.builders import SMALL, WIDE, Clock, juror, open_run, report, verdict
 
-WIDE, SMALL = (160, 48), (80, 24)
-
-
-class Clock:
-    """A monotonic clock that a test moves by hand."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def wait(self, seconds: float) -> None:
-        self.now += seconds
-
-
-def juror(name: str, score: float | None, **more: Any) -> dict[str, Any]:
-    return {"id": name, "model": name, "score": score, "reason": f"{name} thinks so", **more}
-
-
-def verdict(number: int, scores: Sequence[float] = (0.9, 0.8, 0.3), **more: Any) -> dict[str, Any]:
-    return {
-        "id": f"item/{number:03d}",
-        "case": {"test": f"test {number}", "tags": ["smoke"]},
-        "input": f"question {number}",
-        "output": f"answer {number}",
-        "rubric": "the answer is right",
-        "jurors": [juror(f"judge-{i}", score) for i, score in enumerate(scores)],
-        "escalate_for_review": number % 2 == 0,
-        **more,
-    }
-
-
-def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    policy = {"threshold": 0.7, "quorum": 0.5, "strategy": "quorum"}
-    return {"schema": "reviewdesk.report/1", "defaults": policy, "verdicts": list(verdicts)}
-
-
-def open_run(
-    path: Path,
-    body: dict[str, Any],
-    seed: str | None = None,
-    clock: Callable[[], datetime] = now,
-) -> tuple[Desk, Run]:
-    from reviewdesk.desk import LoadOptions
-
-    desk = Desk.open(path, reviewer="ann", clock=clock)
-    source = Source.from_bytes("run.json", json.dumps(body).encode())
-    return desk, desk.load(source, LoadOptions(seed=seed)).run
+__all__ = [
+    "SMALL",
+    "WIDE",
+    "Clock",
+    "QuickPilot",
+    "Stage",
+    "juror",
+    "open_run",
+    "report",
+    "seeds",
+    "staged",
+    "verdict",
+]
 
 
 def seeds(count: int) -> list[Any]:

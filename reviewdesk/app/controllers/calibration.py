@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.core import CALIBRATION, Core
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import ChoiceForm
-from reviewdesk.app.controllers.view import CalibrationState, Tone
+from reviewdesk.app.controllers.view import CalibrationState
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.whatif import what_if
@@ -18,6 +18,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown,
 from reviewdesk.domain.stats.diagram import bin_drills
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk

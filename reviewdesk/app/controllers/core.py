@@ -19,27 +19,21 @@ from reviewdesk.app.controllers.view import (
     Notice,
     Panes,
     RunsState,
-    Tone,
 )
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.workers import tasks
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.exposure import Exposure
     from reviewdesk.desk import Desk
 
 REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"
-
-
-class Keys(Protocol):
-    """The keys in force, for the texts that name them."""
-
-    def first(self, action: str) -> str:
-        """Return the first key of an action, as people read it; empty if it has none."""
 
 
 class PageController(Protocol):
@@ -73,7 +67,7 @@ class Core:
         self,
         desk: Desk,
         settings: Settings,
-        keys: Keys,
+        keys: Keymap,
         runner: Runner,
         clock: Callable[[], float],
         notice: str,

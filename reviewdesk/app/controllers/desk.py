@@ -20,7 +20,6 @@ from reviewdesk.app.controllers.requests import (
     UseTheme,
 )
 from reviewdesk.app.controllers.runs import RunsController
-from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.app.theme.names import THEMES
@@ -30,6 +29,7 @@ from reviewdesk.desk.review import filters
 from reviewdesk.domain.records import Loaded
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from pathlib import Path

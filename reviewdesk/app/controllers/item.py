@@ -11,9 +11,9 @@ from pathlib import Path
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import (
-    DiffPage,
     Copy,
     DiffForm,
+    DiffPage,
     FieldInput,
     HistoryForm,
     NoteForm,
@@ -22,7 +22,6 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.rerun_history import RERUN_EVENTS
 from reviewdesk.app.controllers.rerun_result import Outcomes, outcome
-from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_runs
@@ -32,6 +31,7 @@ from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.views.document import Tone
 
 _SIDEWAYS = 8
 """Columns by which one key press scrolls unwrapped lines."""

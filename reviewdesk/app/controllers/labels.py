@@ -11,13 +11,13 @@ from functools import partial
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.desk.review import exposure
 from reviewdesk.domain.records import Event, Item, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError
 from reviewdesk.settings import Feedback
+from reviewdesk.views.document import Tone
 
 _TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}

@@ -14,13 +14,13 @@ from reviewdesk.app.controllers.requests import (
     QuestionForm,
 )
 from reviewdesk.app.controllers.session import SearchHits, uses_hidden
-from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.filter import parse_filter, parse_order
 from reviewdesk.domain.query.tokens import EXAMPLE, RULE
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
+from reviewdesk.views.document import Tone
 
 
 class QueueController:

@@ -10,13 +10,13 @@ from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.controllers.rerun_result import counted, stopped_after
-from reviewdesk.app.controllers.view import Tone
 from reviewdesk.app.keys.commands import files
 from reviewdesk.app.workers.rerun import RERUN, RerunEnded
 from reviewdesk.desk.live import rerun
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun import PreparedRerun

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.core import REVIEW, Core, Keys
+from reviewdesk.app.controllers.core import REVIEW, Core
 from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import ItemController
 from reviewdesk.app.controllers.jobs import Runner
@@ -18,11 +18,13 @@ from reviewdesk.app.controllers.queue import QueueController
 from reviewdesk.app.controllers.requests import MOVES, Request
 from reviewdesk.app.controllers.rerun import RerunController
 from reviewdesk.app.controllers.runs import RunsController
-from reviewdesk.app.controllers.view import PANES, Notice, Tone, ViewState
+from reviewdesk.app.controllers.view import PANES, Notice, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
+from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.domain.records import Item, QueueRow, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +44,7 @@ class ReviewController:
         view: View,
         *,
         settings: Settings,
-        keys: Keys,
+        keys: Keymap,
         runner: Runner,
         clock: Callable[[], float],
         pages: Callable[[Item], int],

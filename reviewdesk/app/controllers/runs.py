@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import RUNS, Core
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
-from reviewdesk.app.controllers.view import RunsState, Tone
+from reviewdesk.app.controllers.view import RunsState
 from reviewdesk.app.keys.commands import files
 from reviewdesk.desk.review.runs import RunDetails, RunLine, overview, run_details
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
     from reviewdesk.domain.records import Run

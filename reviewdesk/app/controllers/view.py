@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from reviewdesk.app.controllers.rerun_history import RerunHistory
 from reviewdesk.app.controllers.session import Session
@@ -12,22 +11,13 @@ from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk.review.runs import RunDetails, RunLine
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.views.document import Tone
 
 PANES = ("queue", "item", "jury")
 WIDE = 140
 """The columns from which the three panes stand side by side."""
 SMALLEST = (40, 10)
 """The columns and lines below which nothing is shown but a note that says so."""
-
-
-class Tone(StrEnum):
-    """The tone of a notice, as the name of the ink that draws it."""
-
-    TEXT = ""
-    NOTE = "note"
-    MUTED = "muted"
-    WARN = "warn"
-    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 
-from textual.keys import KEY_NAME_REPLACEMENTS
-
 from reviewdesk.domain.safetext import show_line
+
+TEXTUALS = {
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "commercial_at": "at",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "low_line": "underscore",
+}
+"""Textual's names of signs by those of Unicode, where the two differ."""
 
 _SHOWN = {
     "pagedown": "pgdn",
@@ -141,7 +149,7 @@ def _char_key(char: str) -> str:
     if char.isalnum():
         return char
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
-    return KEY_NAME_REPLACEMENTS.get(name, name)
+    return TEXTUALS.get(name, name)
 
 
 def _is_drawable(char: str) -> bool:

@@ -1,0 +1,62 @@
+"""What the tests of the app and of its controller share: small reports, a desk, a clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk.core import now
+from reviewdesk.domain.records import Run
+from reviewdesk.reports.bytes.source import Source
+
+WIDE, SMALL = (160, 48), (80, 24)
+
+
+class Clock:
+    """A monotonic clock that a test moves by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def juror(name: str, score: float | None, **more: Any) -> dict[str, Any]:
+    return {"id": name, "model": name, "score": score, "reason": f"{name} thinks so", **more}
+
+
+def verdict(number: int, scores: Sequence[float] = (0.9, 0.8, 0.3), **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"item/{number:03d}",
+        "case": {"test": f"test {number}", "tags": ["smoke"]},
+        "input": f"question {number}",
+        "output": f"answer {number}",
+        "rubric": "the answer is right",
+        "jurors": [juror(f"judge-{i}", score) for i, score in enumerate(scores)],
+        "escalate_for_review": number % 2 == 0,
+        **more,
+    }
+
+
+def report(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    policy = {"threshold": 0.7, "quorum": 0.5, "strategy": "quorum"}
+    return {"schema": "reviewdesk.report/1", "defaults": policy, "verdicts": list(verdicts)}
+
+
+def open_run(
+    path: Path,
+    body: dict[str, Any],
+    seed: str | None = None,
+    clock: Callable[[], datetime] = now,
+) -> tuple[Desk, Run]:
+    desk = Desk.open(path, reviewer="ann", clock=clock)
+    source = Source.from_bytes("run.json", json.dumps(body).encode())
+    return desk, desk.load(source, LoadOptions(seed=seed)).run

@@ -1,0 +1,235 @@
+"""The controller of the review without Textual: actions in, states and requests out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.app.controllers.jobs import Job
+from reviewdesk.app.controllers.requests import (
+    Ask,
+    Close,
+    Copy,
+    FieldInput,
+    Form,
+    Move,
+    Request,
+    UseTheme,
+)
+from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import ViewState
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.texts.pages import page_count
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Event, Item, Run, Truth, View
+from reviewdesk.errors import Cancelled, ReviewDeskError
+from reviewdesk.settings import Settings
+from tests.app.builders import WIDE, Clock, open_run, report, verdict
+
+
+class StepRunner:
+    """Runs jobs in the caller's thread, when the test says so."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.waiting: dict[str, Job] = {}
+        self.started: list[str] = []
+
+    def start(self, job: Job) -> None:
+        self.waiting.pop(job.name, None)
+        self.waiting[job.name] = job
+        self.started.append(job.name)
+
+    def cancel(self, name: str) -> None:
+        self.waiting.pop(name, None)
+
+
+class Review:
+    """A controller with what a test does to it; ``begin`` has shown the first item."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        run: Run,
+        *,
+        view: View | None = None,
+        size: tuple[int, int] = WIDE,
+        settings: Settings | None = None,
+        notice: str = "",
+        begun: bool = True,
+    ) -> None:
+        settings = settings or Settings()
+        self.clock, self.runner = Clock(), StepRunner(desk)
+        self.keys = checked(settings)
+        self.controller = ReviewController(
+            desk,
+            run,
+            view or View(),
+            settings=settings,
+            keys=self.keys,
+            runner=self.runner,
+            clock=self.clock,
+            pages=lambda item: page_count(str(item.verdict.body.get("output") or "")),
+            notice=notice,
+        )
+        self.desk, self.run = desk, run
+        self.dialogs: list[Ask] = []
+        self.requests: list[Request] = []
+        if begun:
+            self.controller.begin(*size)
+            self.after()
+
+    # what happens
+
+    def after(self) -> None:
+        """Do what the front end does after each event: take requests, draw, hear of jobs."""
+        self._take()
+        for name in list(self.runner.waiting):
+            self.finish(name)
+
+    def _take(self) -> None:
+        for request in self.controller.take():
+            match request:
+                case Ask():
+                    self.dialogs.append(request)
+                case Move(by=by):
+                    # As if a screenful were ten lines, and the queue had the keys.
+                    self.controller.step(int(by * 10) if request.pages else int(by))
+                case _:
+                    self.requests.append(request)
+        self.controller.below_dialog(bool(self.dialogs))
+        _ = self.controller.state
+        if not self.dialogs and self.state.where == "review":
+            self.controller.drawn()
+
+    def finish(self, name: str) -> None:
+        """Run a job to its end and tell the controller."""
+        job = self.runner.waiting.pop(name, None)
+        if job is None:
+            return
+        found: object = None
+        error: ReviewDeskError | None = None
+
+        def told(news: object) -> bool:
+            self.controller.hear(lambda: job.heard(news))
+            return True
+
+        reader = self.desk.reader()
+        try:
+            found = job.work(reader, told)
+        except Cancelled:
+            pass
+        except ReviewDeskError as problem:
+            error = problem
+        finally:
+            reader.close()
+        self.controller.hear(lambda: job.ended(found, error))
+        self._take()
+
+    def press(self, *actions: str, wait: float = 0.2) -> None:
+        """Carry out actions by their keys, each ``wait`` seconds after the one before."""
+        for action in actions:
+            assert action in ACTIONS, action
+            self.clock.wait(wait)
+            self.controller.handle(action)
+            self.after()
+
+    def choose(self, action: str) -> None:
+        """Choose an action by its name."""
+        self.controller.choose(action)
+        self.after()
+
+    def command(self, text: str) -> None:
+        """Give a command line."""
+        self.controller.run(text)
+        self.after()
+
+    @property
+    def dialog(self) -> Form:
+        """The form of the dialog on top."""
+        return self.dialogs[-1].form
+
+    def answer(self, answer: Any) -> None:
+        """Close the dialog on top with an answer; a text is one that was submitted."""
+        ask = self.dialogs.pop()
+        self.controller.below_dialog(bool(self.dialogs))
+        # The screen below is back in view.
+        self.controller.resumed()
+        ask.then(FieldInput(answer, given=True) if isinstance(answer, str) else answer)
+        self.after()
+
+    def typed(self, action: str, text: str) -> None:
+        """Open a field by a key, and submit a text as the field would: only if it is accepted."""
+        self.press(action)
+        form: Any = self.dialog
+        form.check(text)
+        self.answer(text)
+
+    def leave(self, text: str = "") -> None:
+        """Leave a field with escape."""
+        self.answer(FieldInput(text, given=False))
+
+    def resize(self, size: tuple[int, int]) -> None:
+        self.controller.resized(*size)
+        self.after()
+
+    # what is to be seen
+
+    @property
+    def state(self) -> ViewState:
+        return self.controller.state
+
+    @property
+    def session(self) -> Session:
+        return self.state.session
+
+    @property
+    def notice(self) -> str:
+        return self.state.notice.text
+
+    @property
+    def item(self) -> Item:
+        assert self.session.item is not None
+        return self.session.item
+
+    @property
+    def current(self) -> str | None:
+        return self.session.item.verdict.id if self.session.item else None
+
+    @property
+    def copied(self) -> str:
+        return next(one.text for one in reversed(self.requests) if isinstance(one, Copy))
+
+    @property
+    def theme(self) -> str | None:
+        found = [one.name for one in self.requests if isinstance(one, UseTheme)]
+        return found[-1] if found else None
+
+    @property
+    def closed(self) -> bool:
+        return any(isinstance(one, Close) for one in self.requests)
+
+    @property
+    def labels(self) -> list[Truth | None]:
+        """The labels of the run's verdicts, in the order of the draw."""
+        run = self.session.run
+        return [row.label for row in self.desk.rows(self.desk.queue(run, "", "draw"))]
+
+    def events(self, kind: str = "label") -> list[Event]:
+        """The events of the run's verdicts, in the order of the log."""
+        keys = self.desk.queue(self.session.run, "", "file")
+        found = [e for key in keys for e in self.desk.item(key).history if e.kind == kind]
+        return sorted(found, key=lambda event: event.seq)
+
+
+@contextmanager
+def reviewing(path: Path, count: int = 6, **more: Any) -> Iterator[Review]:
+    """A review of a run of ``count`` small verdicts."""
+    desk, run = open_run(path / "d.db", report([verdict(i) for i in range(1, count + 1)]))
+    review = Review(desk, run, **more)
+    yield review
+    desk.close()
