@@ -44,7 +44,7 @@ _Model = TypeVar("_Model", bound="Strict")
 class Strict(BaseModel):
     """A model that refuses unknown keys, conversions and numbers that are not finite."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     shape: ClassVar[str] = "an object"
     what: ClassVar[str] = ""
@@ -60,7 +60,6 @@ class Wanted:
     """What a value must be, in words, whichever constraint it breaks; ``known`` are its words."""
 
     text: str
-    hint: str = MEND
     known: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(
@@ -72,7 +71,7 @@ class Wanted:
             core_schema.literal_schema(names) if names else handler(source),
             custom_error_type="wanted",
             custom_error_message=self.text,
-            custom_error_context={"hint": self.hint, "known": " ".join(names)},
+            custom_error_context={"known": " ".join(names)},
         )
 
 
@@ -141,8 +140,7 @@ def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[s
     kind, context = details["type"], details.get("ctx", {})
     if kind == "wanted":
         known = context["known"].split()
-        hint = nearest(str(details["input"]), known) if known else context["hint"]
-        return details["msg"], hint
+        return details["msg"], nearest(str(details["input"]), known) if known else MEND
     if kind == "literal_error":
         return str(context["expected"]).replace("'", '"').replace("None", "null"), MEND
     if kind == "dict_type":

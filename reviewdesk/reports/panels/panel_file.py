@@ -173,7 +173,7 @@ class TrimModel(PanelPart):
 
     what = "a trim"
 
-    fraction: Fraction = None
+    fraction: Fraction = Field(None, serialization_alias="trim")
     rounding: RoundingName | None = None
 
 
@@ -220,8 +220,7 @@ class JurorModel(PanelPart):
             if self.system_prompt is not None and found.system_prompt is not None:
                 problem = "has a system_prompt of its own, and the juror has another"
                 raise FieldError(("prompt_file",), problem, "Keep one of them.")
-            stated["prompt"], stated["prompt_version"] = found.user_prompt_template, found.version
-            stated["system_prompt"] = self.system_prompt or found.system_prompt
+            stated |= found.model_dump(exclude_none=True, by_alias=True)
         return Juror(**{"name": self.model, **stated})
 
 
@@ -230,9 +229,9 @@ class PromptFile(PanelPart):
 
     what = "a prompt file"
 
-    version: Annotated[str, _line(80)]
+    version: Annotated[str, _line(80)] = Field(serialization_alias="prompt_version")
     system_prompt: Text | None = None
-    user_prompt_template: Template
+    user_prompt_template: Template = Field(serialization_alias="prompt")
 
 
 class PanelModel(PanelPart):
@@ -245,10 +244,14 @@ class PanelModel(PanelPart):
     threshold: Unit = None
     quorum: Annotated[Any, _share(arguments.quorum), Wanted(_QUORUM)] = None
     strategy: StrategyName | None = None
-    trim: TrimModel | None = None
+    trim: TrimModel | None = Field(None, serialization_alias="cut")
     regime: RegimeName | None = None
     failed_jurors: StandIn | None = None
-    strategy_for: Annotated[dict[str, StrategyName] | None, AfterValidator(_no_key_names)] = None
+    strategy_for: Annotated[
+        dict[str, StrategyName] | None,
+        AfterValidator(_no_key_names),
+        Field(serialization_alias="routes"),
+    ] = None
     supermajority: Annotated[Any, _share(arguments.supermajority), Wanted(_SUPERMAJORITY)] = None
     jurors: Annotated[list[JurorModel], Field(min_length=1, max_length=MAX_JURORS)]
 
@@ -270,16 +273,11 @@ class PanelModel(PanelPart):
         return PanelSpec(self.name or name, tuple(jurors.values()), self._rule(jurors), self.rubric)
 
     def _rule(self, jurors: dict[str, Juror]) -> PanelRule:
-        stated: dict[str, Any] = self.model_dump(
-            exclude_none=True, exclude={"name", "rubric", "strategy_for", "jurors"}
-        )
-        trim = stated.pop("trim", {})
-        if "fraction" in trim:
-            stated["trim"] = trim["fraction"]
-        if "rounding" in trim:
-            stated["rounding"] = trim["rounding"]
+        own = {"name", "rubric", "jurors"}
+        stated = self.model_dump(exclude_none=True, exclude=own, by_alias=True)
+        trim = stated.pop("cut", {})
         weights = {one.name: one.weight for one in jurors.values() if one.weight is not None}
-        return PanelRule(**stated, routes=self.strategy_for or {}, weights=weights)
+        return PanelRule(**stated, **trim, weights=weights)
 
 
 def read_panel(path: str | Path) -> PanelSpec:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from reviewdesk.domain.gates import calibration_targets, jury_targets
 from reviewdesk.domain.gates.calibration_targets import HONEST, RATES, Reliability
 from reviewdesk.domain.gates.expect import Expectation, Matcher, Span
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
-from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
@@ -114,8 +107,8 @@ class ExpectationModel(SuitePart):
     @classmethod
     def _is_known(cls, target: str) -> str:
         if target not in cls.spans:
-            text = f'there is no target "{show_line(target, 60)}"'
-            raise FieldError((), text, nearest(target, [str(one) for one in cls.spans]))
+            hint = nearest(target, [str(one) for one in cls.spans])
+            raise FieldError((), f"there is no target {shown(target)}", hint)
         return target
 
     @model_validator(mode="after")
@@ -159,10 +152,9 @@ class Entry(SuitePart):
     @model_validator(mode="after")
     def _has_one_source(self) -> Entry:
         if bool(self.file) is bool(self.run):
-            verb = (
-                f"has both {self.file_key} and" if self.run else f"has neither {self.file_key} nor"
-            )
-            raise FieldError((), f"{verb} run", "Name one: a file, or a run of the desk.")
+            key = self.file_key
+            text = f"has both {key} and run" if self.run else f"has neither {key} nor run"
+            raise FieldError((), text, "Name one: a file, or a run of the desk.")
         return self
 
     @property
@@ -313,12 +305,12 @@ def read_suite(path: str) -> Suite:
         found = error.problem
         line, text = root.line_of(found.path), f"{spell_path(found.path)}: {found.text}"
         raise SuiteError(source.shown_name, line, text, found.hint) from None
-    blocks: dict[str, Sequence[Gate]] = {
-        "jury": suite.jury or (),
-        "calibration": suite.calibration or (),
-    }
-    placed = [
-        gate.placed(root.at([key, at])) for key in blocks for at, gate in enumerate(blocks[key])
+    placed: list[Gate] = [
+        *(gate.placed(root.at(["jury", at])) for at, gate in enumerate(suite.jury or ())),
+        *(
+            gate.placed(root.at(["calibration", at]))
+            for at, gate in enumerate(suite.calibration or ())
+        ),
     ]
     return Suite(source.shown_name, tuple(sorted(placed, key=lambda gate: gate.line)))
 
