@@ -22,7 +22,7 @@ from reviewdesk.settings import (
     settings_path,
 )
 from reviewdesk.settings.model import SettingsModel
-from reviewdesk.settings.tomlfile import _values, lines_of
+from reviewdesk.settings.tomlfile import lines_of, values_of
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def test_the_quick_check_and_the_model_refuse_the_same(name: str) -> None:
     for value in VALUES:
         quick = False
         with suppress(KeyError, ValueError):
-            quick = bool(_values({name: value}))
+            quick = bool(values_of({name: value}))
         slow = False
         with suppress(ValidationError):
             slow = bool(SettingsModel.model_validate({name: value}))

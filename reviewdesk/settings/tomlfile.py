@@ -142,7 +142,7 @@ def from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
     if isinstance(table.get("keys"), dict):
         table["keys"] = dict(actions)
     try:
-        values = _values(table)
+        values = values_of(table)
     except (KeyError, ValueError):
         # The models are slow to load, and most files are right.
         from reviewdesk.settings.model import problem_of
@@ -155,7 +155,7 @@ def from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
     return values, sources
 
 
-def _values(table: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that ``Settings`` holds; raise KeyError or ValueError for a wrong one."""
     read = {setting.name: setting.read for setting in SETTINGS} | {"keys": _keys}
     return {name: read[name](value) for name, value in table.items()}

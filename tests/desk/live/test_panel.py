@@ -216,7 +216,11 @@ async def test_a_key_is_sent_and_stays_out_of_the_verdict() -> None:
         (Panel(jurors=THREE), {"id": "c", "output": "x"}, "case 'c' has no rubric, nor has the p"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c"}, r"\$\.output: is missing"),
         (Panel(jurors=THREE, rubric="R"), {"id": "c", "output": 1}, r"\$.output: must be a text"),
-        (Panel(jurors=THREE, rubric="R"), 7, r"\$: must be an object that describes a case, found 7"),
+        (
+            Panel(jurors=THREE, rubric="R"),
+            7,
+            r"\$: must be an object that describes a case, found 7",
+        ),
         (
             Panel(jurors=THREE, rubric="R", aggregate=lambda _: ("PASS", False)),
             {"id": "c", "output": "x"},
