@@ -21,7 +21,7 @@ from time import perf_counter
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
-from reviewdesk.desk.review.history import pace
+from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
@@ -135,7 +135,7 @@ def timed(what: Callable[[], object]) -> float:
 def anew(desk: Desk, run: Run) -> Calibration:
     """As a worker does without a memory: a connection of its own, all labels read."""
     with closing(desk.reader()) as reader:
-        pace(reader, run)
+        PaceReader().pace(reader, run)
         return reader.calibration(run)
 
 

@@ -194,18 +194,3 @@ def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int)
 
 def _to_events(rows: sqlite3.Cursor) -> list[Event]:
     return [to_event(dict(row), undone=bool(row["undone"])) for row in rows]
-
-
-def steps(conn: sqlite3.Connection, reviewer: str, run: str) -> list[tuple[str, str, bool]]:
-    """Return what a reviewer did on screen in a run: time, kind and whether it still stands.
-
-    Labels from a file or the shell are left out, as they take no time on screen; a label from the
-    shell is known by its missing blind flag.
-    """
-    rows = conn.execute(
-        f"""SELECT at, kind, undone FROM ({_EVENTS}) WHERE desk = ? AND reviewer = ? AND run = ?
-            AND json_extract(detail, '$.imported') IS NULL
-            AND (kind != 'label' OR json_extract(detail, '$.blind') IS NOT NULL) ORDER BY seq""",
-        (desk_id(conn), reviewer, run),
-    )
-    return [(row["at"], row["kind"], not row["undone"]) for row in rows]

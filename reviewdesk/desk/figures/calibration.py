@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.review.history import pace
+from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
@@ -54,7 +54,7 @@ def calibration_page(
         totals = figures.run_figures(desk.conn, run.key)
         given = figures.blind_by_item(desk.conn)
         counted = count(_panels(desk, run)) if jurors else None
-        tags, speed = tuple(tag_counts(desk, run)), pace(desk, run)
+        tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
     made = make_rows(labelled, totals, source)
     found = summary.both_lines(made)
     reached = strata([verdict.place for verdict in labelled], totals.sizes, totals.audits)

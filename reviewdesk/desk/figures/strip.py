@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.labels.pace import PaceEvent, Pacing
+from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.store.connect import reading
 from reviewdesk.store.log_tail import (
     Head,
-    done,
     head,
     holds,
     touched,
@@ -36,24 +34,6 @@ class Strip:
     pace: Pace
 
 
-class _Actions:
-    """The reviewer's actions in a run, up to the last event of the log that was read."""
-
-    def __init__(self) -> None:
-        self._pacing, self._seq = Pacing(), 0
-
-    def pace(self, desk: Desk, run: Run) -> Pace:
-        """Read the new events of the log and return the reviewer's pace."""
-        for event in done(desk.conn, desk.reviewer, self._seq):
-            self._seq = event.seq
-            if event.target is not None:
-                self._pacing.turn(event.target, stands=event.kind == "redo")
-            if event.run == run.hash and not event.untimed:
-                step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
-                self._pacing.add(step, event.action)
-        return self._pacing.pace()
-
-
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
     """The figures of a run, up to the head of the log that was read."""
@@ -62,7 +42,7 @@ class _Snapshot:
     run: str
     seen: Head
     live: LiveFigures
-    work: _Actions
+    work: PaceReader
 
 
 class LiveStrip:
@@ -93,7 +73,7 @@ class LiveStrip:
                 if kept is not None and _update(desk, run, totals, kept):
                     live, work = kept.live, kept.work
                 else:
-                    live, work = self._build(desk, run, totals), _Actions()
+                    live, work = self._build(desk, run, totals), PaceReader()
                 pace = work.pace(desk, run)
             self._kept = _Snapshot(_identity(desk), run.hash, newest, live, work)
             return Strip(live.calibration(), live.alone(), pace)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.labels import pace as timing
+from reviewdesk.domain.labels.pace import PaceEvent, Pacing
 from reviewdesk.domain.records import Event, Pace, Run
 from reviewdesk.store import events
+from reviewdesk.store.log_tail import done
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -22,9 +23,20 @@ def session_history(desk: Desk, run: Run | None) -> list[Event]:
     return events.newest(desk.conn, desk.reviewer, run.hash if run else None, _MOST)
 
 
-def pace(desk: Desk, run: Run) -> Pace:
-    """Measure how fast the reviewer labels in a run, without imported labels."""
-    return timing.pace(
-        timing.PaceEvent(datetime.fromisoformat(at), kind, stands)
-        for at, kind, stands in events.steps(desk.conn, desk.reviewer, run.hash)
-    )
+class PaceReader:
+    """A reviewer's pace in one run, up to the last event of the log that was read."""
+
+    def __init__(self) -> None:
+        """Start before the first event."""
+        self._pacing, self._seq = Pacing(), 0
+
+    def pace(self, desk: Desk, run: Run) -> Pace:
+        """Read the new events of the log and return the pace; imported labels do not count."""
+        for event in done(desk.conn, desk.reviewer, self._seq):
+            self._seq = event.seq
+            if event.target is not None:
+                self._pacing.turn(event.target, stands=event.kind == "redo")
+            if event.run == run.hash and not event.untimed:
+                step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
+                self._pacing.add(step, event.action)
+        return self._pacing.pace()

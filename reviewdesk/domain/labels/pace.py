@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -24,21 +23,6 @@ class PaceEvent:
     stands: bool = True
 
 
-def pace(steps: Iterable[PaceEvent]) -> Pace:
-    """Compute the pace of the labels among some steps, given oldest first.
-
-    The dwell of a label is the sum of the gaps between events since the previous standing label or
-    defer, in seconds. A label has no dwell if there is none before it, or if a gap is over ``AWAY``
-    or negative. ``median_dwell`` is the median of the dwells, ``per_hour`` their number / their sum
-    * 3600. An undone event ends no dwell, so its time goes to the next label. Both figures are
-    ``None`` without dwells, and ``per_hour`` also if the dwells sum to 0.
-    """
-    pacing = Pacing()
-    for step in steps:
-        pacing.add(step)
-    return pacing.pace()
-
-
 @dataclass(frozen=True, slots=True)
 class _StepRecord:
     """A step with the state before it, and the dwell that it ended, if any."""
@@ -53,7 +37,10 @@ class _StepRecord:
 class Pacing:
     """The pace after each step, updated at a cost that does not grow with the steps before.
 
-    Undoing or redoing an action replays the steps since that action.
+    The dwell of a label is the sum of the gaps between events since the previous standing label or
+    defer, in seconds. A label has no dwell if there is none before it, or if a gap is over ``AWAY``
+    or negative. An undone event ends no dwell, so its time goes to the next label. Undoing or
+    redoing an action replays the steps since that action.
     """
 
     def __init__(self) -> None:
@@ -100,7 +87,11 @@ class Pacing:
         return passed
 
     def pace(self) -> Pace:
-        """Return the pace so far."""
+        """Return the pace so far.
+
+        ``median_dwell`` is the median of the dwells, ``per_hour`` their number / their sum * 3600.
+        Both are ``None`` without dwells, and ``per_hour`` also if the dwells sum to 0.
+        """
         dwells, middle = self._dwells, len(self._dwells) // 2
         return Pace(
             per_hour=len(dwells) / self._worked * 3600 if self._worked else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,11 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.pace import PaceEvent, Pacing, pace
+from reviewdesk.domain.labels.pace import PaceEvent, Pacing
 from reviewdesk.domain.records import Pace
 from tests.helpers import START
 
 NOTHING = Pace(None, None, 0)
+
+
+def pace(given: Iterable[PaceEvent]) -> Pace:
+    """The pace of some steps, the oldest first."""
+    pacing = Pacing()
+    for step in given:
+        pacing.add(step)
+    return pacing.pace()
 
 
 def steps(text: str) -> list[PaceEvent]:
