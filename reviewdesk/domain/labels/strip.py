@@ -74,7 +74,7 @@ class LiveFigures:
     """The labelled verdicts of one run, and their figures at any moment.
 
     ``calibration`` equals ``summary.summarise`` of the same verdicts: words and counts exactly,
-    floats to 1e-9. A change and the figures cost no pass over the other labels; see ``Prefix``.
+    floats to 1e-12. A change and the figures cost no pass over the other labels; see ``Prefix``.
     """
 
     def __init__(self, figures: RunFigures, source: str | None = None) -> None:

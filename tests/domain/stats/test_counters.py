@@ -33,7 +33,7 @@ def same(found: Metrics, expected: Metrics) -> None:
     one, other = asdict(found), asdict(expected)
     for name, value in other.items():
         if isinstance(value, float):
-            assert math.isclose(one[name], value, rel_tol=1e-9, abs_tol=1e-9), name
+            assert math.isclose(one[name], value, rel_tol=1e-12, abs_tol=1e-12), name
         else:
             assert one[name] == value, name
 
