@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run, Truth
-from reviewdesk.domain.verdict import Policy
 from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store import events, labels, measures, runs
 from reviewdesk.store.connect import explained, writing
@@ -106,7 +105,6 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
         header=report.header,
         seed=options.seed,
         audit_share=AUDIT_SHARE if options.audit_share is None else options.audit_share,
-        filled=Policy.from_body(options.identity()),
     )
     with staging(desk.conn):
         staged = _stage(desk, new, report, source.size, progress)

@@ -6,8 +6,9 @@ so that every reader and the desk itself build it the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from reviewdesk.domain import arguments
@@ -27,7 +28,7 @@ __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
     "Answer", "Ballot", "Band", "Body", "Decision", "Generator", "Policy", "Regime", "Rounding",
     "StatedTrim", "Status", "Strategy", "Verdict", "answer", "folded", "read_ballot",
-    "stated_trim", "verdict_from_body",
+    "stated_trim", "verdict_from_body", "verdict_reader",
 ]  # fmt: skip
 
 SLACK = 1e-9
@@ -261,6 +262,22 @@ def verdict_from_body(
         trim=stated_trim(body),
         regime=body.get("regime"),
         set_by_you=policy.beyond(stated_policy),
+    )
+
+
+def verdict_reader(
+    header: Mapping[str, Any], options: Mapping[str, Any]
+) -> Callable[[Body], Verdict]:
+    """Return a function that builds the verdicts of the report with this header from their bodies.
+
+    ``options`` are those that the report is read with; they may fill in its policy.
+    """
+    stated = header.get("generator") or {}
+    return partial(
+        verdict_from_body,
+        defaults=Policy.from_body(header.get("defaults")),
+        generator=Generator(stated.get("model"), stated.get("vendor")),
+        filled=Policy.from_body(options),
     )
 
 

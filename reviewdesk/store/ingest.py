@@ -22,7 +22,7 @@ from reviewdesk.domain.labels.sampling import (
     draw,
 )
 from reviewdesk.domain.run.measures import Measures, RunMeasures
-from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.domain.verdict import Decision, Verdict, verdict_reader
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import staging_transaction, waiting
 from reviewdesk.store.tally import Counts, RunTally
@@ -59,7 +59,6 @@ class NewRun:
     header: Mapping[str, Any]
     seed: str | None
     audit_share: float
-    filled: Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,9 @@ def stage(
     called after the last body and returns the reader's notes and the number of skipped rows.
     """
     tally, batch, writer = RunTally(), _Batch(), measures.MeasureWriter(conn)
-    defaults = Policy.from_body(new.header.get("defaults"))
-    generator = _generator(new.header)
+    read = verdict_reader(new.header, new.options)
     for pos, body in enumerate(bodies):
-        verdict = verdict_from_body(body, defaults, generator, new.filled)
+        verdict = read(body)
         found = assess(verdict)
         tally.add(verdict, found)
         writer.add(verdict, found)
@@ -133,11 +131,6 @@ class _Batch:
             put("INSERT INTO staged_tags VALUES (?, ?)", self._tags)
         for rows in (self.rows, self._bodies, self._tags):
             rows.clear()
-
-
-def _generator(header: Mapping[str, Any]) -> Generator:
-    stated = header.get("generator") or {}
-    return Generator(stated.get("model"), stated.get("vendor"))
 
 
 def derived(verdict: Verdict, found: Assessment) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.store import measures, verdicts
 from reviewdesk.store.connect import waiting
 from reviewdesk.store.ingest import BATCH, DERIVED, derived, with_undecided
@@ -53,14 +53,10 @@ def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Ver
     *texts, count = conn.execute(
         "SELECT header, options, verdicts FROM runs WHERE key = ?", (run,)
     ).fetchone()
-    header, options = map(json.loads, texts)
-    defaults, filled = Policy.from_body(header.get("defaults")), Policy.from_body(options)
-    stated = header.get("generator") or {}
-    generator = Generator(stated.get("model"), stated.get("vendor"))
+    read = verdict_reader(*map(json.loads, texts))
     for start in range(0, count, BATCH):
         yield [
-            (key, verdict_from_body(json.loads(body), defaults, generator, filled))
-            for key, body in verdicts.window(conn, run, start, BATCH)
+            (key, read(json.loads(body))) for key, body in verdicts.window(conn, run, start, BATCH)
         ]
 
 

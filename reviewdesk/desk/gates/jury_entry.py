@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
-from reviewdesk.desk.review.items import read_verdict
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -20,7 +20,7 @@ from reviewdesk.domain.gates.expect import (
 from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.errors import ReviewDeskError, SuiteError
 from reviewdesk.store import runs, verdicts
 
@@ -52,20 +52,16 @@ def _of_report(folder: Path, report: str) -> Iterator[Verdict]:
     from reviewdesk.reports import Source, read
 
     found = read(Source.from_path(folder / named(report)))
-    defaults = Policy.from_body(found.header.get("defaults"))
-    stated = found.header.get("generator") or {}
-    generator = Generator(stated.get("model"), stated.get("vendor"))
-    for body in found.verdicts():
-        yield verdict_from_body(body, defaults, generator)
+    return map(verdict_reader(found.header, {}), found.verdicts())
 
 
 def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
     """Yield the verdicts of a loaded run."""
     desk = open_desk()
     run = desk.run(name)
-    filled = runs.options(desk.conn, run.key)
+    read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     for body in verdicts.bodies(desk.conn, run):
-        yield read_verdict(body.text, run.header, filled)
+        yield read(json.loads(body.text))
 
 
 def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
-from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.store import events, labels, queue, runs, verdicts
 from reviewdesk.store.events import NewEvent
 
@@ -56,19 +56,8 @@ def verdict_of(desk: Desk, key: int) -> Verdict:
 
 
 def _verdict(desk: Desk, row: Mapping[str, Any], run: Run) -> Verdict:
-    body = verdicts.body(desk.conn, row["key"])
-    return read_verdict(body, run.header, json.loads(row["options"]))
-
-
-def read_verdict(body: str, header: Any, options: dict[str, Any]) -> Verdict:
-    """Parse a stored verdict with its report's defaults and the policy that the user filled in."""
-    stated = header.get("generator") or {}
-    return verdict_from_body(
-        json.loads(body),
-        Policy.from_body(header.get("defaults")),
-        Generator(stated.get("model"), stated.get("vendor")),
-        Policy.from_body(options),
-    )
+    read = verdict_reader(run.header, json.loads(row["options"]))
+    return read(json.loads(verdicts.body(desk.conn, row["key"])))
 
 
 def _note(mine: list[Event]) -> str | None:
