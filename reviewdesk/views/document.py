@@ -153,9 +153,14 @@ class Table:
         return any(row.mark is not None for row in self.rows)
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[Words]], caption: str = "") -> Table:
+def table(
+    heads: Sequence[str | Column], rows: Sequence[Sequence[Words]], caption: str = ""
+) -> Table:
     """Return a table of plain columns; the first is on the left, the others on the right."""
-    columns = tuple(Column(title, right=at > 0) for at, title in enumerate(heads))
+    columns = tuple(
+        Column(head, right=at > 0) if isinstance(head, str) else head
+        for at, head in enumerate(heads)
+    )
     return Table(columns, tuple(Row(tuple(cells)) for cells in rows), caption=caption)
 
 

@@ -41,10 +41,13 @@ from reviewdesk.views.document import (
     plain,
     spans,
 )
+from reviewdesk.views.words import NONE
 
 WIDE = 120
 """The sections of a document stand in two columns from this width on."""
 _LONGEST = 20_000
+_NARROWEST = 8
+"""The least width of names where no column of the table may be left out."""
 
 
 def document_lines(document: Document, width: int) -> Lines:
@@ -120,7 +123,10 @@ def _quote(one: Quote, width: int) -> Lines:
 def _table(one: Table, width: int) -> Lines:
     """Return a table. Where room is short, ranked columns go first, then names are cut."""
     width = min(width, one.span or width)
-    grid = [[words_line(cell) for cell in row.cells] for row in one.rows]
+    grid = [
+        [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
+        for row in one.rows
+    ]
     heads = [words_line(one.title or one.columns[0].title, Tone.MUTED)]
     heads += [line((column.title, Ink.MUTED)) for column in one.columns[1:]]
     kept = [*range(len(one.columns))]
@@ -141,7 +147,7 @@ def _table(one: Table, width: int) -> Lines:
         if room >= min(one.least, sizes[0]) or not one.columns[last].rank:
             break
         kept.remove(last)
-    sizes[0] = room if one.span else max(min(sizes[0], room), min(one.least, sizes[0]))
+    sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST, sizes[0]))
     right = [one.columns[at].right for at in kept]
     signs = [cut(words_line(row.mark or ""), marks) for row in (Row(()), *one.rows)]
     return [
