@@ -106,29 +106,24 @@ def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> N
 def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain import jurors, pairs
     from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.figures import calibration_json
-    from reviewdesk.desk.figures.ballots import panels
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
-    from reviewdesk.domain.jurors.pairs import pairs as pairs_of
     from reviewdesk.domain.jurors.pairs import pairs_shape
     from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.jurors import jurors
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
         found = jurors_page(desk, run, window)
-        alike = pairs_of(panels(desk, run))
     if as_json:
-        put_json(
-            calibration_json.run_figures(page) | jurors_shape(found) | {"pairs": pairs_shape(alike)}
-        )
+        alike = {"pairs": pairs_shape(found.pairs)}
+        put_json(calibration_json.run_figures(page) | jurors_shape(found) | alike)
         return
     put(document_text(calibration(page)))
-    put(jurors.jurors(found))
-    put(pairs.table(alike))
+    put(f"\n{document_text(jurors(found))}")
     _warn(page.calibration)
 
 

@@ -77,7 +77,10 @@ def _audit(found: AuditSample) -> str:
     return f"{text}: unstable, at most {found.bound:.3f} of the rest (one-sided 95%)"
 
 
-def jurors(found: Sequence[JurorCounts] | None) -> list[Section]:
+def jurors(
+    found: Sequence[JurorCounts] | None,
+    elsewhere: str = "; rates of the run are on the jurors' page",
+) -> list[Section]:
     """Return each juror's counts against the labels, and how many dissents were right."""
     if not found:
         return []
@@ -91,7 +94,7 @@ def jurors(found: Sequence[JurorCounts] | None) -> list[Section]:
     blocks = (
         table(_JUROR, rows, "Every juror's votes against the labels"),
         Paragraph(text, Tone.MUTED),
-        Paragraph(f"{lost}; rates of the run are on the jurors' page", Tone.STRONG),
+        Paragraph(f"{lost}{elsewhere}", Tone.STRONG),
     )
     return [Section("Jurors", blocks, "counts of labels")]
 

@@ -16,14 +16,13 @@ from reviewdesk.app.controllers.view import CalibrationState, ViewState
 from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import page_header
-from reviewdesk.app.paint.jurors import jurors_page_lines
 from reviewdesk.app.paint.styled import Lines, paragraph
 from reviewdesk.app.paint.whatif import what_if_lines
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.settings import Feedback
-from reviewdesk.views import calibration, reliability
+from reviewdesk.views import calibration, jurors, reliability
 from reviewdesk.views.document import Document
 
 
@@ -40,7 +39,7 @@ def _draw_what_if(found: Any, width: int, *, blind: bool) -> Lines:
 _PAINTERS: Mapping[str, Callable[..., Lines]] = {
     "figures": _drawn(calibration.calibration),
     "reliability": _drawn(reliability.reliability),
-    "jurors": jurors_page_lines,
+    "jurors": _drawn(jurors.jurors),
     "what-if": _draw_what_if,
     "table": _drawn(partial(reliability.reliability, as_table=True)),
 }

@@ -52,6 +52,7 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     Weights are suggested from the labels of the last ``window`` days, or from all without it.
     """
     from reviewdesk.domain.jurors import drift
+    from reviewdesk.domain.jurors.pairs import pairs
     from reviewdesk.domain.jurors.strata import first_seats
 
     now = panels(desk, run)
@@ -78,6 +79,7 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
         repeated=repeated,
         ids=ids,
         models={name: models[place] for name, place in firsts.items()},
+        pairs=pairs(now),
     )
 
 

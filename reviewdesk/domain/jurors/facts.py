@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.leniency import Leniency
@@ -16,6 +17,9 @@ from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, rogan_gl
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.verdict import Decision
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.jurors.pairs import JurorPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +262,8 @@ class JurorsPage:
     """The ids of the verdicts that an alarm names by key."""
     models: Mapping[str, str | None] = field(default_factory=dict)
     """The model of each juror's first ballot, by the juror's name."""
+    pairs: tuple[JurorPair, ...] = ()
+    """The pairs of jurors that sat on the same verdicts."""
 
     @property
     def designs(self) -> tuple[Design, ...]:

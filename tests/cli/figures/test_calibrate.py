@@ -144,10 +144,12 @@ def test_calibrate_in_plain_words(labelled: Cli) -> None:
         "pass_rate <= 0.667 is settled",
         "rest/fail 1 1 1 1 0 1.00 1/1",
         "audit: 2 of 3 done, the panel wrong on 0 of the 2 that count",
-        "2 2 0 1 0 1 0 0 1 0 1 1 j2",
-        # j2 has four seats, failed on failed and on none; offsets -.1 and -.65, so the change
-        # from the first to the second is -.55.
-        "4 2 0 -0.375 2 -0.550 first half - - j2",
+        # Two votes, both right; no vote on failed, and one dissent, which was right.
+        "j2 2 1 0 1 0 1 0 1 1",
+        # j2 has four seats, failed on failed and on none, and passed one of the two others.
+        "j2 4 50.0% 2 0 0.00 0.00-0.49",
+        # Offsets -.1 and -.65, so the change from the first to the second is -.55.
+        "j2 -0.375 2 -0.550 half 1 -",
     ):
         assert text in lines, text
     start = "FAIL ece 0.322 <= 0.100 margin -0.222 calibrated: about 0.309, p "

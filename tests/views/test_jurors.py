@@ -1,4 +1,4 @@
-"""The jurors page as it is drawn."""
+"""What is said of the jurors of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.jurors import jurors_page_lines
+from reviewdesk.app.paint.document import document_lines
+from reviewdesk.cli.plain.document import document_text
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.facts import (
@@ -22,6 +23,7 @@ from reviewdesk.domain.jurors.facts import (
     Windows,
 )
 from reviewdesk.domain.jurors.leniency import Leniency, Side
+from reviewdesk.domain.jurors.pairs import Alike, JurorPair
 from reviewdesk.domain.jurors.rates import (
     Contest,
     Difference,
@@ -31,11 +33,14 @@ from reviewdesk.domain.jurors.rates import (
     quoted_kappa,
     rates,
 )
+from reviewdesk.domain.panel.rerun import FlipRate
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.rates import rate_difference
 from reviewdesk.domain.stats.stratified import Voted
+from reviewdesk.views.document import Document
+from reviewdesk.views.jurors import flips, jurors
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import load, open_desk, report, verdict
 
@@ -72,6 +77,9 @@ def facts(name: str, seat: int = 0, q: float | None = 0.001) -> JurorFacts:
     )
 
 
+EARLY, LATE = Alike(20, 19, 15, 14), Alike(20, 15, 15, 8)
+
+
 def filled(*names: str) -> JurorsPage:
     own, others = Side(30, 40, 0.75), Side(20, 60, 1 / 3)
     return JurorsPage(
@@ -85,11 +93,12 @@ def filled(*names: str) -> JurorsPage:
         ),
         repeated=1,
         ids={7: names[0]},
+        pairs=(JurorPair(names[0], names[-1], Alike(40, 34, 30, 22), (EARLY, LATE), 40, 4),),
     )
 
 
-def text(page: JurorsPage, width: int = 80, *, blind: bool = False) -> str:
-    return "\n".join(line.plain for line in jurors_page_lines(page, width, blind=blind))
+def text(page: JurorsPage, *, blind: bool = False) -> str:
+    return document_text(jurors(page, blind=blind))
 
 
 def rows_of(shown: str, name: str) -> list[list[str]]:
@@ -98,8 +107,8 @@ def rows_of(shown: str, name: str) -> list[list[str]]:
     return [figures for figures in found if len(figures) >= 5]
 
 
-def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
-    shown = text(filled("a-juror-with-a-very-long-name-indeed", "other"))
+def test_every_figure_of_a_juror_is_said() -> None:
+    shown = text(filled("a-juror", "other"))
     # 2023 of 2089 right, 1234 of 1290 and 789 of 799: all there are, so nothing is left to guess.
     known = ["0.97", "0.97-0.97", "0.96", "0.96-0.96", "0.99", "0.99-0.99"]
     assert rows_of(shown, "a-juror")[0] == ["2089", *known]
@@ -109,16 +118,42 @@ def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
     assert rows_of(shown, "a-juror")[2] == ["10", "56", "0.93", "0.25", "0.52", "12/30", "0.40"]
     offsets = ["-0.046", "2345", "-0.123", "3", "runs", "12345", "0.001"]
     assert rows_of(shown, "a-juror")[3] == offsets
-    assert rows_of(shown, "a-juror")[4] == ["2345", "67", "8", "0.00", "0.00-0.01"]
-    for said in ("drifted: a-juror-with", "CUSUM alarm: other at a-juror", "more lenient with"):
+    assert rows_of(shown, "a-juror")[4] == ["2345", "50.0%", "67", "8", "0.00", "0.00-0.01"]
+    # Of 40 verdicts 34 alike; with 30 and 22 passes, 30/40·22/40 + 10/40·18/40 = .525 by chance,
+    # and (34 - 21) / 2√(30·22·10·18/(40²·39)) = 4.7. The halves: 15/20·14/20 + 5/20·6/20 = .60 and
+    # 15/20·8/20 + 5/20·12/20 = .45.
+    halves = ["0.95", "(0.60),", "0.75", "(0.45)"]
+    assert rows_of(shown, "a-juror,")[0] == ["other", "40", "0.85", "0.53", "4.7", *halves, "4/40"]
+    # 1234 + 789 votes are right and 56 + 10 wrong.
+    counts = ["2089", "1234", "56", "789", "10", "7", "555", "66", "44"]
+    assert rows_of(shown, "a-juror ")[6] == counts
+    for said in ("drifted: a-juror, other", "CUSUM alarm: other at a-juror", "more lenient with"):
         assert said in shown
     assert "h 9.9" in shown
     assert "these labels do not tell the panel from other" in shown
+    assert "panel less other: +0.02 [-0.01, +0.05]" in shown
+    assert "a-juror: other 0.20, two 0.90" in shown
+
+
+def test_the_figures_of_a_juror_are_whole_at_80_columns() -> None:
+    wide = filled("a-juror-with-a-very-long-name-indeed", "other")
+    shown = "\n".join(line.plain for line in document_lines(jurors(wide), 80))
+    rows = [row for row in shown.splitlines() if row.startswith("a-juror-with")]
+    assert not any(row.endswith("…") for row in rows)
+
+
+def test_votes_turned_over_in_re_runs() -> None:
+    [section] = flips([FlipRate("a", 8, 2), FlipRate("b", 0, 0)])
+    shown = document_text(Document((section,)))
+    assert [row.split() for row in shown.splitlines()[2:]] == [
+        ["a", "8", "2", "0.25"],
+        ["b", "0", "0", "-"],
+    ]
+    assert flips([]) == []
 
 
 def test_such_items_are_less_sure_than_this_run() -> None:
-    lines = jurors_page_lines(filled("a", "b"), 80, blind=False, target=Target.ITEMS)
-    shown = "\n".join(line.plain for line in lines)
+    shown = document_text(jurors(filled("a", "b"), target=Target.ITEMS))
     assert "AGAINST THE LABELS  2089 labels, census: such items" in shown
     # Of a census nothing is left to guess of the run: Wilson of 2023, 1234 and 789 as samples.
     wilson = ["0.97", "0.96-0.98", "0.96", "0.94-0.97", "0.99", "0.98-0.99"]
@@ -126,7 +161,7 @@ def test_such_items_are_less_sure_than_this_run() -> None:
 
 
 def test_sections_stand_side_by_side_where_there_is_room() -> None:
-    first = text(filled("a", "b"), 160).splitlines()[0]
+    first = document_lines(jurors(filled("a", "b")), 160)[0].plain
     assert "AGAINST THE LABELS" in first
     assert "OFFSET AND DRIFT" in first
 
@@ -146,6 +181,7 @@ def test_what_is_undefined_is_a_dash() -> None:
         leniency=Leniency(Side(0, 0), Side(0, 0), 0, rate_difference(0, 0, 0, 0), "no vote"),
         volatile=(),
         repeated=0,
+        pairs=(),
     )  # fmt: skip
     shown = text(few)
     # Its only label is outside the draw: of itself alone, and the run may be anything.
@@ -188,11 +224,10 @@ def test_a_blind_page_rests_on_labelled_verdicts_alone(tmp_path: Path) -> None:
     """Whatever the panel said of the unlabelled ones, the page is the same."""
     one = blind_page(tmp_path / "1", verdict("c", 0.9, 0.8, 0.9), verdict("d", 0.1, 0.2, 0.1))
     two = blind_page(tmp_path / "2", verdict("c", 0.1, None, 0.2), verdict("d", 0.9, 0.9, None))
-    for width in (80, 160):
-        assert text(one, width, blind=True) == text(two, width, blind=True)
-        assert text(one, width) != text(two, width)
+    assert text(one, blind=True) == text(two, blind=True)
+    assert text(one) != text(two)
     shown = text(one, blind=True)
-    for title in ("OFFSET", "FAILED", "MOVING", "PANEL"):
+    for title in ("OFFSET", "FAILED", "MOVING", "PANEL", "PAIRS"):
         assert title not in shown
     assert "AGAINST THE LABELS  2 verdicts, each label once" in shown
 
@@ -201,4 +236,4 @@ def test_whatever_a_report_holds_no_line_is_too_wide() -> None:
     hostile = filled(CLEAN, "日本" * 30, "short", "w" * 200)
     for width in WIDTHS:
         for blind in (False, True):
-            check(jurors_page_lines(hostile, width, blind=blind), width)
+            check(document_lines(jurors(hostile, blind=blind), width), width)

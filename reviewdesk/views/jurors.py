@@ -1,0 +1,400 @@
+"""The jurors of a run: against the labels, against each other, in re-runs and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from reviewdesk.domain.jurors.facts import (
+    JurorFacts,
+    JurorsPage,
+    Quoted,
+    Rate,
+    VolatileCase,
+    Windows,
+    suggested_weights,
+)
+from reviewdesk.domain.jurors.leniency import Leniency
+from reviewdesk.domain.jurors.rates import ENOUGH, Difference
+from reviewdesk.domain.panel.rerun import FlipRate
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.views import labels, words
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Document,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    table,
+)
+from reviewdesk.views.words import NONE, number
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.jurors.pairs import Alike, JurorPair
+
+_DRIFT_RATE = 0.05
+"""A change of offsets counts as drift up to this false discovery rate."""
+_MOST_PAIRS = 20
+_HIDDEN = (
+    "Blind: figures of the whole run, offsets, drift, failed replies, moving scores and pairs are "
+    "left out, for they rest on what the jurors said of verdicts that have no label."
+)
+
+
+def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN) -> Document:
+    """Return all figures of a run's jurors; a blind document uses the labelled verdicts alone.
+
+    ``target`` says what the intervals of the rates describe.
+    """
+    if not page.jurors:
+        text = Paragraph("No juror sat in this run.", Tone.STRONG)
+        return Document((Section("", (text,)),))
+    counts = labels.jurors([one.counts for one in page.jurors], elsewhere="")
+    if blind:
+        return Document(
+            (_labelled_rates(page), _kappas(page, blind=True), *counts),
+            end=(Paragraph(_HIDDEN, Tone.NOTE),),
+        )
+    return Document(
+        (rates(page, target), *_against_panel(page), _kappas(page), _leniency(page.leniency)),
+        (_offsets(page), _seats(page.jurors), _volatile(page), *pairs(page.pairs), *counts),
+    )
+
+
+def _name(one: JurorFacts) -> Text:
+    return outside(one.name, 200, Tone.STRONG)
+
+
+# Against the labels
+
+
+def rates(page: JurorsPage, target: Target = Target.RUN) -> Section:
+    """Return each juror's accuracy, sensitivity and specificity, weighted by the draw."""
+    blocks: list[Block] = [
+        _rates_table(page, lambda one, name: one.rate(name, target), designs=len(page.designs) > 1),
+        Paragraph(
+            "sens: of what should pass, passed; spec: of what should fail, failed; by the draw",
+            Tone.MUTED,
+        ),
+    ]
+    bounded = [outside(one.name, 60) for one in page.jurors if one.accuracy.bounds]
+    if bounded:
+        text = (
+            ": a stratum has no label that counts, so the rates are of the labels alone; "
+            f"the ends bound {target.value}"
+        )
+        who = ("every juror",) if len(bounded) == len(page.jurors) else joined(bounded)
+        blocks.append(Paragraph((*who, text), Tone.WARN))
+    designs = ", ".join(word.value for word in page.designs)
+    note = f"{page.labels} labels, {designs}: {target.value}"
+    return Section("Against the labels", tuple(blocks), note)
+
+
+def _labelled_rates(page: JurorsPage) -> Section:
+    """Return each juror's rates over the labels, each counted once, with Wilson's intervals."""
+    text = "sens: of what should pass, passed; spec: of what should fail, failed; Wilson intervals"
+    blocks = (
+        _rates_table(page, lambda one, name: getattr(one, f"labelled_{name}")),
+        Paragraph(text, Tone.MUTED),
+    )
+    return Section("Against the labels", blocks, f"{page.labels} verdicts, each label once")
+
+
+def _rates_table(
+    page: JurorsPage, rate: Callable[[JurorFacts, str], Quoted | Rate], *, designs: bool = False
+) -> Table:
+    heads = ["juror", "n", "acc", "95%", "sens", "95%", "spec", "95%"]
+    rows: list[list[Words]] = [
+        [
+            _name(one),
+            str(one.counts.votes),
+            *(
+                cell
+                for name in ("accuracy", "sensitivity", "specificity")
+                for cell in _rate(rate(one, name))
+            ),
+            *([one.drawn.design.value] if designs else []),
+        ]
+        for one in page.jurors
+    ]
+    last = [Column("design", rank=1)] if designs else []
+    return table([*heads, *last], rows, "Every juror's rates")
+
+
+def _rate(found: Quoted | Rate) -> tuple[Words, Words]:
+    if found.share is None:
+        return NONE, NONE
+    low, high = found.interval if isinstance(found, Rate) else (found.low, found.high)
+    return number(found.share, 2), Text(f"{low:.2f}-{high:.2f}", Tone.MUTED)
+
+
+def _against_panel(page: JurorsPage) -> list[Section]:
+    """Return how much more often each juror is right than the panel, on the same verdicts."""
+    found = page.contest
+    if found.best is None or found.panel is None:
+        return []
+    heads = ("juror", "apart", "labels", "less panel", "95%")
+    rows = [[_name(one), *_difference(one.drawn.difference)] for one in page.jurors]
+    best = outside(found.best, 60)
+    text: tuple[str | Text, ...]
+    if found.beats_every:
+        text = ("the panel beats every juror",)
+    elif found.panel.low > 0:
+        text = ("the panel is right more often than ", best, ", the best by these labels")
+    elif found.best_beats_panel:
+        text = (best, " is right more often than the panel")
+    else:
+        text = ("these labels do not tell the panel from ", best, ", the best by them")
+    less = f"{number(found.panel.estimate, 2, '+')} {_ends(found.panel)}"
+    others = (
+        (best, " beats every other juror") if found.best_stands else "no juror beats all others"
+    )
+    blocks = (
+        table(heads, rows, "Every juror against the panel"),
+        Paragraph(text, Tone.STRONG),
+        Paragraph(("panel less ", best, f": {less}")),
+        Paragraph(others),
+    )
+    return [Section("Against the panel", blocks, "accuracy less the panel's, paired: this run")]
+
+
+def _difference(found: Difference | None) -> tuple[Words, ...]:
+    if found is None or not found.items:
+        return (NONE,) * 4
+    middle = number(found.estimate, 2, "+")
+    ends = Text(f"{found.low:+.2f} to {found.high:+.2f}", Tone.MUTED)
+    return str(found.apart), str(found.labelled), middle, ends
+
+
+def _ends(found: Difference) -> str:
+    return words.interval(found.low, found.high, 2, "+")
+
+
+def _kappas(page: JurorsPage, *, blind: bool = False) -> Section:
+    """Return each juror's errors, kappa, suggested weight and share of right lone dissents."""
+    heads = ("juror", "fp", "fn", "kappa", "weight", "corrected", "lone")
+    weights = [one.weight for one in page.jurors]
+    if blind:
+        weights, _ = suggested_weights([(j.labelled_kappa, j.counts.votes) for j in page.jurors])
+    rows = [_kappa(one, weight, blind) for one, weight in zip(page.jurors, weights, strict=True)]
+    basis = page.basis
+    when = "" if basis.days is None else f" of the last {basis.days} days"
+    text = (
+        f"kappa from {ENOUGH} votes on; weights: kappa clipped at 0, drawn to the mean, sum 1, "
+        f"by {basis.labels} labels{when}; fp, fn: false passes and fails; corrected: its pass rate "
+        "less its own mistakes; lone: dissents that were right, alone or trimmed, and their rate"
+    )
+    blocks = (table(heads, rows, "Kappa and suggested weights"), Paragraph(text, Tone.MUTED))
+    return Section("Kappa and weights", blocks, "suggested, never applied")
+
+
+def _kappa(one: JurorFacts, weight: float | None, blind: bool) -> list[Words]:
+    right, n = one.counts.lone_right, one.counts.lone_dissents
+    dissents = f"{right}/{n}" if n else NONE
+    if n and not blind and one.dissent.share is not None and not one.dissent.bounds:
+        dissents += f" {one.dissent.share:.2f}"
+    return [
+        _name(one),
+        str(one.counts.fp),
+        str(one.counts.fn),
+        number(one.labelled_kappa if blind else one.kappa, 2),
+        number(weight, 2),
+        number(None if blind else one.corrected[0], 2),
+        dissents,
+    ]
+
+
+def _leniency(found: Leniency) -> Section:
+    """Return whether jurors of the generator's family pass more of what should fail."""
+    rows: list[list[Words]] = [
+        [name, f"{side.k}/{side.n}", number(side.share, 2)]
+        for name, side in (("generator's family", found.own), ("other families", found.others))
+    ]
+    made = found.difference
+    if made.diff is None or made.low is None or made.high is None:
+        last = Paragraph(f"difference: - {found.reason}", Tone.MUTED)
+    else:
+        word = "stricter with its own" if made.high < 0 else "no leniency shown"
+        lenient = made.low > 0
+        text = (
+            f"difference {made.diff:+.2f} {words.interval(made.low, made.high, 2, '+')}: "
+            f"{'more lenient with its own' if lenient else word}"
+        )
+        last = Paragraph(text, Tone.WARN if lenient else Tone.STRONG)
+    blocks = (table(("jurors", "passed", "of this run"), rows, "Passes of what should fail"), last)
+    return Section("Own family", blocks, "passes of what should fail")
+
+
+# Over the whole run, and over runs
+
+
+def _offsets(page: JurorsPage) -> Section:
+    """Return each juror's mean score minus that of the others, and whether it drifted."""
+    heads = ("juror", "offset", "n", "change", "against", "q")
+    text = (
+        "offset: positive is lenient; change: later mean less earlier, by Welch's t; q: p adjusted "
+        "over the jurors; runs: all earlier ones of the same jurors, half: the first half of this "
+        "run"
+    )
+    blocks: list[Block] = [
+        table(heads, [_offset(one) for one in page.jurors], "Offsets of scores"),
+        Paragraph(text, Tone.MUTED),
+    ]
+    drifts = [(one, one.offset.drift) for one in page.jurors if one.offset and one.offset.drift]
+    moved = [outside(one.name, 60) for one, drift in drifts if (drift.q or 1.0) <= _DRIFT_RATE]
+    limit = f" (q <= {_DRIFT_RATE})"
+    if not drifts:
+        blocks.append(Paragraph("no juror has scores enough to compare", Tone.MUTED))
+    elif moved:
+        blocks.append(Paragraph(("drifted: ", *joined(moved), limit), Tone.WARN))
+    else:
+        blocks.append(Paragraph(f"no juror drifted{limit}", Tone.STRONG))
+    alarms = [
+        Paragraph(
+            ("CUSUM alarm: ", outside(one.name, 60), " at ", outside(page.ids.get(key, "?"), 100)),
+            Tone.WARN,
+        )
+        for one, drift in drifts
+        if (key := drift.alarm) is not None
+    ]
+    if alarms:
+        limits = [drift.limit for _, drift in drifts if drift.limit is not None]
+        text = (
+            f"CUSUM k 0.5, h {number(limits[-1], 1)}: in 5% of runs without drift any juror has an "
+            "alarm"
+        )
+        blocks += [*alarms, Paragraph(text, Tone.MUTED)]
+    return Section("Offset and drift", tuple(blocks), "score less the mean of the other jurors")
+
+
+def _offset(one: JurorFacts) -> list[Words]:
+    offset = one.offset
+    if offset is None:
+        return [_name(one), *[NONE] * 5]
+    cells = [number(offset.mean, sign="+"), str(offset.n)]
+    drift = offset.drift
+    if drift is None:
+        return [_name(one), *cells, *[NONE] * 3]
+    halves = drift.windows is Windows.HALVES
+    against = "half" if halves else words.plural(drift.runs, "run")
+    cells += [number(drift.change, sign="+"), f"{against} {drift.before}", number(drift.q)]
+    return [_name(one), *cells]
+
+
+def _seats(found: Sequence[JurorFacts]) -> Section:
+    """Return each juror's seats, passes, failed replies, and replies that could not be read."""
+    heads = (
+        "juror", "seats", Column("passes", rank=1), "failed", "unread", "unread rate", "95%",
+    )  # fmt: skip
+    rows: list[list[Words]] = [
+        [
+            _name(one),
+            str(one.seats.seats),
+            words.share(one.seats.passes, one.seats.votes),
+            str(one.seats.failed),
+            str(one.seats.parse_failed),
+            *_rate(one.parse_failures),
+        ]
+        for one in found
+    ]
+    blocks = (table(heads, rows, "Every juror's seats in the run"),)
+    return Section("Failed replies", blocks, "over all seats of the run")
+
+
+def _volatile(page: JurorsPage) -> Section:
+    """Return the cases whose panel score moves most from run to run."""
+    note = f"{page.repeated} cases scored in two runs or more"
+    if not page.volatile:
+        text = "- no case of this run has a panel score in another loaded run"
+        return Section("Moving scores", (Paragraph(text, Tone.MUTED),), note)
+    heads = (
+        Column("case", right=False), Column("SD"), Column("swing"), Column("runs"),
+        Column("decision"), Column("scores", rank=1, right=False),
+    )  # fmt: skip
+    rows = tuple(Row(_case(one)) for one in page.volatile)
+    most = page.volatile[0]
+    blocks = (
+        Table(heads, rows, least=24, caption="Cases whose score moves from run to run"),
+        Paragraph((outside(most.id, 60), ": ", *_scores(most))),
+    )
+    return Section("Moving scores", blocks, note)
+
+
+def _case(one: VolatileCase) -> tuple[Words, ...]:
+    return (
+        outside(one.id, 200, Tone.STRONG),
+        number(one.sd, 2),
+        number(one.swing, 2),
+        str(len(one.scores)),
+        Text("turned", Tone.WARN) if one.turned else Text("same", Tone.MUTED),
+        _scores(one),
+    )
+
+
+def _scores(one: VolatileCase) -> tuple[str | Text, ...]:
+    return joined([(outside(run, 40), f" {score:.2f}") for run, score in one.scores[-8:]])
+
+
+def pairs(found: Sequence[JurorPair]) -> list[Section]:
+    """Return how often each pair votes alike, the pairs with the most common verdicts first."""
+    if not found:
+        return []
+    heads = (
+        Column("jurors", right=False), Column("both"), Column("alike"), Column("chance"),
+        Column("z"), Column("halves", rank=2), Column("equal", rank=1),
+    )  # fmt: skip
+    text = (
+        "both: verdicts on which both voted; alike: equal votes; chance, and in brackets: what "
+        "independent jurors of these pass rates would show. Jurors that judge the same truth agree "
+        "beyond it too: look at pairs that stand out, or begin to. halves: of the run, earlier and "
+        "later; equal: equal scores"
+    )
+    rows = tuple(Row(_pair(one)) for one in found[:_MOST_PAIRS])
+    blocks: list[Block] = [
+        Table(heads, rows, least=24, caption="How often two jurors vote alike"),
+        Paragraph(text, Tone.MUTED),
+    ]
+    if (rest := len(found) - _MOST_PAIRS) > 0:
+        more = f"{words.plural(rest, 'more pair')} in calibrate --jurors --json"
+        blocks.append(Paragraph(more, Tone.MUTED))
+    return [Section("Pairs", tuple(blocks), "how often two jurors vote alike")]
+
+
+def _pair(one: JurorPair) -> tuple[Words, ...]:
+    return (
+        (outside(one.first, 100, Tone.STRONG), ", ", outside(one.second, 100, Tone.STRONG)),
+        words.count(one.votes.n),
+        number(one.votes.share, 2),
+        number(one.votes.expected, 2),
+        number(one.votes.z, 1),
+        ", ".join(map(_half, one.halves)),
+        f"{one.equal_scores}/{one.scored}",
+    )
+
+
+def _half(found: Alike) -> str:
+    return f"{number(found.share, 2)} ({number(found.expected, 2)})"
+
+
+def flips(found: Sequence[FlipRate]) -> list[Section]:
+    """Return how often each juror turned its vote over when asked again."""
+    if not found:
+        return []
+    heads = ("juror", "votes given twice", "turned over", "share")
+    rows: list[list[Words]] = [
+        [
+            outside(one.juror, 200, Tone.STRONG),
+            words.count(one.asked),
+            words.count(one.flipped),
+            number(one.rate, 2),
+        ]
+        for one in found
+    ]
+    return [Section("Asked again", (table(heads, rows, "Votes turned over in re-runs"),))]
