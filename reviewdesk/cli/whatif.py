@@ -16,7 +16,6 @@ from reviewdesk.cli.common import (
     put,
     put_json,
     run_option,
-    say,
     shared_options,
 )
 from reviewdesk.errors import UsageError
@@ -150,8 +149,9 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain import whatif
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.figures.whatif import shape, what_if
+    from reviewdesk.views import whatif
 
     with open_desk() as desk:
         found = what_if(desk, chosen_run(desk, name), variants)
@@ -159,16 +159,15 @@ def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bo
         rows = found.rows if variants is not None else (found.standing, *found.rows)
         put_json([shape(found, row) for row in rows])
         return
-    put(whatif.table(found))
-    for text in whatif.legend(found):
-        say(text)
+    put(document_text(whatif.what_if(found)))
 
 
 def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain import whatif
-    from reviewdesk.desk.figures.whatif import item_shape, what_if_item
+    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.desk.figures.whatif import attacked, item_shape, what_if_item
+    from reviewdesk.views.whatif import policies
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
@@ -177,7 +176,7 @@ def _of_item(
     if as_json:
         rows = found[1:] if variants is not None else found
         put_json([item_shape(item, row) for row in rows])
-    else:
-        put(whatif.item(item, found))
-        if variants is None and (attacks := whatif.attack(item, found)):
-            put(attacks)
+        return
+    rules = found if variants is None else ()
+    attacks = [(row.variant, attacked(item, row)) for row in rules]
+    put(document_text(policies(item, found, attacks)))

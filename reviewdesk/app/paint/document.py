@@ -123,14 +123,11 @@ def _quote(one: Quote, width: int) -> Lines:
 def _table(one: Table, width: int) -> Lines:
     """Return a table. Where room is short, ranked columns go first, then names are cut."""
     width = min(width, one.span or width)
-    grid = [
-        [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
-        for row in one.rows
-    ]
-    heads = [words_line(one.title or one.columns[0].title, Tone.MUTED)]
-    heads += [line((column.title, Ink.MUTED)) for column in one.columns[1:]]
-    kept = [*range(len(one.columns))]
     marks = 2 * one.marked
+    grid = [_cells(row, marks) for row in one.rows]
+    heads = [line((column.title, Ink.MUTED)) for column in one.columns]
+    heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
+    kept = [*range(len(one.columns))]
 
     def widths() -> list[int]:
         cells = ([heads[at], *(row[at] for row in grid)] for at in kept)
@@ -141,23 +138,33 @@ def _table(one: Table, width: int) -> Lines:
 
     while True:
         sizes = widths()
-        gap = 2 if marks + sum(sizes) + 2 * (len(sizes) - 1) <= width or one.span else 1
-        room = width - marks - sum(sizes[1:]) - gap * (len(sizes) - 1)
+        gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= width and not one.span else 1
+        room = width - sum(sizes[1:]) - gap * (len(sizes) - 1)
         last = max(kept, key=lambda at: one.columns[at].rank)
-        if room >= min(one.least, sizes[0]) or not one.columns[last].rank:
+        if room >= min(one.least + marks, sizes[0]) or not one.columns[last].rank:
             break
         kept.remove(last)
     sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST, sizes[0]))
     right = [one.columns[at].right for at in kept]
-    signs = [cut(words_line(row.mark or ""), marks) for row in (Row(()), *one.rows)]
     return [
-        cut(
-            sign.pad_right(marks - sign.cell_length)
-            + _row([cells[at] for at in kept], sizes, right, gap),
-            width,
-        )
-        for cells, sign in zip([heads, *grid], signs, strict=True)
+        cut(_row([cells[at] for at in kept], sizes, right, gap), width) for cells in [heads, *grid]
     ]
+
+
+def _cells(row: Row, marks: int) -> list[Content]:
+    """Return the cells of a row, the first with its mark in ``marks`` cells before it."""
+    sign = cut(words_line(row.mark or ""), marks)
+    cells = [words_line(cell, Tone.MUTED if cell == NONE else Tone.TEXT) for cell in row.cells]
+    return [sign.pad_right(marks - sign.cell_length) + cells[0], *cells[1:]]
+
+
+def _title(title: Words) -> Content:
+    """Return a title as the head of a table: our own words in capitals, a note as it is."""
+    pieces = (
+        (inline(span.text), span.tone) if span.tone else (inline(span.text).upper(), Ink.HEAD)
+        for span in spans(title)
+    )
+    return line(*pieces)
 
 
 def _row(

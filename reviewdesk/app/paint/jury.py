@@ -10,6 +10,7 @@ from textual.content import Content
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.numbers import numbers_lines, provenance_lines
 from reviewdesk.app.paint.rerun import offer_lines, rerun_lines, running_lines
 from reviewdesk.app.paint.styled import (
@@ -27,7 +28,6 @@ from reviewdesk.app.paint.styled import (
     pad,
     paragraph,
 )
-from reviewdesk.app.paint.whatif import item_whatif_lines
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.assess import Seat, State
 from reviewdesk.domain.assessment.flags import SHORT, Flag, FlagNote
@@ -36,6 +36,7 @@ from reviewdesk.domain.jury.agreement import AgreementPair
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.settings import Feedback
+from reviewdesk.views.whatif import item_what_if
 
 _WORDS: dict[Decision | None, tuple[str, str]] = {
     Decision.PASS: (" PASS ", Ink.BIG_PASS),
@@ -83,7 +84,7 @@ def jury_lines(item: Item, width: int, again: RerunHistory = NOTHING, ask: str =
         *rerun_lines(item, again, width),
         *numbers_lines(item, width),
         Content(""),
-        *item_whatif_lines(item, width),
+        *section_lines(item_what_if(item), width),
         Content(""),
         *_reasons(item.assessment.seats, width),
         Content(""),

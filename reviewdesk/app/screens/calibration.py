@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,33 +17,23 @@ from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import page_header
 from reviewdesk.app.paint.styled import Lines, paragraph
-from reviewdesk.app.paint.whatif import what_if_lines
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.settings import Feedback
-from reviewdesk.views import calibration, jurors, reliability
+from reviewdesk.views import calibration, jurors, reliability, whatif
 from reviewdesk.views.document import Document
 
 
-def _drawn(view: Callable[..., Document]) -> Callable[..., Lines]:
-    """Return a function that draws a view's document at a width."""
-    return lambda found, width, **options: document_lines(view(found, **options), width)
-
-
-def _draw_what_if(found: Any, width: int, *, blind: bool) -> Lines:
-    del blind  # A blind session does not read this page.
-    return what_if_lines(found, width)
-
-
-_PAINTERS: Mapping[str, Callable[..., Lines]] = {
-    "figures": _drawn(calibration.calibration),
-    "reliability": _drawn(reliability.reliability),
-    "jurors": _drawn(jurors.jurors),
-    "what-if": _draw_what_if,
-    "table": _drawn(partial(reliability.reliability, as_table=True)),
+_VIEWS: Mapping[str, Callable[..., Document]] = {
+    "figures": calibration.calibration,
+    "reliability": reliability.reliability,
+    "jurors": jurors.jurors,
+    # A blind session does not read this page.
+    "what-if": lambda found, **_: whatif.what_if(found),
+    "table": partial(reliability.reliability, as_table=True),
 }
-"""Each takes what a page read, a width and ``blind``; those with targets also ``target``."""
+"""Each takes what a page read, and ``blind``; those with targets also ``target``."""
 
 
 class CalibrationScreen(DeskScreen):
@@ -114,7 +104,7 @@ def page_lines(page: CalibrationPageKind, state: ViewState, width: int) -> Lines
         return paragraph(page.hidden, width, Ink.NOTE)
     if not isinstance(shown, CalibrationState) or page.read_as not in shown.found:
         return paragraph(page.waiting, width, Ink.MUTED)
-    draw = _PAINTERS["table" if page.table and shown.tables else page.name]
+    view = _VIEWS["table" if page.table and shown.tables else page.name]
     if page.targets:
-        draw = partial(draw, target=shown.target)
-    return draw(shown.found[page.read_as], width, blind=session.view.blind)
+        view = partial(view, target=shown.target)
+    return document_lines(view(shown.found[page.read_as], blind=session.view.blind), width)

@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.views.document import (
+    Column,
     Comparison,
     Document,
     Facts,
@@ -63,19 +64,21 @@ def _table(one: Table) -> Iterator[str]:
     heads = [_one_line(one.title or one.columns[0].title)]
     heads += [column.title for column in one.columns[1:]]
     marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
-    right = [column.right for column in one.columns]
     grid = [heads, *([_one_line(cell) for cell in row.cells] for row in one.rows)]
-    for mark, line in zip(marks, _aligned(grid, right), strict=True):
+    for mark, line in zip(marks, _aligned(grid, one.columns), strict=True):
         yield (f"{mark:2}" if one.marked else "") + line
 
 
-def _aligned(grid: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterator[str]:
     """Yield rows of cells, each column as wide as its longest cell."""
-    sizes = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    sizes = [
+        max(column.width, *map(len, cells))
+        for column, cells in zip(columns, zip(*grid, strict=True), strict=True)
+    ]
     for row in grid:
         cells = (
-            cell.rjust(size) if side else cell.ljust(size)
-            for cell, size, side in zip(row, sizes, right, strict=True)
+            cell.rjust(size) if column.right else cell.ljust(size)
+            for cell, size, column in zip(row, sizes, columns, strict=True)
         )
         yield "  ".join(cells).rstrip()
 
@@ -85,7 +88,7 @@ def _comparison(one: Comparison) -> Iterator[str]:
     for name, left, right in one.rows:
         mark = "≠ " if plain(left) != plain(right) else "  "
         grid.append([mark + _one_line(name), _one_line(left), _one_line(right)])
-    yield from _aligned(grid, [False] * 3)
+    yield from _aligned(grid, [Column("", right=False)] * 3)
 
 
 def _nothing(_: ReliabilityDiagram | ScorePlot) -> Iterator[str]:

@@ -33,10 +33,12 @@ def test_the_whole_table(loaded: Cli) -> None:
     assert (lowest["flipped"], lowest["pass_rate"], lowest["strategy"]) == (1, 0.5, "lowest")
     plain = loaded("whatif")
     assert plain.code == 0
-    # The run as it stands, ten rules, fifteen trims, seven quorums, five thresholds, three jurors.
-    assert len(plain.out.splitlines()) == 1 + 1 + 10 + 15 + 7 + 5 + 3
-    assert "the run's own" in plain.out
-    assert any("no labels" in line for line in plain.lines)
+    # Ten rules, a trim of nothing and four by three roundings, seven quorums, five thresholds and
+    # three jurors: each a line of eight figures.
+    rows = [line.split()[-8:] for line in plain.out.splitlines() if line[-1:].isdigit()]
+    assert [len(row) for row in rows] == [8] * (1 + 10 + 13 + 7 + 5 + 3)
+    assert "● mean" in plain.out
+    assert "2 verdicts, no labels" in plain.out
 
 
 def test_options_are_combined(loaded: Cli) -> None:
@@ -67,9 +69,13 @@ def test_one_verdict(loaded: Cli) -> None:
     lowest = next(row for row in rows if row["policy"] == "lowest")
     assert (lowest["value"], lowest["decision"], lowest["differs"]) == (0.0, "fail", True)
     plain = loaded("whatif", "run:torn", "--strategy", "lowest").out.splitlines()
-    assert len(plain) == 3
-    assert plain[2].split() == ["0.000", "fail", "differs", "lowest"]
-    assert "differs" not in plain[1]
+    assert plain[1].split() == ["policy", "value", "decision"]
+    assert plain[2].split() == ["as", "it", "stands", "0.600", "pass"]
+    assert [row.split() for row in plain[3:]] == [["lowest", "0.000", "fail", "differs"]]
+    # One juror of three bought moves the mean .6 down to .3, a fail, or up to .933; two, to 0.
+    attacks = loaded("whatif", "run:torn").out.split("ATTACK\n")[1].splitlines()
+    assert attacks[0].split() == ["rule", "1", "bought", "2", "bought", "3", "bought"]
+    assert attacks[5].split()[:5] == ["mean", "0.333", "!", "0.600", "!"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The what-if table of a run and of an item, as lines."""
+"""What other rules would have decided, of a run and of an item."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from reviewdesk.app.paint.document import document_lines, section_lines
 from reviewdesk.app.paint.jury import jury_lines
-from reviewdesk.app.paint.whatif import item_whatif_lines, what_if_lines
+from reviewdesk.cli.plain.document import document_text, section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.verdict import Rounding
+from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.views import whatif
 from tests.helpers import controls, load, open_desk, report, verdict
 
 WIDTHS = (1, 2, 8, 17, 18, 24, 39, 60, 79, 119, 120, 159)
@@ -34,15 +38,18 @@ def item(path: Path, *scores: float | None, **more: Any) -> Item:
     return desk.item(desk.find(run, "one"))
 
 
-def text(one: Item, width: int = 200) -> list[str]:
-    return [line.plain.rstrip() for line in item_whatif_lines(one, width)]
+def text(one: Item) -> list[str]:
+    return section_text(whatif.item_what_if(one)).splitlines()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_too_wide_and_nothing_acts(tmp_path: Path, width: int) -> None:
     desk, run = opened(tmp_path, named(EVIL, 0.9, 0.9, 0.0))
     table, one = what_if(desk, run), desk.item(desk.find(run, "one"))
-    for lines in (what_if_lines(table, width), item_whatif_lines(one, width)):
+    for lines in (
+        document_lines(whatif.what_if(table), width),
+        section_lines(whatif.item_what_if(one), width),
+    ):
         assert max(line.cell_length for line in lines) <= width
         assert all("\n" not in line.plain for line in lines)
         assert controls("".join(line.plain for line in lines)) == set()
@@ -50,17 +57,16 @@ def test_no_line_is_too_wide_and_nothing_acts(tmp_path: Path, width: int) -> Non
 
 def test_figures_give_way_whole(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
-    heads = {
-        width: what_if_lines(what_if(desk, run), width)[1].plain.split() for width in (30, 45, 79)
-    }
-    assert heads[79] == ["flips", "incon.", "pass", "n", "acc", "Brier", "ECE"]
+    found = whatif.what_if(what_if(desk, run))
+    heads = {width: document_lines(found, width)[1].plain.split() for width in (30, 45, 79)}
+    assert heads[79] == ["flips", "incon.", "pass", "n", "acc", "Brier", "ECE", "diff."]
     assert heads[45] == ["flips", "incon.", "pass", "n"]
     assert heads[30] == ["flips"]
 
 
 def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.8), verdict("votes", score=None))
-    drawn = " ".join(line.plain for line in what_if_lines(what_if(desk, run), 79))
+    drawn = document_text(whatif.what_if(what_if(desk, run)))
     assert "no labels" in drawn
     assert "need labels that say pass or fail" in drawn
     assert "None of these policies turns" not in drawn
@@ -70,14 +76,37 @@ def test_the_table_says_what_it_rests_on(tmp_path: Path) -> None:
 
 def test_a_run_that_nothing_turns(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("one", 1.0, 1.0, 1.0))
-    drawn = " ".join(line.plain for line in what_if_lines(what_if(desk, run), 79))
+    drawn = document_text(whatif.what_if(what_if(desk, run)))
     assert "None of these policies turns" in drawn
     assert "▲" not in drawn.split("● the run's own")[0]
+    assert "● mean" in drawn
 
 
 def test_an_empty_run_is_one_line(tmp_path: Path) -> None:
-    [line] = what_if_lines(what_if(*opened(tmp_path)), 80)
-    assert line.plain == "The run has no verdicts."
+    found = whatif.what_if(what_if(*opened(tmp_path)))
+    assert document_text(found) == "The run has no verdicts."
+
+
+def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
+    lines = document_lines(whatif.what_if(what_if(desk, run)), 160)
+    left = [line.plain[:78] for line in lines]
+    heads = [line for line in left if "flips incon." in line]
+    assert [line.split("  ")[0] for line in heads] == ["", "RULE", "QUORUM", "THRESHOLD"]
+    assert len({line.index("flips") for line in heads}) == 1
+    assert "TRIMMED MEAN" in lines[0].plain
+    # The mean 0.6 passes 0.6 as it stands; without labels the rest is undefined.
+    assert [line.split() for line in left if line.startswith("● mean")] == [
+        ["●", "mean", "0", "0", "1.000", "0", "-", "-", "-", "0"]
+    ]
+
+
+def test_policies_that_were_asked_for_have_their_whole_names(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
+    asked = (Variant(threshold=0.65, dropped="j3"), Variant(rounding=Rounding.UP))
+    lines = document_text(whatif.what_if(what_if(desk, run, asked))).splitlines()
+    names = [line[2:].split("  ")[0] for line in lines[5:8]]
+    assert names == ["Policy", "threshold 0.65, without j3", "up"]
 
 
 def test_what_turns_an_item_is_named_by_what_it_becomes(tmp_path: Path) -> None:

@@ -1,0 +1,293 @@
+"""What other rules would have decided, over a run and on one item, and what bribes could force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reviewdesk.domain.records import Design, Item
+from reviewdesk.domain.run.packing import seat_names
+from reviewdesk.domain.verdict import Decision, Rounding
+from reviewdesk.domain.whatif.attack import Attack
+from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.policies import (
+    MOST_LEFT_OUT,
+    Group,
+    PolicyResult,
+    Result,
+    Variant,
+    WhatIfTable,
+    departures,
+    left_out,
+    quorums,
+    thresholds,
+    trims,
+    whole,
+    written,
+)
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Document,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    table,
+)
+from reviewdesk.views.words import NONE, number
+
+_FIGURES: tuple[tuple[Column, Callable[[Result], str]], ...] = (
+    (Column("flips", 1, 5), lambda row: str(row.flipped) if row.decided else NONE),
+    (Column("incon.", 2, 6), lambda row: str(row.inconclusive)),
+    (Column("pass", 3, 5), lambda row: number(row.pass_rate)),
+    (Column("n", 4, 5), lambda row: str(row.n_labelled)),
+    (Column("acc", 5, 5), lambda row: number(row.accuracy)),
+    (Column("Brier", 6, 5), lambda row: number(row.brier)),
+    (Column("ECE", 7, 5), lambda row: number(row.ece)),
+    (Column("diff.", 8, 5), lambda row: str(row.changed)),
+)
+"""The columns of figures, the most needed first; a narrow table leaves out the last."""
+_LEAST = 18
+_SPAN = 76
+"""The width of one column of the page. In a wider one, figures stand too far from names."""
+_TITLES = {
+    Group.RULES: ("Rule", ""),
+    Group.TRIMS: ("Trimmed mean", "  at each end"),
+    Group.QUORUMS: ("Quorum", "  of the seats"),
+    Group.THRESHOLDS: ("Threshold", "  by the own rule"),
+    Group.JURORS: ("Juror left out", "  by own rule"),
+}
+_LEGEND = (
+    "● the run's own; ▲ the most flips of its group.",
+    (
+        "flips: passes that become fails or the reverse, against the decision as it stands; "
+        "incon.: decided neither way; pass: passes / (passes + fails); n: labelled and decided; "
+        "diff.: every decision that differs."
+    ),
+)
+
+
+def what_if(found: WhatIfTable) -> Document:
+    """Return the run as it stands and, group by group, what each policy would decide."""
+    if not found.verdicts:
+        return Document((Section("", (Paragraph("The run has no verdicts.", Tone.MUTED),)),))
+    end = tuple(Paragraph(text, Tone.MUTED) for text in (*_LEGEND, *_cautions(found)))
+    variants = [row.variant for row in found.rows]
+    dropped = [one.dropped for one in variants if one.dropped is not None]
+    if not set(variants) <= set(whole(dropped)):
+        return Document((_standing(found), _group("Policy", "", found.rows, _name)), end=end)
+    groups = {
+        group: _group(*title, rows, _short_name)
+        for group, title in _TITLES.items()
+        if (rows := _rows_of(found, group))
+    }
+    right = {Group.TRIMS, Group.JURORS}
+    return Document(
+        (_standing(found), *(one for group, one in groups.items() if group not in right)),
+        tuple(one for group, one in groups.items() if group in right),
+        end,
+    )
+
+
+def _rows_of(found: WhatIfTable, group: Group) -> list[Result]:
+    """Return the rows of one group. A trim of 0 appears once, as rounding does not change it."""
+    return [
+        row
+        for row in found.rows
+        if row.variant.group is group
+        and not (row.variant.fraction == 0 and row.variant.rounding is not Rounding.DOWN)
+    ]
+
+
+def _standing(found: WhatIfTable) -> Section:
+    basis = "no labels" if found.design is Design.NONE else f"labels: {found.design.value}"
+    row = _row(found.standing, Group.STANDING.value, Text(""))
+    blocks: list[Block] = [_figures("", [row], "The run as it stands")]
+    if text := departures(found):
+        blocks.append(Paragraph(text, Tone.WARN))
+    flips = max((row.flipped for row in found.rows), default=0)
+    most = [row.variant.name for row in found.rows if row.flipped == flips]
+    more = f" (and {len(most) - 1} more)" if len(most) > 1 else ""
+    last: Words = "None of these policies turns a pass into a fail or a fail into a pass."
+    if flips:
+        turns = f"{more} turns the most decisions: {flips:,} of {found.verdicts:,}."
+        last = (outside(most[0][:1].upper() + most[0][1:], 80), turns)
+    blocks.append(Paragraph(last, Tone.STRONG))
+    return Section("What if", tuple(blocks), f"{found.verdicts:,} verdicts, {basis}")
+
+
+def _group(
+    title: str, note: str, rows: Sequence[Result], name: Callable[[Variant], str | Text]
+) -> Section:
+    """Return the rows under a title; marks tell the run's own policy and the most flips."""
+    most = max(row.flipped for row in rows)
+    made = []
+    for row in rows:
+        mark = Text("▲", Tone.WARN) if most and row.flipped == most else Text("")
+        made.append(_row(row, name(row.variant), Text("●", Tone.STRONG) if row.own else mark))
+    return Section("", (_figures((title, Text(note, Tone.MUTED)), made, title),))
+
+
+def _row(row: Result, name: str | Text, mark: Text) -> Row:
+    plain = name if isinstance(name, Text) else Text(name)
+    loud = Text(plain.text, Tone.STRONG if mark.text else Tone.TEXT, plain.outside)
+    flips, *others = (value(row) for _, value in _FIGURES)
+    return Row((loud, Text(flips, Tone.STRONG) if row.flipped else flips, *others), mark)
+
+
+def _figures(title: Words, rows: Sequence[Row], caption: str) -> Table:
+    columns = (Column("", width=28, right=False), *(column for column, _ in _FIGURES))
+    return Table(columns, tuple(rows), title, _LEAST, _SPAN, caption)
+
+
+def _name(variant: Variant) -> Text:
+    return outside(variant.name, 200)
+
+
+def _short_name(variant: Variant) -> str | Text:
+    """Return the name of a policy that changes one setting, as under the title of its group."""
+    group = variant.group
+    if group is Group.JURORS:
+        return outside(variant.dropped, 200)
+    if group is Group.THRESHOLDS:
+        return f"{variant.threshold:g}"
+    if group is Group.QUORUMS and variant.quorum is not None:
+        return written(variant.quorum)
+    if group is Group.TRIMS and variant.fraction is not None:
+        way = variant.rounding if variant.fraction else None
+        return _percent(variant.fraction) + (f" {way.value}" if way else "")
+    return "" if variant.strategy is None else variant.strategy.value.replace("_", " ")
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.3g} %"
+
+
+def _cautions(found: WhatIfTable) -> list[str]:
+    notes = []
+    lacking = max((row.undecided for row in found.rows), default=0)
+    if lacking:
+        notes.append(
+            f"incon. holds at most {lacking:,} that lack the threshold, quorum, score or vote that "
+            "a policy needs (whatif --threshold and --quorum supply the first two)."
+        )
+    if found.jurors > MOST_LEFT_OUT:
+        notes.append(f"Of {found.jurors:,} jurors the {MOST_LEFT_OUT} that sit most are left out.")
+    if found.design is Design.NONE:
+        return [*notes, "acc, Brier and ECE need labels that say pass or fail."]
+    shares = any(row.confidence == "vote_share" for row in (found.standing, *found.rows))
+    votes = ", or its share of votes where scores lack" if shares else ""
+    notes.append(
+        "acc, Brier and ECE: by the labels of the verdicts that the policy decides; confidence is "
+        f"the policy's score{votes}. The best of many policies on the same labels looks better "
+        "than it is."
+    )
+    return notes
+
+
+# One item
+
+_CHANGES = {
+    Group.TRIMS: "trimmed mean",
+    Group.QUORUMS: "quorum",
+    Group.THRESHOLDS: "threshold",
+    Group.JURORS: "without",
+}
+
+
+def item_what_if(item: Item) -> Section:
+    """Return which trims, quorums, thresholds and left-out jurors would turn this decision."""
+    standing = item.assessment.decision
+    names = seat_names([ballot.id for ballot in item.verdict.ballots])[:MOST_LEFT_OUT]
+    variants = (*trims(), *quorums(), *thresholds(), *left_out(names))
+    own, *found = outcomes(item.verdict, (Variant(), *variants))
+    turned = [
+        (one.variant, one.decision)
+        for one in found
+        if one.decision
+        not in {None, standing, _compared_decision(one.variant, own.decision, standing)}
+    ]
+    blocks: list[Block] = []
+    if own.decision not in {None, standing}:
+        text = f"Its own rule, of the seats, gives {own.decision}: what follows starts from there."
+        blocks.append(Paragraph(text, Tone.WARN))
+    if not turned:
+        text = (
+            "Nothing among these turns it: trims to 40 %, quorums from 0.5 to 1, thresholds from "
+            "0.5 to 0.9, any one juror left out."
+        )
+        blocks.append(Paragraph(text, Tone.MUTED))
+    for group, title in _CHANGES.items():
+        mine = [(variant, made) for variant, made in turned if variant.group is group]
+        for decision in dict.fromkeys(made for _, made in mine):
+            made_words = words.decision(decision)
+            lead = (Text(f"{title:14}", Tone.MUTED), Text(f"{made_words.text}: ", made_words.tone))
+            same = [variant for variant, made in mine if made is decision]
+            blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
+    word = "no decision" if standing is None else standing.value
+    return Section("What if", tuple(blocks), f"what would turn this {word}")
+
+
+def _compared_decision(
+    variant: Variant, own: Decision | None, standing: Decision | None
+) -> Decision | None:
+    """Return the decision to compare with: the own rule's if the policy keeps that rule."""
+    return own if variant.group in {Group.THRESHOLDS, Group.JURORS} else standing
+
+
+def _policy_names(group: Group, variants: Sequence[Variant]) -> list[str | Text]:
+    """Return the names of the policies. A trim that turns it by every rounding is named once."""
+    if group is not Group.TRIMS:
+        return [_short_name(variant) for variant in variants]
+    names: list[str | Text] = []
+    for fraction in dict.fromkeys(variant.fraction or 0.0 for variant in variants):
+        same = [variant for variant in variants if variant.fraction == fraction]
+        every = len(same) == len(Rounding)
+        names += [_percent(fraction)] if every else [_short_name(variant) for variant in same]
+    return names
+
+
+def policies(
+    item: Item,
+    found: Sequence[PolicyResult],
+    attacks: Sequence[tuple[Variant, Sequence[Attack]]] = (),
+) -> Document:
+    """Return a verdict as it stands and under each policy, and what bought jurors could force."""
+    rows: list[list[Words]] = [
+        [
+            _name(row.variant),
+            number(row.value),
+            words.decision(row.decision),
+            Text("differs", Tone.WARN) if row.decision != item.assessment.ruled else "",
+        ]
+        for row in found
+    ]
+    made = table(("policy", "value", "decision", ""), rows, "What each policy decides")
+    return Document((Section("What if", (made,)), *_attacks(attacks)))
+
+
+def _attacks(found: Sequence[tuple[Variant, Sequence[Attack]]]) -> list[Section]:
+    """Return what bought jurors could force, a row per rule; nothing if there is no attack."""
+    most = max((len(made) for _, made in found), default=0)
+    if not most:
+        return []
+    rows: list[list[Words]] = [
+        [_name(variant), *map(_change, made), *[""] * (most - len(made))]
+        for variant, made in found
+        if made
+    ]
+    heads = ["rule", *(f"{n} bought" for n in range(1, most + 1))]
+    text = "the largest change of the value that so many bought jurors force; !: the decision turns"
+    blocks = (table(heads, rows, "What bought jurors could force"), Paragraph(text, Tone.MUTED))
+    return [Section("Attack", blocks)]
+
+
+def _change(found: Attack) -> Text:
+    turns = " !" if found.decisions else "  "
+    return Text(number(found.change) + turns, Tone.WARN if found.decisions else Tone.TEXT)
