@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Run
     from reviewdesk.settings import Settings
+    from reviewdesk.views.document import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,6 +89,14 @@ def say(text: str) -> None:
     from reviewdesk.domain.safetext import show_line
 
     click.echo(show_line(text, 4000), err=True)
+
+
+def say_section(section: Section) -> None:
+    """Print a section on stderr, line by line."""
+    from reviewdesk.cli.plain.document import section_text
+
+    for line in section_text(section).splitlines():
+        say(line)
 
 
 def put(text: str = "") -> None:

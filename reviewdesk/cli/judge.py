@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import dump, json_option, put, put_json, say, shared_options
-from reviewdesk.cli.plain.rerun import fault_counts, turnout_lines
+from reviewdesk.cli.common import (
+    dump,
+    json_option,
+    put,
+    put_json,
+    say,
+    say_section,
+    shared_options,
+)
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from reviewdesk.desk.live.batch import BatchPlan, BatchState, Order
-    from reviewdesk.desk.live.batch_plan import CasesSurvey, JurorEndpoint
     from reviewdesk.desk.live.batch_report import Summary
     from reviewdesk.domain.panel.turnout import Allowance
 
@@ -130,12 +134,14 @@ class Line:
 
 def progress(state: BatchState) -> str:
     """Return text such as ``cases 120/200 · 61/s calls · $0.12 · ETA 1m20s``."""
+    from reviewdesk.views.words import money
+
     parts = [
         f"cases {state.counts.cases:,}/{state.found.cases:,}",
         f"{state.counts.rate:.3g}/s calls",
     ]
     if state.found.worst_usd is not None:
-        parts.append(_money(state.spent_usd))
+        parts.append(money(state.spent_usd))
     if state.left is not None:
         parts.append(f"ETA {_duration(state.left)}")
     return " · ".join(parts)
@@ -149,36 +155,20 @@ def _duration(seconds: float) -> str:
     return f"{minutes}m{whole % 60:02d}s" if minutes else f"{whole}s"
 
 
-def _money(usd: float) -> str:
-    return f"${usd:.2f}" if usd >= 1 or not usd else f"${usd:.4f}"
-
-
 def _dry_run(cases: str, panel: str) -> None:
     from reviewdesk.desk.live.batch import BatchEnvironment, preview
+    from reviewdesk.desk.live.batch_plan import consent_plan
+    from reviewdesk.views.document import Facts, Section
+    from reviewdesk.views.panel import hosts
 
     seated, sent = preview(
         cases, panel, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
     )
-    _say_seats(seated)
+    plan = consent_plan(seated)
+    facts = tuple(hosts(plan.hosts, plan.missing_keys))
+    say_section(Section("", (Facts(facts),)))
     for one in sent:
         click.echo(dump(one))
-
-
-def _say_seats(seated: Iterable[JurorEndpoint]) -> None:
-    """Print the hosts with their jurors, then the problems with keys."""
-    from reviewdesk.cli.plain.rerun import how
-
-    by_host: dict[str, list[JurorEndpoint]] = {}
-    for seat in seated:
-        by_host.setdefault(seat.place.host, []).append(seat)
-    for host, there in by_host.items():
-        proxy = f" through the proxy {there[0].proxy}" if there[0].proxy else ""
-        models = ", ".join(f"{seat.juror.name} ({seat.juror.model})" for seat in there)
-        keys = list(dict.fromkeys(seat.place.key_env for seat in there if seat.place.key_env))
-        encrypted = all(seat.place.url.startswith("https:") for seat in there)
-        say(f"{host}{proxy}: {models}{how(keys, encrypted)}")
-    for problem in dict.fromkeys(seat.problem for seat in seated if seat.problem):
-        say(f"{problem}: its jurors cannot be asked")
 
 
 def _check_terminal() -> None:
@@ -193,28 +183,16 @@ def _check_terminal() -> None:
 
 def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
     """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
-    found = plan.found
-    _say_seats(plan.seats)
-    worst = "unknown" if found.worst_usd is None else f"at most {_money(found.worst_usd)}"
-    stored = f", {found.stored:,} answers are stored" if found.stored else ""
-    calls = f"{found.calls:,} calls for {found.cases:,} cases{stored}; cost: {worst}"
-    say(f"{calls}; payload {found.payload_sha256[:16]}, see it all with --dry-run")
-    if found.again:
-        say(_repeated_calls(found))
+    from reviewdesk.desk.live.batch_plan import consent_plan
+    from reviewdesk.views.panel import consent
+
+    say_section(consent(consent_plan(plan.seats, plan.found)))
+    say("see it all with --dry-run")
     if yes:
         return True
     from reviewdesk.cli.consent import agreed
 
     return agreed("send?")
-
-
-def _repeated_calls(found: CasesSurvey) -> str:
-    """Return how many calls were made before without an answer, why, and what they may cost."""
-    kinds = fault_counts(found.again)
-    cost = "" if found.again_usd is None else f", at most {_money(found.again_usd)}"
-    count = found.again.total()
-    calls = "1 call was" if count == 1 else f"{count:,} calls were"
-    return f"{calls} made before and brought no answer ({kinds}), and will be made again{cost}"
 
 
 def _put(found: Summary, *, as_json: bool) -> None:
@@ -228,13 +206,18 @@ def _put(found: Summary, *, as_json: bool) -> None:
 
 
 def _put_plain(found: Summary) -> None:
+    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.views.document import Section
+    from reviewdesk.views.panel import turnout
+    from reviewdesk.views.words import money
+
     figures: dict[str, Any] = found.figures
     cost = figures.pop("cost_usd")
     put(f"{figures.pop('report')}")
-    put(f"  cost: {'unknown' if cost is None else _money(cost)}")
+    put(f"  cost: {'unknown' if cost is None else money(cost)}")
     for name, value in figures.items():
         put(f"  {name.replace('_', ' ')}: {value}")
-    for text in turnout_lines(found.turnouts):
+    for text in section_text(Section("", turnout(found.turnouts))).splitlines():
         put(f"  {text}")
 
 

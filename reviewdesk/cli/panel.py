@@ -29,13 +29,14 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """
     import os
 
-    from reviewdesk.cli.plain.panel import page
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.live.panel_check import as_json as shape
     from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.domain.verdict import Generator
+    from reviewdesk.views.panel import panel as composition
 
     found = check_panel(path, os.environ, Generator(generator) if generator else None)
     if as_json:
         put_json(shape(found))
     else:
-        put(page(found))
+        put(document_text(composition(found.panel, found.missing, found.malformed)))

@@ -16,9 +16,9 @@ from reviewdesk.cli.common import (
     put_json,
     run_option,
     say,
+    say_section,
     shared_options,
 )
-from reviewdesk.cli.plain.rerun import turnout_lines
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -91,15 +91,11 @@ def rerun(
 def _agreed(prepared: list[PreparedRerun], *, yes: bool) -> bool:
     """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
     from reviewdesk.cli.consent import agreed
-    from reviewdesk.cli.plain import rerun
     from reviewdesk.desk.live.rerun import plan_of
-    from reviewdesk.domain.panel.rerun import contract_note
+    from reviewdesk.views.panel import consent
 
-    for text in rerun.plan(plan_of(prepared)):
-        say(text)
     before = {one.contract_before for one in prepared if one.contract_before is not None}
-    for version in sorted(before):
-        say(contract_note(version))
+    say_section(consent(plan_of(prepared), contracts=sorted(before)))
     return yes or agreed("send?")
 
 
@@ -133,6 +129,8 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
     from reviewdesk.desk.live import rerun_json
     from reviewdesk.desk.live.rerun import ask_now
     from reviewdesk.domain.panel.turnout import Turnouts
+    from reviewdesk.views.document import Section
+    from reviewdesk.views.panel import turnout
 
     turnouts = Turnouts()
 
@@ -149,8 +147,7 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
     else:
         for shape in shapes:
             put(rerun.rerun(shape))
-    for text in turnout_lines(turnouts):
-        say(text)
+    say_section(Section("", turnout(turnouts)))
     if turnouts.failed == turnouts.ballots:
         click.get_current_context().exit(ExitCode.FAILED)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.cost import worst_case
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Call
@@ -20,31 +20,6 @@ from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 NONCE = "<nonce>"
 """Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """One host that would receive calls; its proxy is shown without credentials."""
-
-    name: str
-    calls: int
-    key_env: tuple[str, ...]
-    """The variables whose keys are sent to the host."""
-    proxy: str | None = None
-    is_encrypted: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentPlan:
-    """What a person consents to; ``worst_usd`` is ``None`` if any juror has no price."""
-
-    hosts: tuple[Host, ...]
-    models: tuple[str, ...]
-    calls: int
-    worst_usd: float | None
-    missing_keys: tuple[str, ...]
-    """The variables whose key is missing or malformed; their jurors are not asked."""
-    payload_sha256: str
 
 
 def plan(

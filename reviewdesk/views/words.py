@@ -41,6 +41,11 @@ def share(part: int, whole: int) -> str:
     return NONE if not whole else f"{100 * part / whole:.1f}%"
 
 
+def money(usd: float) -> str:
+    """Return US dollars with two decimals from 1 on, else with four."""
+    return f"${usd:.2f}" if usd >= 1 or not usd else f"${usd:.4f}"
+
+
 def chance(p: float) -> str:
     """Return a p-value with three decimals, or ``p < 0.001`` if it is smaller."""
     return "p < 0.001" if p < 0.001 else f"p {p:.3f}"

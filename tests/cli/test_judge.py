@@ -60,8 +60,8 @@ async def test_a_report_that_the_desk_loads(cli: Cli, room: Room) -> None:
             for seat in range(5)
         ],
     }  # fmt: skip
-    assert url.removeprefix("http://").removesuffix("/v1") in done.lines[0]
-    assert "15 calls for 3 cases" in done.lines[1]
+    assert url.removeprefix("http://").removesuffix("/v1") in done.lines[1]
+    assert "calls     15 for 3 cases" in done.lines
     head = json.loads(room.replies.read_bytes().splitlines()[0])
     assert (head["consent"]["how"], head["consent"]["calls"]) == ("--yes", 15)
     (loaded,) = cli("ingest", room.report, "--json").json
@@ -127,13 +127,14 @@ async def test_one_key_agrees_and_every_other_cancels(room: Room, key: bytes, ag
         assert bool(server.connections) is agrees
     assert code == (0 if agrees else 130)
     assert "j0 (m0)" in shown
-    assert "5 calls for 1 cases; cost: unknown; payload " in shown
-    assert ", without a key, not encrypted" in shown
+    assert "calls     5 for 1 case" in shown
+    assert "cost      unknown: a juror has no price" in shown
+    assert " · NOT encrypted · without a key · j0 (m0), " in shown
     assert "--dry-run" in shown
     if agrees:
         consent = json.loads(room.replies.read_bytes().splitlines()[0])["consent"]
         assert (consent["how"], consent["calls"]) == ("asked", 5)
-        assert f"payload {consent['payload_sha256'][:16]}," in shown
+        assert f"payload sha256, nonces aside: {consent['payload_sha256']}" in shown
     assert ("nothing was sent" in shown) is not agrees
     assert room.report.exists() is agrees
     assert room.replies.exists() is agrees

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from reviewdesk.domain.panel.consent import Host
 from reviewdesk.domain.panel.spec import Juror, Price
 from reviewdesk.errors import TransportError
-from reviewdesk.live.plan import Host, payloads, plan
+from reviewdesk.live.plan import payloads, plan
 from reviewdesk.live.wires import proxies
 from reviewdesk.live.wires.requests import encoded, payload
 from reviewdesk.live.wires.vendors import endpoint

@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
-    block,
     cut,
-    heading,
     inline,
     line,
-    pad,
-    paragraph,
 )
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.panel.rerun import contract_note
+from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
+from reviewdesk.views.panel import consent
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun import Host, PreparedRerun
+    from reviewdesk.desk.live.rerun import PreparedRerun
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,42 +84,13 @@ def consent_lines(
     prepared: PreparedRerun, who: str, sheet: list[PayloadPassage], of: str, width: int
 ) -> Lines:
     """Return hosts, models, calls, cost and hash, then one sheet; ``of`` is its page number."""
-    lines = [heading("WHAT LEAVES THIS MACHINE", width)]
-    for name, text, ink in _facts(prepared, who):
-        lines += paragraph(text, width, ink, first=[(pad(name, 10), Ink.MUTED)], indent=10)
-    lines += [Content(""), heading("PAYLOAD", width, of)]
+    before = prepared.contract_before
+    told = consent(prepared.plan, who, () if before is None else (before,))
+    blocks: list[Block] = []
     for passage in sheet:
-        lines += paragraph(passage.title, width, Ink.STRONG)
-        lines += paragraph(block(passage.text), width, indent=2, first=[("  ", "")])
-    return lines
-
-
-def _facts(prepared: PreparedRerun, who: str) -> Iterator[tuple[str, str, Ink]]:
-    plan = prepared.plan
-    yield "asked", who, Ink.TEXT
-    if prepared.contract_before is not None:
-        yield "contract", contract_note(prepared.contract_before), Ink.WARN
-    for host in plan.hosts:
-        yield "host", _host(host), Ink.TEXT if host.is_encrypted else Ink.WARN
-    for name in plan.missing_keys:
-        yield "no key", f"{inline(name, 80)} is not set or is no key: not asked", Ink.WARN
-    yield "models", inline(", ".join(plan.models), 2000), Ink.TEXT
-    yield "calls", f"{plan.calls:,}", Ink.TEXT
-    if plan.worst_usd is None:
-        yield "cost", "unknown: a juror has no price", Ink.WARN
-    else:
-        yield "cost", f"at most ${plan.worst_usd:.4f}, one attempt each", Ink.TEXT
-    yield "hash", f"payload sha256, nonces aside: {plan.payload_sha256}", Ink.MUTED
-
-
-def _host(host: Host) -> str:
-    facts = [inline(host.name, 200), f"{host.calls:,} {'call' if host.calls == 1 else 'calls'}"]
-    facts.append("encrypted" if host.is_encrypted else "NOT encrypted")
-    if host.proxy:
-        facts.append(f"through the proxy {inline(host.proxy, 200)}")
-    names = ", ".join(inline(name, 80) for name in host.key_env)
-    facts.append(f"with the key in {names}" if names else "without a key")
-    return " · ".join(facts)
+        blocks.append(Paragraph(passage.title, Tone.STRONG))
+        blocks.append(Quote(passage.text, lead="  ", indent=2))
+    return document_lines(Document((told, Section("Payload", tuple(blocks), of))), width)
 
 
 def keys_line(width: int, *, many: bool, exact: bool) -> Content:

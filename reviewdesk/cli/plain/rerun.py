@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from reviewdesk.cli.plain.text import number
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.rerun import contract_note
 from reviewdesk.domain.safetext import show_line
-
-if TYPE_CHECKING:
-    from reviewdesk.desk.live.rerun import ConsentPlan, Host
-    from reviewdesk.domain.panel.turnout import Turnout, Turnouts
-
 
 _VOTES = {True: "pass", False: "fail", None: "no vote"}
 
@@ -32,29 +27,6 @@ def rerun(shape: Mapping[str, Any]) -> str:
         lines.append(f"  against the label: {'correct' if shape['correct'] else 'wrong'}")
     lines += [f"  {show_line(text)}" for text in _remarks(shape)]
     return "\n".join([*lines, *(_juror(one) for one in shape["jurors"])])
-
-
-def plan(found: ConsentPlan) -> list[str]:
-    """Return what is about to be sent as lines, the hosts first."""
-    lines = [_host(host) for host in found.hosts]
-    lines += [
-        f"{name} is not set or is no key: its jurors cannot be asked" for name in found.missing_keys
-    ]
-    worst = "unknown" if found.worst_usd is None else f"at most ${found.worst_usd:.4f}"
-    models = ", ".join(found.models)
-    calls = f"{found.calls:,} calls to {models}; cost: {worst}"
-    return [*lines, f"{calls}; payload {found.payload_sha256[:16]}"]
-
-
-def _host(host: Host) -> str:
-    proxy = f" through the proxy {host.proxy}" if host.proxy else ""
-    return f"{host.name}{proxy}: {host.calls:,} calls{how(host.key_env, host.is_encrypted)}"
-
-
-def how(key_env: Sequence[str], is_encrypted: bool) -> str:
-    """Describe which key a host's requests carry, and whether they are encrypted."""
-    keys = f", with the key in {', '.join(key_env)}" if key_env else ", without a key"
-    return keys + ("" if is_encrypted else ", not encrypted")
 
 
 def _who(shape: Mapping[str, Any]) -> str:
@@ -92,28 +64,3 @@ def _cast(cast: Mapping[str, Any] | None) -> str:
         return status.value if status.failed else status.words
     score = "" if cast["score"] is None else f" {number(cast['score'])}"
     return f"{_VOTES[cast['pass']]}{score}"
-
-
-def turnout_lines(found: Turnouts) -> Iterator[str]:
-    """Yield a line for each juror, then the message of the first fault of each kind."""
-    for one in found.by_juror.values():
-        yield f"juror {show_line(one.juror, 40)}: {_turnout(one)}"
-    for kind in found.why:
-        if found.messages[kind]:
-            yield f"{_words(kind)}: {show_line(found.messages[kind], 300)}"
-
-
-def fault_counts(kinds: Mapping[str, int]) -> str:
-    """Return the number of faults of each kind, such as ``2 truncated, 1 rate limited``."""
-    return ", ".join(f"{count:,} {_words(kind)}" for kind, count in kinds.items())
-
-
-def _turnout(one: Turnout) -> str:
-    parts = [f"{one.answered:,} answered"]
-    parts += [f"{one.abstained:,} abstained"] if one.abstained else []
-    parts += [f"{one.failed:,} failed ({fault_counts(one.why)})"] if one.failed else []
-    return ", ".join(parts)
-
-
-def _words(kind: str) -> str:
-    return show_line(kind.replace("_", " "), 60)

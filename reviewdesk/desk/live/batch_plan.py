@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.panel.case import Case, CheckResult
+from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
@@ -73,6 +74,40 @@ def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[JurorEndpoi
         shown = None if proxy is None else proxies.address_text(proxy)
         found.append(JurorEndpoint(juror, place, shown, key_of(place, environment).problem))
     return tuple(found)
+
+
+def consent_plan(seated: Iterable[JurorEndpoint], found: CasesSurvey | None = None) -> ConsentPlan:
+    """Sum up, for consent, where the jurors of a panel are asked and what the cases send there."""
+    by_host: dict[str, list[JurorEndpoint]] = {}
+    for seat in seated:
+        by_host.setdefault(seat.place.host, []).append(seat)
+    hosts = tuple(
+        Host(
+            name=name,
+            calls=None,
+            key_env=tuple(
+                dict.fromkeys(seat.place.key_env for seat in there if seat.place.key_env)
+            ),
+            proxy=there[0].proxy,
+            is_encrypted=all(seat.place.url.startswith("https:") for seat in there),
+            jurors=tuple(f"{seat.juror.name} ({seat.juror.model})" for seat in there),
+        )
+        for name, there in by_host.items()
+    )
+    missing = (seat.place.key_env for there in by_host.values() for seat in there if seat.problem)
+    found = found or CasesSurvey()
+    return ConsentPlan(
+        hosts,
+        (),
+        found.calls,
+        found.worst_usd,
+        tuple(dict.fromkeys(filter(None, missing))),
+        found.payload_sha256,
+        found.cases,
+        found.stored,
+        found.again,
+        found.again_usd,
+    )
 
 
 def survey(

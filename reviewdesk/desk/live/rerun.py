@@ -17,6 +17,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.domain.body_values import own_facts
 from reviewdesk.domain.jury import injection
 from reviewdesk.domain.panel.case import Case, case_of
+from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.from_report import panel_of
 from reviewdesk.domain.panel.prompt import masked
 from reviewdesk.domain.panel.rerun import (
@@ -35,8 +36,8 @@ from reviewdesk.errors import NoJurorsError, UsageError
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.keys import key_of
-from reviewdesk.live.plan import ConsentPlan, Host, plan
 from reviewdesk.live.plan import payloads as sent
+from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport, calls_for
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
 from reviewdesk.store import events, reruns
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 __all__ = [
-    "ConsentPlan",
-    "Host",
     "PreparedRerun",
     "ask",
     "ask_now",

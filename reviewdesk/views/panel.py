@@ -1,0 +1,218 @@
+"""A panel before, at and after the asking: its composition, what is sent, and its turnout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from reviewdesk.domain.panel.composition import ITEM_BYTES, Composition, PanelPlace
+from reviewdesk.domain.panel.consent import ConsentPlan, Host
+from reviewdesk.domain.panel.rerun import contract_note
+from reviewdesk.domain.panel.turnout import Turnout, Turnouts
+from reviewdesk.domain.verdict import Strategy
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Gap,
+    Paragraph,
+    Section,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    table,
+)
+from reviewdesk.views.words import money
+
+_COLUMN = 10
+
+
+def panel(
+    found: Composition, missing: Sequence[str] = (), malformed: Sequence[str] = ()
+) -> Document:
+    """Return a panel's jurors, rule, breakdown and cost, and what is wrong with its keys.
+
+    ``missing`` and ``malformed`` name the variables that hold no key.
+    """
+    families = ", ".join(found.families) or "none that is known"
+    kinds = words.plural(len(found.families), "family", "families")
+    facts = [
+        Fact("decides", _rule(found)),
+        *(
+            Fact("", (f"{_name(strategy)} on cases with the tag ", outside(tag, 80)))
+            for tag, strategy in found.spec.rule.routes.items()
+        ),
+        Fact("trim", str(found.trim)),
+    ]
+    if found.strategy not in {None, Strategy.TRIMMED_MEAN}:
+        borne = found.by_strategy or "no number of seats is known"
+        facts.append(Fact("", f"{_name(found.strategy)}: {borne}"))
+    facts += [*_cost(found), Fact("hash", found.hash)]
+    facts += [Fact("warning", outside(text, 1000), Tone.WARN) for text in found.warnings]
+    facts += [Fact("key", f"{name} is not set", Tone.WARN) for name in missing]
+    facts += [
+        Fact("key", f"{name} holds characters that no key has", Tone.WARN) for name in malformed
+    ]
+    blocks: tuple[Block, ...] = (
+        Paragraph(f"{words.plural(len(found.seats), 'juror')}, of {kinds}: {families}"),
+        Gap(),
+        _seats(found.seats),
+        Gap(),
+        Facts(tuple(facts), _COLUMN),
+    )
+    return Document((Section("Panel", blocks, outside(found.spec.name, 200)),))
+
+
+def _seats(seats: Sequence[PanelPlace]) -> Block:
+    rows: list[list[Words]] = [
+        [
+            outside(one.juror.name, 80, Tone.STRONG),
+            "?" if one.family is None else one.family.name,
+            words.NONE if one.juror.weight is None else f"{one.juror.weight:g}",
+            f"{one.share:.1%}",
+            (outside(one.juror.vendor), ": ", outside(one.juror.model, 80)),
+        ]
+        for one in seats
+    ]
+    family, model = Column("family", right=False), Column("model", right=False)
+    return table(("juror", family, "weight", "share", model), rows, "The jurors of the panel")
+
+
+def _rule(found: Composition) -> str:
+    rule = found.spec.rule
+    decides = _name(found.strategy) if found.strategy else "nobody but a person (dispute)"
+    quorum = rule.quorum if isinstance(rule.quorum, str) else f"{rule.quorum:g}"
+    parts = [decides, f"threshold {rule.threshold:g}", f"quorum {quorum}"]
+    parts.append(f"trim {rule.trim:g} rounded {rule.rounding}")
+    if rule.regime:
+        parts.append(f"regime {rule.regime}")
+    if Strategy.SUPERMAJORITY in {found.strategy, *rule.routes.values()}:
+        parts.append(f"supermajority {rule.supermajority} of those who committed")
+    if rule.failed_jurors:
+        parts.append("the median stands in where a juror failed")
+    return ", ".join(parts)
+
+
+def _name(strategy: object) -> str:
+    return str(strategy).replace("_", " ")
+
+
+def _cost(found: Composition) -> list[Fact]:
+    cost = found.cost
+    if cost is None:
+        names = joined([outside(name, 80) for name in found.unpriced])
+        return [Fact("cost", ("unknown: no price for ", *names))]
+    about = f"a case of {ITEM_BYTES} bytes: typically {_usd(cost.typical)}, at most "
+    bribe = (
+        f"to carry the trimmed mean: {_usd(cost.bribe)} a case at least, what the calls of the "
+        f"{found.trim.breaks_at} cheapest jurors cost"
+    )
+    return [Fact("cost", f"{about}{_usd(cost.worst)}"), Fact("bribe", bribe)]
+
+
+def _usd(amount: float) -> str:
+    """Format US dollars with two significant digits, as a call may cost a hundredth of a cent."""
+    return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
+
+
+# Consent
+
+
+def consent(plan: ConsentPlan, who: str = "", contracts: Sequence[int] = ()) -> Section:
+    """Return what is about to be sent: hosts, models, calls, cost and hash.
+
+    ``who`` says which jurors are asked; ``contracts`` are older versions of the reply contract.
+    """
+    facts = [Fact("asked", outside(who, 300))] if who else []
+    facts += [Fact("contract", Text(contract_note(one), Tone.WARN)) for one in contracts]
+    facts += hosts(plan.hosts, plan.missing_keys)
+    calls = f"{plan.calls:,}"
+    if plan.cases is not None:
+        calls += f" for {words.plural(plan.cases, 'case')}"
+    if plan.stored:
+        calls += f"; {words.plural(plan.stored, 'answer is', 'answers are')} stored"
+    cost: Words = Text("unknown: a juror has no price", Tone.WARN)
+    if plan.worst_usd is not None:
+        cost = f"at most {money(plan.worst_usd)}, one attempt each"
+    facts += [Fact("models", outside(", ".join(plan.models), 2000))] if plan.models else []
+    facts.append(Fact("calls", calls))
+    if plan.again:
+        facts.append(Fact("again", _repeated_calls(plan)))
+    sha = Text(f"payload sha256, nonces aside: {plan.payload_sha256}", Tone.MUTED)
+    facts += [Fact("cost", cost), Fact("hash", sha)]
+    return Section("What leaves this machine", (Facts(tuple(facts), _COLUMN),))
+
+
+def hosts(found: Sequence[Host], missing: Sequence[str]) -> list[Fact]:
+    """Return the hosts that receive calls, and the variables that hold no key."""
+    text = Text(" is not set or is no key: not asked", Tone.WARN)
+    lacking = [Fact("no key", (outside(name, 80, Tone.WARN), text)) for name in missing]
+    return [*map(_host, found), *lacking]
+
+
+def _host(host: Host) -> Fact:
+    facts: list[Words] = [outside(host.name, 200)]
+    facts += [] if host.calls is None else [words.plural(host.calls, "call")]
+    facts.append("encrypted" if host.is_encrypted else "NOT encrypted")
+    if host.proxy:
+        facts.append(("through the proxy ", outside(host.proxy, 200)))
+    names = joined([outside(name, 80) for name in host.key_env])
+    facts.append(("with the key in ", *names) if names else "without a key")
+    facts += [outside(", ".join(host.jurors), 2000)] if host.jurors else []
+    text = joined(facts, " · ")
+    if host.is_encrypted:
+        return Fact("host", text)
+    pieces = (Text(piece) if isinstance(piece, str) else piece for piece in text)
+    return Fact("host", tuple(Text(one.text, Tone.WARN, one.outside) for one in pieces))
+
+
+def _repeated_calls(plan: ConsentPlan) -> Words:
+    """Return how many calls were made before without an answer, why, and what they may cost."""
+    count = sum(plan.again.values())
+    cost = "" if plan.again_usd is None else f", at most {money(plan.again_usd)}"
+    calls = words.plural(count, "call was", "calls were")
+    kinds = fault_counts(plan.again)
+    end = f"), and will be made again{cost}"
+    return f"{calls} made before and brought no answer (", *kinds, end
+
+
+# Turnout
+
+
+def turnout(found: Turnouts) -> tuple[Block, ...]:
+    """Return the turnout of each juror, then the message of the first fault of each kind."""
+    messages = ((kind, found.messages[kind]) for kind in found.why)
+    return (
+        *(
+            Paragraph(("juror ", outside(one.juror, 40), ": ", *_turnout(one)))
+            for one in found.by_juror.values()
+        ),
+        *(
+            Paragraph((_kind(kind), ": ", outside(text, 300)), Tone.WARN)
+            for kind, text in messages
+            if text
+        ),
+    )
+
+
+def _turnout(one: Turnout) -> Iterator[str | Text]:
+    yield f"{one.answered:,} answered"
+    if one.abstained:
+        yield f", {one.abstained:,} abstained"
+    if one.failed:
+        yield f", {one.failed:,} failed ("
+        yield from fault_counts(one.why)
+        yield ")"
+
+
+def fault_counts(kinds: Mapping[str, int]) -> tuple[str | Text, ...]:
+    """Return the number of faults of each kind, such as ``2 truncated, 1 rate limited``."""
+    return joined([(f"{count:,} ", _kind(kind)) for kind, count in kinds.items()])
+
+
+def _kind(kind: str) -> Text:
+    return outside(kind.replace("_", " "), 60)
