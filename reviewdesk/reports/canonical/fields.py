@@ -87,39 +87,14 @@ Reference: TypeAlias = Annotated[
     Wanted("a text or a list of texts"),
     WithJsonSchema({"type": ["string", "array", "null"], "items": {"type": "string"}}),
 ]
-StrategyName: TypeAlias = (
-    Literal[
-        "quorum",
-        "majority",
-        "unanimous",
-        "weighted_average",
-        "mean",
-        "median",
-        "highest",
-        "lowest",
-        "trimmed_mean",
-        "weighted_vote",
-        "first_disagreement",
-        "single",
-        "external",
-        "supermajority",
-    ]
-    | None
-)
-StatusName: TypeAlias = (
-    Literal[
-        "ok",
-        "error",
-        "timeout",
-        "parse_fail",
-        "empty",
-        "abstained",
-        "missing_key",
-        "unknown",
-        "not_asked",
-    ]
-    | None
-)
+StrategyName: TypeAlias = Literal[
+    "quorum", "majority", "unanimous", "weighted_average", "mean", "median", "highest", "lowest",
+    "trimmed_mean", "weighted_vote", "first_disagreement", "single", "external", "supermajority",
+] | None  # fmt: skip
+StatusName: TypeAlias = Literal[
+    "ok", "error", "timeout", "parse_fail", "empty", "abstained", "missing_key", "unknown",
+    "not_asked",
+] | None  # fmt: skip
 AgreementMetric: TypeAlias = Literal[
     "krippendorff_alpha", "r_wg", "pairwise", "consensus_share", "variance", "unknown"
 ]

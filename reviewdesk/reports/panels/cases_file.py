@@ -27,6 +27,18 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
+def _short(name: str) -> str:
+    if len(name) > 400:
+        raise ValueError
+    return name
+
+
+def _filled(texts: list[str]) -> list[str]:
+    if not all(texts):
+        raise ValueError
+    return texts
+
+
 def _slots(context: dict[str, str]) -> dict[str, str]:
     for name in context:
         if not SLOT_NAME.match(name):
@@ -72,11 +84,12 @@ def _references(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from _references(inner, (*path, at))
 
 
+# Lengths are taken in Python, because pydantic's own refuse a caller's lone surrogates.
 CaseId: TypeAlias = Annotated[
-    str, Field(max_length=400), FILLED, Wanted("a text of 1 to 400 characters")
+    str, FILLED, AfterValidator(_short), Wanted("a text of 1 to 400 characters")
 ]
 Text: TypeAlias = Annotated[str, Wanted("a text or null")] | None
-Tag: TypeAlias = Annotated[str, Field(min_length=1)]
+Texts: TypeAlias = Annotated[list[str], AfterValidator(_filled)]
 Expression: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=1000),
@@ -111,7 +124,7 @@ class CheckModel(Strict):
 
     exact: Any = None
     contains: Annotated[
-        list[Tag],
+        Texts,
         Field(min_length=1),
         BeforeValidator(_listed),
         Wanted("a text or a list of texts"),
@@ -149,7 +162,7 @@ class CaseModel(Strict):
     rubric: Text = None
     reference: Annotated[str | list[str] | None, Wanted("a text or a list of texts")] = None
     generator: GeneratorModel | None = None
-    tags: Annotated[list[Tag] | None, Wanted("a list of texts")] = None
+    tags: Annotated[Texts | None, Wanted("a list of texts")] = None
     context: Annotated[dict[str, str], AfterValidator(_slots)] | None = None
     checks: Annotated[list[CheckModel], BeforeValidator(_listed)] | None = None
 

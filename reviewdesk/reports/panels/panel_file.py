@@ -40,6 +40,8 @@ _KEY_HINT = "Write the variable's name, such as OPENAI_API_KEY, and keep the key
 _URL_HINT = "Write the endpoint alone, such as https://host.example/v1."
 _QUORUM = 'a number above 0 and at most 1, or a fraction such as "2/3"'
 _SUPERMAJORITY = 'a share over 1/2 and at most 1, or a fraction such as "2/3"'
+_ADDRESS = re.compile(r"[!-\[\]-~]+")
+"""Visible ASCII without the backslash, which clients read in different ways."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
 
 
@@ -94,12 +96,7 @@ def _url_problem(text: str) -> str | None:
         return "has a user or a password in it (not shown)"
     if "?" in text or "#" in text:
         return "has a query or a fragment (not shown)"
-    if (
-        len(text) > 500
-        or not text.isascii()
-        or not text.isprintable()
-        or re.search(r"[\s\\]", text)
-    ):
+    if len(text) > 500 or not _ADDRESS.fullmatch(text):
         return "has characters that no address has, or too many (not shown)"
     if keylike(text):
         return "has what looks like an API key in it (not shown)"

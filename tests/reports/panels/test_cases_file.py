@@ -73,6 +73,13 @@ def test_id_and_output_are_enough_and_null_is_left_out() -> None:
     assert case_from({"id": "a", "output": ""}).output == ""
 
 
+def test_a_caller_s_lone_surrogates_are_texts() -> None:
+    half = "\ud800"
+    texts = {"tags": [half], "context": {half: half}, "reference": half, "rubric": half}
+    case = case_from({"id": half, "output": half, "generator": {"model": half}, **texts})
+    assert (case.id, case.tags, case.context) == (half, (half,), {half: half})
+
+
 @pytest.mark.parametrize(
     ("checks", "expected"),
     [
