@@ -24,7 +24,6 @@ from reviewdesk.settings import Feedback
 from reviewdesk.views import calibration, jurors, reliability, whatif
 from reviewdesk.views.document import Document
 
-
 _VIEWS: Mapping[str, Callable[..., Document]] = {
     "figures": calibration.calibration,
     "reliability": reliability.reliability,
