@@ -189,7 +189,7 @@ class Room:
         names = {name: str(folder / name) for name in ("cases.jsonl", "panel.yaml")}
         return Order(names["cases.jsonl"], names["panel.yaml"], str(self.report), **how)
 
-    def verdicts(self) -> list[dict[str, Any]]:
+    def verdicts(self) -> list[Any]:
         return [json.loads(line) for line in self.report.read_bytes().splitlines()[1:]]
 
     def header(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,11 +19,10 @@ from reviewdesk.cli.common import (
     say_section,
     shared_options,
 )
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from reviewdesk.desk import Desk
     from reviewdesk.desk.live.rerun import PreparedRerun
     from reviewdesk.domain.panel.rerun import RerunRequest
@@ -134,7 +133,7 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
 
     turnouts = Turnouts()
 
-    def arrived(ballot: Mapping[str, Any]) -> bool:
+    def arrived(ballot: CanonicalBallot) -> bool:
         turnouts.add([ballot])
         return _say_ballot(ballot)
 
@@ -152,12 +151,12 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
         click.get_current_context().exit(ExitCode.FAILED)
 
 
-def _say_ballot(ballot: Mapping[str, Any]) -> bool:
+def _say_ballot(ballot: CanonicalBallot) -> bool:
     say(plain_ballot(ballot))
     return True
 
 
-def plain_ballot(ballot: Mapping[str, Any]) -> str:
+def plain_ballot(ballot: CanonicalBallot) -> str:
     """Return a ballot as one line of text, for printing as it arrives."""
     if error := ballot.get("error"):
         return f"{ballot['id']}: {ballot.get('status')}: {error['message']}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run, Truth
@@ -167,8 +167,9 @@ def _import_human(desk: Desk, run: Run) -> str:
     entries: dict[bytes, NewEvent] = {}
     found = 0
     for row in labels.human_unlabelled(desk.conn, run.key):
+        if (human := stored_body(row["body"]).get("human")) is None:
+            continue
         found += 1
-        human = json.loads(row["body"])["human"]
         kept = {name: human[name] for name in ("note", "at") if human.get(name)}
         entries[row["item"]] = NewEvent(
             "label",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from reviewdesk.domain.verdict import Body
+from reviewdesk.domain.canonical import CanonicalVerdict
 
 _CONTENT = ("input", "output", "alternative", "reference", "rubric")
 
@@ -17,12 +17,12 @@ def canonical_json(value: object) -> bytes:
     ).encode()
 
 
-def content_hash(body: Body) -> str:
+def content_hash(body: CanonicalVerdict) -> str:
     """Return the sha256 of what was judged: its texts, and the dimension if the case sets one."""
     return hashlib.sha256(canonical_json(_content(body))).hexdigest()
 
 
-def item_hash(body: Body, run_hash: str) -> str:
+def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
     """Return the hash that a label is stored under: of the content, so that it serves every panel.
 
     If the verdict has no output to identify the content, run hash and verdict id are added, and the
@@ -34,7 +34,7 @@ def item_hash(body: Body, run_hash: str) -> str:
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
-def _content(body: Body) -> list[object]:
+def _content(body: CanonicalVerdict) -> list[object]:
     """Return the five texts that were judged, and the dimension if the case sets one.
 
     One response may be judged on several dimensions.

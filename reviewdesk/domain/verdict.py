@@ -6,13 +6,14 @@ so that every reader and the desk itself build it the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.body_values import number, own_word
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.enums import (
     BY_REGIME,
     Band,
@@ -26,7 +27,7 @@ from reviewdesk.errors import UsageError
 
 __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
-    "Answer", "Ballot", "Band", "Body", "Decision", "Generator", "Policy", "Regime", "Rounding",
+    "Answer", "Ballot", "Band", "Decision", "Generator", "Policy", "Regime", "Rounding",
     "StatedTrim", "Status", "Strategy", "Verdict", "answer", "folded", "read_ballot",
     "stated_trim", "verdict_from_body", "verdict_reader",
 ]  # fmt: skip
@@ -35,8 +36,6 @@ SLACK = 1e-9
 """The rounding error that every comparison with a documented threshold tolerates."""
 
 DEFAULT_TRIM_FRACTION = 0.2
-
-Body: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class Policy:
             arguments.supermajority("supermajority", self.supermajority)
 
     @staticmethod
-    def from_body(body: Body | None) -> Policy:
-        """Read a report's ``defaults`` block, or the policy keys of one verdict."""
+    def from_body(body: Mapping[str, Any] | None) -> Policy:
+        """Read the policy keys of a report's ``defaults``, one verdict or a run's options."""
         body = body or {}
         strategy = body.get("strategy")
         return Policy(
@@ -203,7 +202,7 @@ class Verdict:
 
     id: str
     test: str
-    body: Body
+    body: CanonicalVerdict
     policy: Policy
     generator: Generator
     ballots: tuple[Ballot, ...]
@@ -227,7 +226,7 @@ class Verdict:
 
 
 def verdict_from_body(
-    body: Body, defaults: Policy, generator: Generator, filled: Policy | None = None
+    body: CanonicalVerdict, defaults: Policy, generator: Generator, filled: Policy | None = None
 ) -> Verdict:
     """Build a verdict from its canonical body.
 
@@ -238,7 +237,7 @@ def verdict_from_body(
     stated_policy = _stated_policy(body, defaults)
     policy = stated_policy if filled is None else stated_policy.over(filled)
     stated = body.get("generator") or {}
-    decision, band, agreement = map(body.get, ("decision", "band", "agreement"))
+    decision, band, agreement = body.get("decision"), body.get("band"), body.get("agreement")
     return Verdict(
         id=body["id"],
         test=body["case"]["test"],
@@ -248,12 +247,12 @@ def verdict_from_body(
             stated.get("model") or generator.model, stated.get("vendor") or generator.vendor
         ),
         ballots=tuple(
-            read_ballot(seat, juror, policy) for seat, juror in enumerate(body.get("jurors") or ())
+            read_ballot(seat, juror, policy) for seat, juror in enumerate(body["jurors"])
         ),
         decision=Decision(decision) if decision else None,
         score=number(body.get("score")),
         agreement=(
-            Agreement(number(agreement.get("value")), agreement["metric"]) if agreement else None
+            Agreement(number(agreement["value"]), agreement["metric"]) if agreement else None
         ),
         band=Band(band) if band else None,
         escalate=body.get("escalate_for_review"),
@@ -267,7 +266,7 @@ def verdict_from_body(
 
 def verdict_reader(
     header: Mapping[str, Any], options: Mapping[str, Any]
-) -> Callable[[Body], Verdict]:
+) -> Callable[[CanonicalVerdict], Verdict]:
     """Return a function that builds the verdicts of the report with this header from their bodies.
 
     ``options`` are those that the report is read with; they may fill in its policy.
@@ -281,7 +280,7 @@ def verdict_reader(
     )
 
 
-def _stated_policy(body: Body, defaults: Policy) -> Policy:
+def _stated_policy(body: CanonicalVerdict, defaults: Policy) -> Policy:
     stands_in = Strategy.MEDIAN if own_word(body, "failed_jurors") == Strategy.MEDIAN else None
     own = Policy(failed_jurors=stands_in, supermajority=_stated_share(body))
     stated = Policy.from_body(body).over(own).over(defaults)
@@ -291,7 +290,7 @@ def _stated_policy(body: Body, defaults: Policy) -> Policy:
     return replace(stated, strategy=None)
 
 
-def _stated_share(body: Body) -> str | None:
+def _stated_share(body: CanonicalVerdict) -> str | None:
     """Return the stated supermajority share, or ``None`` if there is none or it is invalid."""
     stated = own_word(body, "supermajority")
     try:
@@ -300,7 +299,7 @@ def _stated_share(body: Body) -> str | None:
         return None
 
 
-def _status(juror: Body, has_answer: bool) -> Status:
+def _status(juror: CanonicalBallot, has_answer: bool) -> Status:
     stated = juror.get("status")
     if stated and stated != Status.OK:
         return Status(stated)
@@ -313,7 +312,7 @@ def _status(juror: Body, has_answer: bool) -> Status:
     return FAILED_LABELS.get(word, Status.OK) if word else Status.ABSTAINED
 
 
-def answer(juror: Body, threshold: float | None) -> Answer:
+def answer(juror: CanonicalBallot, threshold: float | None) -> Answer:
     """Read what one juror of a canonical body answered."""
     score, stated = number(juror.get("score")), juror.get("pass")
     status = _status(juror, score is not None or stated is not None)
@@ -326,11 +325,11 @@ def answer(juror: Body, threshold: float | None) -> Answer:
     return Answer(status, score, stated if "pass" in juror else derived, derived)
 
 
-def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
+def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
     """Read the ballot of one juror of a canonical body, under the policy of its verdict."""
     status, score, vote, derived = answer(juror, policy.threshold)
     stated = juror.get("pass")
-    error = juror.get("error") or {}
+    error = juror.get("error")
     confidence, weight = (number(juror.get(name)) for name in ("confidence", "weight"))
     return Ballot(
         seat=seat,
@@ -345,7 +344,7 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
         weight=policy.weights.get(juror["id"]) if weight is None else weight,
         reason=juror.get("reason"),
-        error=error.get("message") if isinstance(error, Mapping) else str(error),
+        error=error["message"] if error else None,
         label=juror.get("label"),
         stated_trim=juror.get("trimmed"),
         withheld=stated is None and "pass" in juror,
@@ -354,10 +353,10 @@ def read_ballot(seat: int, juror: Body, policy: Policy) -> Ballot:
     )
 
 
-def stated_trim(body: Body) -> StatedTrim:
+def stated_trim(body: CanonicalVerdict) -> StatedTrim:
     """Return the trim that a canonical body states, in its own block or by marks on the ballots."""
     trim = body.get("trim") or {}
-    jurors = body.get("jurors") or ()
+    jurors = body["jurors"]
     low = _trimmed_ids(trim.get("dropped_low"), jurors, "low")
     high = _trimmed_ids(trim.get("dropped_high"), jurors, "high")
     # "none" trims nobody, and a median leaves out no juror by name.
@@ -374,7 +373,9 @@ def stated_trim(body: Body) -> StatedTrim:
     )
 
 
-def _trimmed_ids(listed: list[str] | None, jurors: Any, side: str) -> tuple[str, ...] | None:
+def _trimmed_ids(
+    listed: list[str] | None, jurors: Iterable[CanonicalBallot], side: str
+) -> tuple[str, ...] | None:
     """Return the ids trimmed on one side, by the report's list or by the ballots' marks.
 
     Return ``None`` if the report has neither.

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.budget import Meter
 from reviewdesk.live.journal.journal import Journal
 from reviewdesk.live.jurors import CallSession, ask
-from reviewdesk.live.records import Ballot, Call, calls_for
+from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.replies.ballots import answer_of
 
 
@@ -37,7 +38,7 @@ class Answered:
     """A case that every juror has answered or failed; without ballots if a check failed."""
 
     posed: PendingCase
-    ballots: tuple[Ballot, ...]
+    ballots: tuple[CanonicalBallot, ...]
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ class _OpenCase:
     """A case that some jurors have not answered yet."""
 
     posed: PendingCase
-    ballots: list[Ballot | None]
+    ballots: list[CanonicalBallot | None]
 
 
 class Batch:
@@ -110,7 +111,7 @@ class Batch:
             self._seat(opened, call.seat, ballot)
             report(self.counts)
 
-    async def _ballot(self, call: Call) -> Ballot | None:
+    async def _ballot(self, call: Call) -> CanonicalBallot | None:
         """Return a juror's ballot once its reply is stored, or ``None`` if the ceiling stops it."""
         if not await self._meter.begin(call):
             return None
@@ -154,7 +155,7 @@ class Batch:
         if not missing:
             self._finish(opened)
 
-    def _seat(self, opened: _OpenCase, seat: int, ballot: Ballot) -> None:
+    def _seat(self, opened: _OpenCase, seat: int, ballot: CanonicalBallot) -> None:
         opened.ballots[seat] = ballot
         if None not in opened.ballots:
             self._finish(opened)

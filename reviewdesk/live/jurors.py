@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.keys import key_of
-from reviewdesk.live.records import Ballot, Call, Exchange, Response
+from reviewdesk.live.records import Call, Exchange, Response
 from reviewdesk.live.replies.ballots import ballot_of, failed
 from reviewdesk.live.replies.faults import LEFT_OUT, Fault
 from reviewdesk.live.replies.redact import Redactor
@@ -36,14 +37,14 @@ MAX_HEADER: Final = 200
 
 async def ask_panel(
     calls: Iterable[Call], asking: CallSession
-) -> AsyncGenerator[tuple[Call, Ballot], None]:
+) -> AsyncGenerator[tuple[Call, CanonicalBallot], None]:
     """Yield calls with their ballots in order of arrival; closing the iterator cancels open calls.
 
     A call is taken from ``calls`` only when another one ends, so there may be any number of them.
     """
     waiting = iter(calls)
-    running: dict[asyncio.Task[Ballot], Call] = {}
-    arrived: asyncio.Queue[asyncio.Task[Ballot]] = asyncio.Queue()
+    running: dict[asyncio.Task[CanonicalBallot], Call] = {}
+    arrived: asyncio.Queue[asyncio.Task[CanonicalBallot]] = asyncio.Queue()
 
     def start(count: int) -> None:
         for call in islice(waiting, count):
@@ -65,7 +66,7 @@ async def ask_panel(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def ask(call: Call, asking: CallSession) -> Ballot:
+async def ask(call: Call, asking: CallSession) -> CanonicalBallot:
     """Return the ballot of one juror by the juror's deadline; every failure becomes a ballot too.
 
     The time spent waiting for a free place among the open calls does not count.

@@ -8,14 +8,11 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from reviewdesk.domain.panel.case import Case, case_key
 from reviewdesk.domain.panel.prompt import Prompt, fresh_nonce, render
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
-
-Ballot: TypeAlias = dict[str, Any]
-"""A juror's entry in a canonical verdict body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from reviewdesk.domain.assessment.assess import Seat
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.assessment.seats import silent_words
+from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
 from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.verdict import Decision
@@ -118,9 +119,9 @@ def _checks(item: Item) -> Iterator[Html]:
         yield items(_check(check) for check in checks)
 
 
-def _check(check: dict[str, Any]) -> Html:
-    vote = check.get("pass")
-    reason = f": {line(check['reason'], 2000)}" if check.get("reason") else ""
+def _check(check: CanonicalCheck) -> Html:
+    vote, why = check["pass"], check.get("reason")
+    reason = f": {line(why, 2000)}" if why else ""
     return joined([word(words.VOTES[vote], words.VOTES[vote]), f" {line(check['name'])}{reason}"])
 
 
@@ -191,11 +192,11 @@ def _label(event: Event) -> str:
     return f"{event.label or ''}{mark} by {line(event.author, 200)}, {line(at, 40)}{blind}{undone}"
 
 
-def _report_label(human: dict[str, Any]) -> str:
-    at = f", {line(human['at'], 40)}" if human.get("at") else ""
-    note = f": {line(human['note'], 2000)}" if human.get("note") else ""
+def _report_label(human: CanonicalHuman) -> str:
+    at = f", {line(when, 40)}" if (when := human.get("at")) else ""
+    note = f": {line(said, 2000)}" if (said := human.get("note")) else ""
     by = line(human.get("by") or "somebody unnamed", 200)
-    return f"in the file: {human.get('label')} by {by}{at}{note}"
+    return f"in the file: {human['label']} by {by}{at}{note}"
 
 
 def _reruns(found: ListedVerdict) -> Iterator[Html]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
@@ -81,7 +82,7 @@ class Report:
         self._foreign, self.header = True, guarded_header(self.header)
         return self
 
-    def verdicts(self) -> Iterator[dict[str, Any]]:
+    def verdicts(self) -> Iterator[CanonicalVerdict]:
         """Yield the canonical bodies in the order of the file; ``notes`` is complete at the end."""
         self._ids.clear()
         self._left_out.clear()

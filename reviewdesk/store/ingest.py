@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.content import item_hash
 from reviewdesk.domain.labels.sampling import (
     FIRST_REST,
@@ -83,7 +84,7 @@ def staging(conn: sqlite3.Connection) -> AbstractContextManager[None]:
 def stage(
     conn: sqlite3.Connection,
     new: NewRun,
-    bodies: Iterable[dict[str, Any]],
+    bodies: Iterable[CanonicalVerdict],
     progress: Callable[[int], None],
     notes: Callable[[], tuple[list[str], int]],
 ) -> StagedReport:
@@ -117,7 +118,7 @@ class _Batch:
         self._bodies: list[tuple[int, str]] = []
         self._tags: list[tuple[int, str]] = []
 
-    def add(self, row: tuple[Any, ...], body: dict[str, Any]) -> None:
+    def add(self, row: tuple[Any, ...], body: CanonicalVerdict) -> None:
         pos = row[0]
         self.rows.append(row)
         self._bodies.append((pos, json.dumps(body, ensure_ascii=False, separators=(",", ":"))))

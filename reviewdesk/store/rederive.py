@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.store import measures, verdicts
 from reviewdesk.store.connect import waiting
@@ -56,7 +57,7 @@ def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Ver
     read = verdict_reader(*map(json.loads, texts))
     for start in range(0, count, BATCH):
         yield [
-            (key, read(json.loads(body))) for key, body in verdicts.window(conn, run, start, BATCH)
+            (key, read(stored_body(body))) for key, body in verdicts.window(conn, run, start, BATCH)
         ]
 
 

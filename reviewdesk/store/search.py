@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, stored_body
 from reviewdesk.domain.query.search import SearchTerm, parse_search, spaced
 from reviewdesk.store.verdicts import first_key
 
@@ -43,7 +43,7 @@ def prepare(conn: sqlite3.Connection, run: int, start: int) -> list[Texts]:
     # Closed before anything is written: SQLite does not let an open reader become a writer.
     with closing(conn.execute(query, (first, first + BATCH, run))) as rows:
         for row in rows:
-            texts = _texts(row["id"], row["test"], json.loads(row["body"]))
+            texts = _texts(row["id"], row["test"], stored_body(row["body"]))
             found.append((row["key"], *texts))
             size += sum(map(len, texts))
             if size > _MOST_CHARACTERS:
@@ -92,9 +92,8 @@ def notes(conn: sqlite3.Connection, run: int) -> list[tuple[int, str, str]]:
     return [note for note in found if note[2]]
 
 
-def _texts(name: str, test: str, body: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+def _texts(name: str, test: str, body: CanonicalVerdict) -> tuple[str, str, str, str, str]:
     reference = body.get("reference") or ""
-    jurors = body.get("jurors") or ()
     parts = (
         (name, test),
         (body.get("rubric"),),
@@ -104,16 +103,19 @@ def _texts(name: str, test: str, body: Mapping[str, Any]) -> tuple[str, str, str
             body.get("alternative"),
             *([reference] if isinstance(reference, str) else reference),
         ),
-        (body.get("bias_warning"), *(text for juror in jurors for text in _juror_texts(juror))),
+        (
+            body.get("bias_warning"),
+            *(text for juror in body["jurors"] for text in _juror_texts(juror)),
+        ),
     )
     columns = [spaced("\n".join(text for text in part if text)) for part in parts]
     return columns[0], columns[1], columns[2], columns[3], columns[4]
 
 
-def _juror_texts(juror: Mapping[str, Any]) -> Iterator[str | None]:
+def _juror_texts(juror: CanonicalBallot) -> Iterator[str | None]:
     yield juror.get("reason")
     error = juror.get("error")
-    yield error.get("message") if isinstance(error, Mapping) else error
+    yield error["message"] if error else None
 
 
 def _matches(

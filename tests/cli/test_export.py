@@ -37,7 +37,7 @@ LARGE = 800_000
 WIDE = ("--judge-columns", "GPT-4,ChatGPT,ChatGPT-0301,LLaMA2,PaLM2,Falcon")
 
 
-def contents(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def contents(path: Path) -> tuple[dict[str, Any], list[Any]]:
     """What the reader makes of a report: its header and its verdicts."""
     found = read(Source.from_path(path))
     return found.header, list(found.verdicts())

@@ -32,15 +32,15 @@ MODELS = ("claude-opus-4-7", "openai/gpt-4o", "gemini-2.5-pro", "house-model", N
 STATUSES = [status.value for status in Status]
 
 
-def juror(name: str, score: float | None = None, **more: Any) -> dict[str, Any]:
+def juror(name: str, score: float | None = None, **more: Any) -> Any:
     return {"id": name, **({} if score is None else {"score": score}), **more}
 
 
-def body(*jurors: dict[str, Any], **more: Any) -> dict[str, Any]:
+def body(*jurors: Any, **more: Any) -> Any:
     return {"id": "v", "case": {"test": "t"}, "jurors": list(jurors), **more}
 
 
-def panel(*scores: float | None, **more: Any) -> dict[str, Any]:
+def panel(*scores: float | None, **more: Any) -> Any:
     """A body of jurors j0, j1, ... with the scores given; ``None`` timed out."""
     return body(
         *(
@@ -51,11 +51,11 @@ def panel(*scores: float | None, **more: Any) -> dict[str, Any]:
     )
 
 
-def read(value: dict[str, Any], generator: str | None = None, **defaults: Any) -> Verdict:
+def read(value: Any, generator: str | None = None, **defaults: Any) -> Verdict:
     return verdict_from_body(value, Policy.from_body(defaults), Generator(generator))
 
 
-def ballot(value: dict[str, Any], threshold: float | None = 0.7) -> Ballot:
+def ballot(value: Any, threshold: float | None = 0.7) -> Ballot:
     return read(body(value), threshold=threshold).ballots[0]
 
 
@@ -90,9 +90,9 @@ def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def jurors(draw: st.DrawFn, seat: int) -> dict[str, Any]:
+def jurors(draw: st.DrawFn, seat: int) -> Any:
     """One juror as a canonical report may state it: a failed one has no answer."""
-    value: dict[str, Any] = {"id": f"j{seat}", "model": draw(st.sampled_from(MODELS))}
+    value: Any = {"id": f"j{seat}", "model": draw(st.sampled_from(MODELS))}
     optional = {
         "status": st.sampled_from(STATUSES),
         "confidence": UNIT,
@@ -132,7 +132,7 @@ _OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
 
 
 @st.composite
-def bodies(draw: st.DrawFn) -> dict[str, Any]:
+def bodies(draw: st.DrawFn) -> Any:
     """A verdict body that a canonical report may hold."""
     seated = [draw(jurors(seat)) for seat in range(draw(st.integers(0, 7)))]
     value = body(*seated)

@@ -56,7 +56,6 @@ def test_without_a_threshold_a_score_is_no_vote() -> None:
         ({"score": None, "pass": None}, Status.ABSTAINED),
         ({"status": "ok"}, Status.ABSTAINED),
         ({"error": {"message": "down"}}, Status.ERROR),
-        ({"error": "down"}, Status.ERROR),
         ({"status": "ok", "error": {"message": "down"}}, Status.ERROR),
         *(({"status": status}, Status(status)) for status in STATUSES if status != "ok"),
         ({"status": "timeout", "error": {"message": "down"}}, Status.TIMEOUT),

@@ -7,6 +7,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -100,7 +101,7 @@ async def test_a_score_and_a_vote_that_disagree_are_both_kept() -> None:
 async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     environment = {} if value is None else {"TEST_KEY": value}
     kept, transport = Kept(), FakeTransport([GOOD])
-    ballot = await ask(call(juror(URL)), CallSession(transport, kept, environment=environment))
+    ballot: Any = await ask(call(juror(URL)), CallSession(transport, kept, environment=environment))
     assert (ballot["status"], ballot["error"]["type"]) == ("missing_key", "missing_key")
     assert "TEST_KEY" in ballot["error"]["message"]
     assert (transport.sent, kept.exchanges) == ([], [])
@@ -114,7 +115,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
 async def test_an_address_that_cannot_be_used_is_a_ballot_too(vendor: str, url: str | None) -> None:
     transport = FakeTransport([GOOD])
     one = call(replace(juror(URL, vendor), base_url=url))
-    ballot = await ask(one, CallSession(transport, Kept(), environment=KEYS))
+    ballot: Any = await ask(one, CallSession(transport, Kept(), environment=KEYS))
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "endpoint")
     assert transport.sent == []
 

@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.domain.panel.spec import Juror
 from reviewdesk.errors import TransportError
 from reviewdesk.live.jurors import CallSession, ask
-from reviewdesk.live.records import Ballot, Response
+from reviewdesk.live.records import Response
 from tests.helpers import START
 from tests.live.builders import KEYS, NONCE, FakeClock, FakeTransport, Kept, call, juror
 
@@ -31,7 +31,7 @@ def refusing(status: int, message: str = "no", **said: Any) -> Response:
 
 async def asked(
     answers: list[Response | TransportError], one: Juror | None = None, chance: float = 0.5
-) -> tuple[Ballot, FakeTransport, FakeClock]:
+) -> tuple[Any, FakeTransport, FakeClock]:
     transport, clock = FakeTransport(answers), FakeClock(chance)
     asking = CallSession(transport, Kept(), environment=KEYS, clock=clock)
     return await ask(call(one or juror(URL, timeout=600)), asking), transport, clock

@@ -28,9 +28,7 @@ def packed(document: Any, *, lines: bool = False) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
-def opened(
-    document: Any, *, lines: bool = False, **options: Any
-) -> tuple[Report, list[dict[str, Any]]]:
+def opened(document: Any, *, lines: bool = False, **options: Any) -> tuple[Report, list[Any]]:
     source = Source.from_bytes("run.json", packed(document, lines=lines))
     report = read(source, ReadOptions(**options))
     bodies = list(report.verdicts())
@@ -39,7 +37,7 @@ def opened(
     return report, bodies
 
 
-def only(document: Any, **options: Any) -> dict[str, Any]:
+def only(document: Any, **options: Any) -> Any:
     _, (body,) = opened(document, **options)
     return body
 

@@ -17,7 +17,7 @@ NAN = float("nan")
 STORED, DEFLATE, ZSTD = 0, 8, 93
 
 
-def sample(name: Any = "a", scores: Mapping[str, Any] | None = None, **keys: Any) -> dict[str, Any]:
+def sample(name: Any = "a", scores: Mapping[str, Any] | None = None, **keys: Any) -> Any:
     """A sample; of ``scores`` what is no object is the value of one."""
     wrapped = {
         key: value if isinstance(value, dict) and "value" in value else score(value)
@@ -31,11 +31,11 @@ def sample(name: Any = "a", scores: Mapping[str, Any] | None = None, **keys: Any
     return {"id": name, "epoch": 1, **said, "scores": wrapped, **keys}
 
 
-def score(value: Any, **keys: Any) -> dict[str, Any]:
+def score(value: Any, **keys: Any) -> Any:
     return {"value": value, "history": [], **keys}
 
 
-def panel(value: Any, *votes: Any, **keys: Any) -> dict[str, Any]:
+def panel(value: Any, *votes: Any, **keys: Any) -> Any:
     """The score of a panel; a vote that is a text in brackets is a failure with that reason."""
     failures = [
         {"index": at, "reason": "grader_failed", "explanation": vote[1:-1]}
@@ -47,11 +47,11 @@ def panel(value: Any, *votes: Any, **keys: Any) -> dict[str, Any]:
     return score(value, metadata={"panel": {"votes": cast, "failures": failures}}, **keys)
 
 
-def call(model: str, text: str, **keys: Any) -> dict[str, Any]:
+def call(model: str, text: str, **keys: Any) -> Any:
     return {"event": "model", "model": model, "output": {"completion": text}, **keys}
 
 
-def scoring(name: str, *calls: dict[str, Any], key: str | None = None) -> list[dict[str, Any]]:
+def scoring(name: str, *calls: dict[str, Any], key: str | None = None) -> list[Any]:
     """The events of one scorer; ``key`` is its score where it has another name, "" for none."""
     span = f"span of {key or name}"
     begin = {"event": "span_begin", "id": span, "parent_id": "all", "type": "scorer", "name": name}
@@ -59,7 +59,7 @@ def scoring(name: str, *calls: dict[str, Any], key: str | None = None) -> list[d
     return [begin, *({**one, "span_id": span} for one in calls), *given]
 
 
-def log(*samples: Any, scorers: Iterable[Any] = (), **keys: Any) -> dict[str, Any]:
+def log(*samples: Any, scorers: Iterable[Any] = (), **keys: Any) -> Any:
     """A log; of ``scorers`` a text is the name of one without options."""
     listed = [{"name": one, "options": {}} if isinstance(one, str) else one for one in scorers]
     spec: dict[str, Any] = {"task": "quiz", "eval_id": "e", "run_id": "r", "model": "maker/m"}
@@ -72,7 +72,7 @@ def log(*samples: Any, scorers: Iterable[Any] = (), **keys: Any) -> dict[str, An
     return {"version": 2, "status": "success", "eval": spec, **keys, "samples": list(samples)}
 
 
-def grading(*models: str, name: str = "model_graded_qa") -> dict[str, Any]:
+def grading(*models: str, name: str = "model_graded_qa") -> Any:
     """A scorer with models of its own."""
     return {"name": name, "options": {"model": [{"model": model} for model in models]}}
 
@@ -86,14 +86,14 @@ def opened(data: Any, **options: Any) -> Report:
     return report
 
 
-def bodies(data: Any, **options: Any) -> list[dict[str, Any]]:
+def bodies(data: Any, **options: Any) -> list[Any]:
     """The verdicts of a log, each of which is canonical."""
     found = list(opened(data, **options).verdicts())
     assert all(verdict_problem(body) is None for body in found)
     return found
 
 
-def one(data: Any, **options: Any) -> dict[str, Any]:
+def one(data: Any, **options: Any) -> Any:
     (body,) = bodies(data, **options)
     return body
 

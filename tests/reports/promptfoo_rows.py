@@ -9,7 +9,7 @@ from reviewdesk.reports import ReadOptions, Report, Source, read
 from reviewdesk.reports.canonical.rules import verdict_problem
 
 
-def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> dict[str, Any]:
+def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> Any:
     """What came of one assertion; a keyword goes to the assertion unless it is the result's."""
     own: dict[str, Any] = {
         key: more.pop(key) for key in ("metadata", "comment", "reason") if key in more
@@ -24,12 +24,12 @@ def graded(kind: str, value: Any, score: Any, passed: Any, **more: Any) -> dict[
     return {**result, **own}
 
 
-def rubric(score: Any, passed: Any, value: Any = "is kind", **more: Any) -> dict[str, Any]:
+def rubric(score: Any, passed: Any, value: Any = "is kind", **more: Any) -> Any:
     """A grade by an ``llm-rubric``."""
     return graded("llm-rubric", value, score, passed, **more)
 
 
-def broken(**more: Any) -> dict[str, Any]:
+def broken(**more: Any) -> Any:
     """A grader that gave no grade."""
     metadata = {"graderError": True}
     return rubric(0, False, reason="Could not extract JSON", metadata=metadata, **more)
@@ -48,7 +48,7 @@ def assert_set(*children: dict[str, Any], passed: bool, score: float, **more: An
     return [whole, *children]
 
 
-def row(*components: Any, **more: Any) -> dict[str, Any]:
+def row(*components: Any, **more: Any) -> Any:
     """A row; ``success``, ``score`` and the rest replace what a passing row of one test has."""
     flat: list[Any] = []
     for component in components:
@@ -73,7 +73,7 @@ def row(*components: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def result(*rows: Any, **more: Any) -> dict[str, Any]:
+def result(*rows: Any, **more: Any) -> Any:
     """An export with its envelope."""
     summary = {"version": 3, "timestamp": "2026-01-31T12:00:00.000Z", "prompts": []}
     return {
@@ -86,7 +86,7 @@ def result(*rows: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def opened(document: Any, **options: Any) -> tuple[Report, list[dict[str, Any]]]:
+def opened(document: Any, **options: Any) -> tuple[Report, list[Any]]:
     """A document read to its end, every body valid."""
     data = document if isinstance(document, bytes) else json.dumps(document).encode()
     report = read(Source.from_bytes("run.json", data), ReadOptions(**options))
@@ -97,12 +97,12 @@ def opened(document: Any, **options: Any) -> tuple[Report, list[dict[str, Any]]]
     return report, bodies
 
 
-def verdicts(*components: Any, **more: Any) -> list[dict[str, Any]]:
+def verdicts(*components: Any, **more: Any) -> list[Any]:
     """The bodies of a result with one row."""
     return opened(result(row(*components, **more)))[1]
 
 
-def one(*components: Any, **more: Any) -> dict[str, Any]:
+def one(*components: Any, **more: Any) -> Any:
     """The one verdict of a result with one row."""
     (body,) = verdicts(*components, **more)
     return body

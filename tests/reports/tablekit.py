@@ -23,7 +23,7 @@ needs_files = pytest.mark.skipif(
 )
 
 
-def table(text: str | bytes, **options: Any) -> tuple[Report, list[dict[str, Any]]]:
+def table(text: str | bytes, **options: Any) -> tuple[Report, list[Any]]:
     """The report and all its verdicts, each of which must be canonical."""
     data = text.encode() if isinstance(text, str) else text
     report = read(Source.from_bytes("t.csv", data), ReadOptions(**options))
@@ -33,7 +33,7 @@ def table(text: str | bytes, **options: Any) -> tuple[Report, list[dict[str, Any
     return report, bodies
 
 
-def verdicts(text: str | bytes, **options: Any) -> list[dict[str, Any]]:
+def verdicts(text: str | bytes, **options: Any) -> list[Any]:
     """The verdicts alone."""
     return table(text, **options)[1]
 
@@ -59,7 +59,7 @@ def lines(*rows: Mapping[str, Any]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def scores(body: Mapping[str, Any]) -> dict[str, Any]:
+def scores(body: Mapping[str, Any]) -> Any:
     """Who gave what."""
     return {juror["id"]: juror.get("score") for juror in body["jurors"]}
 

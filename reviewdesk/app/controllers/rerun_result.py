@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reviewdesk.desk.live import rerun_history
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.panel.rerun import Rerun, changes, missing
 from reviewdesk.errors import ReviewDeskError
 
@@ -65,10 +65,13 @@ def outcome(item: Item, made: Rerun) -> RerunResult:
     return RerunResult(before, after, len(asked), answered, failed, made.stopped)
 
 
-def _cut_short(body: Mapping[str, Any]) -> set[str]:
+def _cut_short(body: CanonicalVerdict) -> set[str]:
     """Return the ids of the jurors whose calls were stopped before an answer came."""
-    jurors = body.get("jurors") or ()
-    return {one["id"] for one in jurors if (one.get("error") or {}).get("type") == "stopped"}
+    return {
+        one["id"]
+        for one in body["jurors"]
+        if (error := one.get("error")) and error.get("type") == "stopped"
+    }
 
 
 class Outcomes:

@@ -107,7 +107,7 @@ def _title(item: Item, width: int, *, hidden: bool) -> Lines:
     lines = paragraph(inline(verdict.test), width, Ink.STRONG)
     if verdict.id != verdict.test:
         lines += paragraph(inline(verdict.id), width, Ink.MUTED)
-    case = verdict.body.get("case") or {}
+    case = verdict.body["case"]
     pieces: list[Piece] = [(f"#{inline(tag)}", Ink.NOTE) for tag in case.get("tags") or ()]
     if item.same_content > 1:
         pieces.append((f"same content ×{item.same_content}", Ink.TEXT))

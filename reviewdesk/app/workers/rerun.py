@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from reviewdesk.app.controllers.rerun_history import Arrival
 from reviewdesk.desk.live.rerun_history import RerunRecord
+from reviewdesk.domain.canonical import CanonicalBallot
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -81,7 +82,7 @@ def rerun(
     """Ask the jurors; report each ballot, and return the new verdict, ``None`` without one."""
     from reviewdesk.desk.live.rerun import ask
 
-    def on_ballot(ballot: Mapping[str, Any]) -> bool:
+    def on_ballot(ballot: CanonicalBallot) -> bool:
         report(arrival_of(ballot))
         return True
 
@@ -95,13 +96,13 @@ def rerun(
         return None
 
 
-def arrival_of(ballot: Mapping[str, Any]) -> Arrival:
+def arrival_of(ballot: CanonicalBallot) -> Arrival:
     """Return the fields of a canonical ballot that the screen shows on one line."""
-    error = ballot.get("error") or {}
+    error = ballot.get("error")
     return Arrival(
-        juror=str(ballot["id"]),
+        juror=ballot["id"],
         vote=ballot.get("pass"),
         score=ballot.get("score"),
-        status=str(ballot.get("status") or "ok"),
-        error=str(error.get("message") or "") if error else "",
+        status=ballot.get("status") or "ok",
+        error=error["message"] if error else "",
     )

@@ -10,6 +10,7 @@ from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.canonical import CanonicalCheck
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.domain.safetext import show, show_line
 
@@ -169,12 +170,10 @@ def _agreement(item: Item) -> list[str]:
 _TEXTS = {"rubric": "RUBRIC", "input": "INPUT", "output": "RESPONSE", "alternative": "RESPONSE B"}
 
 
-def _check(check: dict[str, Any]) -> str:
+def _check(check: CanonicalCheck) -> str:
     """Return one deterministic check as a line."""
-    word = {True: "pass", False: "fail", None: "none"}[check.get("pass")]
-    return (
-        f"check {word}  {show_line(check.get('name', ''))}  {show_line(check.get('reason') or '')}"
-    )
+    word = {True: "pass", False: "fail", None: "none"}[check["pass"]]
+    return f"check {word}  {show_line(check['name'])}  {show_line(check.get('reason') or '')}"
 
 
 def _review(item: Item) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
 from reviewdesk.domain.labels.coverage import more, of_strata
@@ -95,7 +95,7 @@ def _panels(desk: Desk, run: Run) -> Iterator[LabelledPanel]:
     filled = Policy.from_body(runs.options(desk.conn, run.key))
     policy = Policy.from_body(run.header.get("defaults")).over(filled)
     for found in figures.labelled_bodies(desk.conn, run.key):
-        body = json.loads(found.body)
+        body = stored_body(found.body)
         yield LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
 
 

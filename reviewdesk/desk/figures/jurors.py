@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.jurors.accuracy import (
     Counter,
     JurorCounts,
@@ -135,7 +135,7 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
     since = None if window is None else desk.clock() - timedelta(days=window)
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
     for found in jurors.dated_truths(desk.conn, run.key):
-        body, row = json.loads(found.body), found.key - int(now.key[0])
+        body, row = stored_body(found.body), found.key - int(now.key[0])
         panel = LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
         counter.add(panel)
         leniency.add(
@@ -169,13 +169,13 @@ def _stated_trims(desk: Desk, now: Columns) -> dict[int, set[int]]:
     several = now.key[dissents(now).sum(axis=1) > 1]
     made = {}
     for key, text in jurors.stating_trims(desk.conn, several.tolist()):
-        named = trim_named(json.loads(text))
+        named = trim_named(stored_body(text))
         if named is not None:
             made[key - int(now.key[0])] = named
     return made
 
 
-def _generator(run: Run, body: dict[str, Any]) -> Generator:
+def _generator(run: Run, body: CanonicalVerdict) -> Generator:
     own, common = body.get("generator") or {}, run.header.get("generator") or {}
     return Generator(
         own.get("model") or common.get("model"), own.get("vendor") or common.get("vendor")

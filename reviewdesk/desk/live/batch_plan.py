@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.turnout import kind_of_loss
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
 from reviewdesk.live.batch import PendingCase
@@ -139,7 +140,7 @@ def survey(
             digest.update(hashed(call))
             most += (cost := worst(call) or 0.0)
             if before is not None:
-                found.again[ballot_of(call, before, hidden)["error"]["type"]] += 1
+                found.again[kind_of_loss(ballot_of(call, before, hidden))] += 1
                 more += cost
         found.calls += len(panel.jurors)
     if not found.cases:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reviewdesk import __version__
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
@@ -200,9 +201,9 @@ def _seat(juror: Juror) -> dict[str, Any]:
     return seat_body(juror) | _without_nulls(call)
 
 
-def _hash_matches(body: Mapping[str, Any]) -> bool:
+def _hash_matches(body: CanonicalVerdict) -> bool:
     """Return True if the jurors and rule that a verdict states reproduce its panel hash."""
-    found = panel_hash_status(verdict_from_body(dict(body), Policy(), Generator()))
+    found = panel_hash_status(verdict_from_body(body, Policy(), Generator()))
     return found is HashStatus.VERIFIED
 
 

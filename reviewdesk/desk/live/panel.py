@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalCheck, CanonicalVerdict
 from reviewdesk.domain.jury.label_rules import Aggregate
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case
@@ -29,7 +30,6 @@ from reviewdesk.domain.verdict import (
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.live.records import Ballot as LiveBallot
     from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
 
 
@@ -38,7 +38,7 @@ class LiveVerdict:
     """The verdict of a panel on a case: its canonical body and the assessment of it."""
 
     case: Case
-    verdict: dict[str, Any]
+    verdict: CanonicalVerdict
     assessment: Assessment
 
     @property
@@ -146,7 +146,7 @@ class Panel(PanelSpec):
             UsageError: the panel cannot be asked about this case.
         """
         case = self._checked_case(item)
-        checks: list[dict[str, Any]] = []
+        checks: list[CanonicalCheck] = []
         if case.checks:
             from reviewdesk.reports.panels.case_checks import run_checks
 
@@ -172,7 +172,7 @@ class Panel(PanelSpec):
         clock: Clock,
         keep: Keep | None,
         environment: Mapping[str, str] | None,
-    ) -> list[LiveBallot]:
+    ) -> list[CanonicalBallot]:
         """Ask the jurors, and return the ballots in seat order; close only our own transport."""
         from reviewdesk.live.jurors import ask_panel
         from reviewdesk.live.records import calls_for
@@ -235,7 +235,7 @@ def _distinct_jurors(jurors: tuple[Juror, ...]) -> tuple[Juror, ...]:
     return jurors
 
 
-def _live_verdict(case: Case, body: dict[str, Any]) -> LiveVerdict:
+def _live_verdict(case: Case, body: CanonicalVerdict) -> LiveVerdict:
     verdict = verdict_from_body(body, Policy(), Generator())
     return LiveVerdict(case, body, assess(verdict))
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from reviewdesk.desk.live.rerun_history import RerunRecord, of_item
 from reviewdesk.desk.review import items
 from reviewdesk.domain.body_values import own_facts
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
 from reviewdesk.domain.jury import injection
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.consent import ConsentPlan
@@ -38,7 +39,7 @@ from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.plan import plan
-from reviewdesk.live.records import Ballot, Call, Clock, Exchange, Transport, calls_for
+from reviewdesk.live.records import Call, Clock, Exchange, Transport, calls_for
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
 from reviewdesk.store import events, reruns
 from reviewdesk.store.connect import writing
@@ -59,7 +60,7 @@ __all__ = [
     "prepare",
 ]  # fmt: skip
 
-BallotCall = Callable[[Ballot], bool]
+BallotCall = Callable[[CanonicalBallot], bool]
 """Takes every ballot as it arrives; returning ``False`` stops the rest."""
 
 
@@ -204,7 +205,7 @@ async def ask(
 class _Answers:
     """The ballots that have arrived so far, by seat, and whether the re-run was stopped."""
 
-    ballots: dict[int, Ballot] = field(default_factory=dict)
+    ballots: dict[int, CanonicalBallot] = field(default_factory=dict)
     stopped: bool = False
 
 
@@ -297,7 +298,7 @@ def _end(desk: Desk, prepared: PreparedRerun, plan_key: int, answers: _Answers) 
             )
             facts |= {
                 "decision": body.get("decision"),
-                "panel_hash": body["provenance"]["panel_hash"],
+                "panel_hash": (body.get("provenance") or {}).get("panel_hash"),
                 "answered": len(answers.ballots),
             }
         _, entry = items.about(
@@ -307,7 +308,7 @@ def _end(desk: Desk, prepared: PreparedRerun, plan_key: int, answers: _Answers) 
     return came
 
 
-def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict[str, Any]:
+def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> CanonicalVerdict:
     seats = prepared.seats
     jurors = {**seats.kept, **{call.seat: _stopped_ballot(call) for call in prepared.calls}}
     jurors |= answers.ballots
@@ -315,16 +316,23 @@ def _body(prepared: PreparedRerun, answers: _Answers, committed_at: str) -> dict
     made = verdict_body(prepared.case, seats.panel, in_order, committed_at=committed_at)
     # The new verdict keeps the item's own texts even if passages were masked for the jurors.
     first = prepared.item.verdict.body
-    shown = {name: first[name] for name in ("output", "alternative", "input") if name in first}
+    for name in ("output", "alternative", "input"):
+        if name in first:
+            made[name] = first[name]
     context = dict(case_of(first).context)
     own = dict(own_facts(made)) | ({"context": context} if context else {})
     own |= {"masked": True} if prepared.wish.masked else {}
     if prepared.contract_before is not None:
         own["contract_before"] = prepared.contract_before
-    return {**made, **shown, **({"meta": {"reviewdesk": own}} if own else {})}
+    if own:
+        made["meta"] = {"reviewdesk": own}
+    return made
 
 
-def _stopped_ballot(call: Call) -> Ballot:
+def _stopped_ballot(call: Call) -> CanonicalBallot:
     """Return the ballot of a juror whose call was stopped before it answered."""
-    error = {"type": "stopped", "message": "stopped before the answer came"}
-    return {**seat_body(call.juror), "status": "error", "error": error}
+    return {
+        **seat_body(call.juror),
+        "status": "error",
+        "error": {"type": "stopped", "message": "stopped before the answer came"},
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.review import items
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import (
     FlipRate,
     Rerun,
@@ -35,7 +35,7 @@ class RerunRecord:
 
     plan: int
     rerun: Rerun
-    body: Mapping[str, Any]
+    body: CanonicalVerdict
 
 
 def of_item(desk: Desk, item: Item) -> tuple[RerunRecord, ...]:
@@ -57,12 +57,12 @@ def _record(stored: reruns.StoredRerun, truth: str | None) -> RerunRecord:
         "reviewer": stored.reviewer,
         "stopped": stored.stopped,
     }
-    body = json.loads(stored.body)
+    body = stored_body(stored.body)
     verdict = verdict_from_body(body, Policy(), Generator())
     return RerunRecord(stored.plan, _rerun(verdict, about, truth, filed=False), body)
 
 
-def _filed_verdict(body: Mapping[str, Any], item: Item) -> Verdict:
+def _filed_verdict(body: CanonicalVerdict, item: Item) -> Verdict:
     """Parse a re-run from the report, with the report's defaults."""
     defaults = Policy.from_body(item.run.header.get("defaults"))
     return verdict_from_body(body, defaults, item.verdict.generator)

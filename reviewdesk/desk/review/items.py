@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.domain.verdict import Verdict, verdict_reader
@@ -57,7 +58,7 @@ def verdict_of(desk: Desk, key: int) -> Verdict:
 
 def _verdict(desk: Desk, row: Mapping[str, Any], run: Run) -> Verdict:
     read = verdict_reader(run.header, json.loads(row["options"]))
-    return read(json.loads(verdicts.body(desk.conn, row["key"])))
+    return read(stored_body(verdicts.body(desk.conn, row["key"])))
 
 
 def _note(mine: list[Event]) -> str | None:

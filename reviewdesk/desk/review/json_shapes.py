@@ -225,7 +225,7 @@ def _review(item: Item) -> dict[str, Any]:
 
 def jurors(item: Item) -> list[dict[str, Any]]:
     """Return the ballots in seat order."""
-    bodies = item.verdict.body.get("jurors") or ()
+    bodies = item.verdict.body["jurors"]
     return [
         {
             "id": seat.ballot.id,

@@ -328,7 +328,7 @@ def _derived_fields(
         "same_family": verdict.same_family is None and shared is not None,
         "bias_warning": verdict.bias_warning is None and warning is not None,
     }
-    jurors = verdict.body.get("jurors") or ()
+    jurors = verdict.body["jurors"]
     passes = [
         f"jurors[{ballot.seat}].pass"
         for ballot in verdict.ballots

@@ -60,7 +60,7 @@ def trail(verdict: Verdict, found: Assessment) -> Trail:
         panel_hash=provenance.get("panel_hash") or None,
         panel_hash_status=panel_hash_status(verdict),
         committed_at=provenance.get("committed_at") or None,
-        ballots_at=tuple(juror.get("at") for juror in verdict.body.get("jurors") or ()),
+        ballots_at=tuple(juror.get("at") for juror in verdict.body["jurors"]),
         agreement=restated(verdict),
         agreement_reason=None if derivable(verdict) else NOT_DERIVABLE,
     )

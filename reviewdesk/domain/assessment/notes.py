@@ -82,13 +82,10 @@ def _at_the_cut(seat: Seat, found: Assessment) -> bool:
 
 def _prices(verdict: Verdict, found: Assessment) -> list[float]:
     """Return the cost of each scored ballot in US dollars; empty unless all of them state it."""
-    bodies = verdict.body.get("jurors") or ()
-    prices = [
-        bodies[seat.ballot.seat].get("cost_usd")
-        for seat in found.seats
-        if seat.ballot.score is not None
-    ]
-    return [] if None in prices else prices
+    bodies = verdict.body["jurors"]
+    scored = [seat.ballot.seat for seat in found.seats if seat.ballot.score is not None]
+    prices = [price for at in scored if (price := bodies[at].get("cost_usd")) is not None]
+    return prices if len(prices) == len(scored) else []
 
 
 def _panel(found: Assessment) -> Iterator[str]:

@@ -6,11 +6,11 @@ import collections
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.rule import rule_for
 from reviewdesk.domain.jury.trim import trim
 from reviewdesk.domain.verdict import (
     Answer,
-    Body,
     Decision,
     Policy,
     Rounding,
@@ -26,7 +26,7 @@ from reviewdesk.domain.verdict import (
 class LabelledPanel:
     """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
 
-    body: Body
+    body: CanonicalVerdict
     policy: Policy
     decision: Decision | None
     deserved: bool
@@ -140,7 +140,7 @@ def _policy(panel: LabelledPanel) -> Policy:
 
 
 def _answers(panel: LabelledPanel, policy: Policy) -> list[Answer]:
-    return [answer(juror, policy.threshold) for juror in panel.body.get("jurors") or ()]
+    return [answer(juror, policy.threshold) for juror in panel.body["jurors"]]
 
 
 def _vote_fact(one: Answer, *, deserved: bool) -> str:
@@ -152,7 +152,7 @@ def _vote_fact(one: Answer, *, deserved: bool) -> str:
     return "abstained" if one.status in {Status.OK, Status.ABSTAINED} else ""
 
 
-def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int]:
+def _trimmed_seats(body: CanonicalVerdict, policy: Policy, answers: list[Answer]) -> set[int]:
     """Return the trimmed seats: those that the report names, else those of our own trim."""
     named = trim_named(body)
     if named is not None:
@@ -162,7 +162,7 @@ def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int
             if answers[seat].score is not None or answers[seat].vote is not None
         }
     stated = stated_trim(body)
-    ballots = [read_ballot(0, juror, policy) for juror in body.get("jurors") or ()]
+    ballots = [read_ballot(0, juror, policy) for juror in body["jurors"]]
     if rule_for(policy, ballots, body.get("regime")).used not in {None, Strategy.TRIMMED_MEAN}:
         return set()
     scores = [one.score for one in answers]
@@ -170,11 +170,11 @@ def _trimmed_seats(body: Body, policy: Policy, answers: list[Answer]) -> set[int
     return {*cut.low, *cut.high}
 
 
-def trim_named(body: Body) -> set[int] | None:
+def trim_named(body: CanonicalVerdict) -> set[int] | None:
     """Return the seats that the report itself says were trimmed; ``None`` if it states no trim."""
     stated = stated_trim(body)
     if stated.low is None:
         return None
     named = {*stated.low, *(stated.high or ())}
-    jurors = body.get("jurors") or ()
+    jurors = body["jurors"]
     return {seat for seat, juror in enumerate(jurors) if juror["id"] in named}

@@ -86,7 +86,7 @@ class LeniencyCounter:
             self._items.append(_Item(stratum, counts))
             return
         sides = {True: [0, 0], False: [0, 0], None: [0, 0]}
-        for juror, vote in zip(panel.body.get("jurors") or (), votes, strict=True):
+        for juror, vote in zip(panel.body["jurors"], votes, strict=True):
             if vote is not None:
                 found = family(juror.get("model"), juror.get("vendor"))
                 side = sides[None if found is None else found.name == own.name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reviewdesk.domain import arguments
+from reviewdesk.domain.canonical import CanonicalBallot, without_nulls
 from reviewdesk.domain.verdict import Ballot, Policy, Status, read_ballot
 from reviewdesk.errors import UsageError
 
@@ -37,20 +36,29 @@ def ballot(
     found = _status(place, status)
     if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
-    fields: dict[str, Any] = {
+    cast: CanonicalBallot = {
+        "id": juror,
         "score": _unit(f"{place}: score", score),
         "confidence": _unit(f"{place}: confidence", confidence),
         "weight": None if weight is None else arguments.weight(f"{place}: weight", weight),
         "error": None if error is None else {"message": error},
+        "label": label,
+        "model": model,
+        "vendor": vendor,
+        "reason": reason,
     }
-    texts = {"label": label, "model": model, "vendor": vendor, "reason": reason, "status": found}
-    vote = _vote(place, passed, withheld=withheld)
-    return read_ballot(0, {"id": juror, **fields, **texts, **vote}, Policy())
+    if found is not None:
+        cast["status"] = found
+    if not isinstance(passed, bool | None) or (withheld and passed is not None):
+        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
+    if withheld or passed is not None:
+        cast["pass"] = passed
+    return read_ballot(0, cast, Policy())
 
 
-def as_juror(cast: Ballot) -> dict[str, Any]:
+def as_juror(cast: Ballot) -> CanonicalBallot:
     """Return a ballot as a juror of a canonical report; reading it back gives the same ballot."""
-    fields: dict[str, Any] = {
+    fields: CanonicalBallot = {
         "id": cast.id,
         "model": cast.model,
         "vendor": cast.vendor,
@@ -62,15 +70,10 @@ def as_juror(cast: Ballot) -> dict[str, Any]:
         "error": None if cast.error is None else {"message": cast.error},
         "status": cast.status.value,
     }
-    known = {key: value for key, value in fields.items() if value is not None}
-    voted = cast.withheld or cast.stated_pass is not None
-    return known | ({"pass": cast.stated_pass} if voted else {})
-
-
-def _vote(place: str, passed: bool | None, *, withheld: bool) -> dict[str, bool | None]:
-    if not isinstance(passed, bool | None) or (withheld and passed is not None):
-        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
-    return {"pass": passed} if withheld or passed is not None else {}
+    known = without_nulls(fields)
+    if cast.withheld or cast.stated_pass is not None:
+        known["pass"] = cast.stated_pass
+    return known
 
 
 def _unit(place: str, value: float | None) -> float | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reviewdesk.domain.body_values import own_facts
-from reviewdesk.domain.verdict import Body, Generator
+from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict
+from reviewdesk.domain.verdict import Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Case:
         return self if self.rubric else replace(self, rubric=rubric)
 
 
-def case_of(body: Body, generator: Generator | None = None) -> Case:
+def case_of(body: CanonicalVerdict, generator: Generator | None = None) -> Case:
     """Return the case that a canonical verdict judged, so that jurors can be asked about it again.
 
     ``generator`` fills in the model and the vendor that the verdict does not state.
@@ -93,7 +94,7 @@ _OUTSIDE_KEYS = (
 )
 
 
-def outside_texts(body: Body) -> Iterator[tuple[str, str]]:
+def outside_texts(body: CanonicalVerdict) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each part of a canonical verdict that comes from outside.
 
     Any of these texts may address the jurors. Rubric and reference are not among them, because
@@ -107,7 +108,7 @@ def outside_texts(body: Body) -> Iterator[tuple[str, str]]:
         yield f'context "{key}"', text
 
 
-def _context(body: Body) -> dict[str, str]:
+def _context(body: CanonicalVerdict) -> dict[str, str]:
     """Return the texts of further slots by name, which a live panel keeps with its verdict."""
     context = own_facts(body).get("context")
     slots = context.items() if isinstance(context, Mapping) else ()
@@ -140,7 +141,9 @@ class CheckResult:
         return self.passed is False
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> CanonicalCheck:
         """The check result as a canonical verdict writes it."""
-        stated = {"name": self.name, "pass": self.passed}
-        return stated if self.reason is None else {**stated, "reason": self.reason}
+        stated: CanonicalCheck = {"name": self.name, "pass": self.passed}
+        if self.reason is not None:
+            stated["reason"] = self.reason
+        return stated

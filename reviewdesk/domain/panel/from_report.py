@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.panel import PanelRule
@@ -14,7 +15,7 @@ from reviewdesk.domain.panel.spec import (
     Juror,
     PanelSpec,
 )
-from reviewdesk.domain.verdict import Ballot, Body, Rounding, Verdict
+from reviewdesk.domain.verdict import Ballot, Rounding, Verdict
 from reviewdesk.errors import UsageError
 
 _HINT = "Name a panel file with --panel."
@@ -38,7 +39,7 @@ def panel_of(
     """
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)
-    bodies = verdict.body.get("jurors") or ()
+    bodies = verdict.body["jurors"]
     settings = _juror_settings(header)
     jurors = tuple(
         _juror(cast, body, settings.get(cast.id, {}), vendors)
@@ -62,7 +63,7 @@ def _juror_settings(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _juror(
-    cast: Ballot, body: Body, settings: Mapping[str, Any], vendors: Mapping[str, str]
+    cast: Ballot, body: CanonicalBallot, settings: Mapping[str, Any], vendors: Mapping[str, str]
 ) -> Juror:
     if not cast.model:
         raise UsageError(f"the report does not say which model {cast.id!r} is", _HINT)

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.jury.supermajority import own_share
-from reviewdesk.domain.verdict import Ballot, Body, Policy, Verdict
+from reviewdesk.domain.verdict import Ballot, Policy, Verdict
 
 JUROR_KEYS = ("id", "model", "vendor", "temperature", "prompt_sha256", "weight")
 RULE_KEYS = ("strategy", "trim_fraction", "rounding", "threshold", "quorum", "rubric_sha256")
@@ -50,7 +51,7 @@ def verdict_panel_hash(verdict: Verdict) -> str:
         "rubric_sha256": text_hash(verdict.text("rubric")),
         "supermajority": policy.supermajority,
     }
-    bodies = verdict.body.get("jurors") or ()
+    bodies = verdict.body["jurors"]
     return panel_hash([_juror(*pair) for pair in zip(verdict.ballots, bodies, strict=True)], rule)
 
 
@@ -66,7 +67,7 @@ def panel_hash_status(verdict: Verdict) -> HashStatus | None:
     return HashStatus.VERIFIED if same else HashStatus.UNVERIFIED
 
 
-def _juror(ballot: Ballot, body: Body) -> dict[str, Any]:
+def _juror(ballot: Ballot, body: CanonicalBallot) -> dict[str, Any]:
     return {**{key: body.get(key) for key in JUROR_KEYS}, "weight": ballot.weight}
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.body_values import own_facts
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
-from reviewdesk.domain.verdict import Ballot, Body, Decision, Verdict
+from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
 
 _DECIDED = {Decision.PASS, Decision.FAIL}
@@ -43,7 +44,7 @@ class RerunSeats:
 
     panel: PanelSpec
     asked: Mapping[int, Juror]
-    kept: Mapping[int, Body]
+    kept: Mapping[int, CanonicalBallot]
 
     @property
     def size(self) -> int:
@@ -85,10 +86,14 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     ids = [cast.id for cast in verdict.ballots]
     for name in wanted:
         _check(name, known, ids, panel.name, verdict.id)
-    bodies: Sequence[Body] = verdict.body.get("jurors") or ()
+    bodies = verdict.body["jurors"]
     asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
     kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
-    return RerunSeats(replace(panel, rule=_rule_of(verdict, panel.rule)), asked, kept)
+    return RerunSeats(
+        PanelSpec(panel.name, panel.jurors, _rule_of(verdict, panel.rule), panel.rubric),
+        asked,
+        kept,
+    )
 
 
 def _check(
@@ -196,7 +201,7 @@ def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
 
     Return ``None`` if all answered under the present version, or if the report does not say.
     """
-    stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body.get("jurors") or ()}
+    stated = {body["id"]: body.get("prompt_sha256") for body in verdict.body["jurors"]}
     found = (juror.contract_of(stated.get(juror.name) or "") for juror in asked)
     return min((one for one in found if one is not None and one != VERSION), default=None)
 
@@ -213,8 +218,8 @@ def changes(before: Verdict, rerun: Rerun) -> tuple[Change, ...]:
     """Return the change of each juror of either panel, by name, in the first panel's order."""
     mine = {cast.id: cast for cast in before.ballots}
     theirs = {cast.id: cast for cast in rerun.verdict.ballots}
-    first = {body["id"]: body for body in before.body.get("jurors") or ()}
-    again = {body["id"]: body for body in rerun.verdict.body.get("jurors") or ()}
+    first = {body["id"]: body for body in before.body["jurors"]}
+    again = {body["id"]: body for body in rerun.verdict.body["jurors"]}
     return tuple(
         Change(
             name, mine.get(name), theirs.get(name),

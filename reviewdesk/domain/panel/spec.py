@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.ballot import as_juror
 from reviewdesk.domain.jury.label_rules import LabelRules
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
@@ -98,10 +99,10 @@ class PanelSpec:
         case_tags = list(tags)
         writer = generator if isinstance(generator, Generator) else Generator(generator)
         rule = self.rule
-        body = {
+        body: CanonicalVerdict = {
             "id": case,
             "case": {"test": case, "tags": case_tags},
-            "jurors": [as_juror(_as_ballot(cast)) for cast in ballots],
+            "jurors": [as_juror(_as_ballot(one)) for one in ballots],
             "regime": rule.regime,
             "strategy": self.strategy_for(case_tags),
         }
@@ -133,9 +134,9 @@ class PanelSpec:
         """
         case_tags = tuple(tags)
         verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)
-        statuses = {cast.status for cast in verdict.ballots}
+        statuses = {one.status for one in verdict.ballots}
         if Status.OK not in statuses and statuses != {Status.ABSTAINED}:
-            missing = ", ".join(f"{cast.id} ({cast.status})" for cast in verdict.ballots)
+            missing = ", ".join(f"{one.id} ({one.status})" for one in verdict.ballots)
             raise NoJurorsError(
                 f"{case}: no juror answered: {missing or 'the panel is empty'}",
                 "Ask them again; a panel without an answer has no score",
@@ -196,9 +197,9 @@ class PanelSpec:
         return panel_hash(seats, self.rule_body(rubric, tags))
 
 
-def seat_body(juror: Juror) -> dict[str, Any]:
+def seat_body(juror: Juror) -> CanonicalBallot:
     """Return a juror as its ballots and the panel hash state it, without null values."""
-    body = {
+    body: CanonicalBallot = {
         "id": juror.name,
         "model": juror.model,
         "vendor": juror.vendor,
@@ -206,7 +207,7 @@ def seat_body(juror: Juror) -> dict[str, Any]:
         "temperature": juror.temperature,
         "prompt_sha256": juror.prompt_sha256,
     }
-    return {key: value for key, value in body.items() if value is not None}
+    return without_nulls(body)
 
 
 def _as_ballot(one: Cast) -> Ballot:
@@ -214,4 +215,9 @@ def _as_ballot(one: Cast) -> Ballot:
         return one
     if not isinstance(one, Mapping) or not isinstance(one.get("id"), str):
         raise UsageError(f"a ballot is {type(one).__name__}", 'Give a ballot, or {"id": ...}')
-    return read_ballot(0, one, Policy())
+    # What a caller's mapping says is read as a report's; an error may be its words alone.
+    said, error = {**one}, one.get("error")
+    if error:
+        message = error.get("message") if isinstance(error, Mapping) else error
+        said["error"] = {"message": str(message)}
+    return read_ballot(0, cast(CanonicalBallot, said), Policy())

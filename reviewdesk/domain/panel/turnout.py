@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from reviewdesk.domain.verdict import SLACK, Body, Status
+from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.verdict import SLACK, Status
+
+
+def kind_of_loss(ballot: CanonicalBallot) -> str:
+    """Return the kind of error for which a ballot was lost, or else its status."""
+    error = ballot.get("error")
+    return (error.get("type") if error else None) or ballot["status"]
 
 
 @dataclass(slots=True)
@@ -33,7 +40,7 @@ class Turnouts:
     messages: dict[str, str] = field(default_factory=dict)
     """The message of the first error of each kind."""
 
-    def add(self, ballots: Iterable[Body]) -> None:
+    def add(self, ballots: Iterable[CanonicalBallot]) -> None:
         """Add canonical ballots to the counts."""
         for ballot in ballots:
             one = self.by_juror.setdefault(ballot["id"], Turnout(ballot["id"]))
@@ -41,10 +48,9 @@ class Turnouts:
             one.answered += status is Status.OK
             one.abstained += status is Status.ABSTAINED
             if status.failed:
-                error = ballot.get("error") or {}
-                kind = str(error.get("type") or status.value)
+                kind, error = kind_of_loss(ballot), ballot.get("error")
                 one.why[kind] += 1
-                self.messages.setdefault(kind, str(error.get("message") or ""))
+                self.messages.setdefault(kind, error["message"] if error else "")
 
     @property
     def ballots(self) -> int:

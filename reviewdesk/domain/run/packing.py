@@ -114,7 +114,7 @@ class Packer:
 
     def _add_seats(self, verdict: Verdict) -> None:
         columns, ballots = self._columns, verdict.ballots
-        jurors = verdict.body.get("jurors") or ()
+        jurors = verdict.body["jurors"]
         columns["scores"].extend([_number(ballot.score) for ballot in ballots])
         columns["votes"].extend([NOTHING if b.vote is None else int(b.vote) for b in ballots])
         columns["stated"].extend(["pass" in juror for juror in jurors])

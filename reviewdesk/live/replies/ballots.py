@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot
 from reviewdesk.domain.panel.cost import spent
 from reviewdesk.domain.panel.spec import seat_body
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
-from reviewdesk.live.records import Ballot, Call, Exchange
+from reviewdesk.live.records import Call, Exchange
 from reviewdesk.live.replies.faults import Fault, left_out, reply_or_fault
 from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.replies.reply import (
@@ -29,7 +28,7 @@ _CUT = {ReplyProblem.EMPTY, ReplyProblem.TRUNCATED, ReplyProblem.NO_OBJECT, Repl
 """The problems that reaching the token limit may have caused."""
 
 
-def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ballot | None:
+def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> CanonicalBallot | None:
     """Return the ballot of a stored exchange if the juror answered or abstained, else ``None``.
 
     An error, a truncated reply and an unreadable one are not answers, so a resumed run asks again.
@@ -40,7 +39,7 @@ def answer_of(call: Call, exchange: Exchange | None, redactor: Redactor) -> Ball
     return None if Status(ballot["status"]).missing else ballot
 
 
-def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:
+def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> CanonicalBallot:
     """Return the ballot of a call's final exchange."""
     try:
         place = endpoint(call.juror)
@@ -51,8 +50,9 @@ def ballot_of(call: Call, exchange: Exchange, redactor: Redactor) -> Ballot:
         message = redactor.text(found.message) + _wait_note(exchange)
         fault = Fault(found.status, found.kind, message)
         return _with_latency(failed(call, fault, exchange.at, raw=exchange.body), exchange)
-    ballot = _reply_ballot(call, exchange, found, place, redactor)
-    return _with_latency(ballot, exchange) | _usage(call, found)
+    ballot = _with_latency(_reply_ballot(call, exchange, found, place, redactor), exchange)
+    _add_usage(ballot, call, found)
+    return ballot
 
 
 def _wait_note(exchange: Exchange) -> str:
@@ -60,19 +60,22 @@ def _wait_note(exchange: Exchange) -> str:
     return f"; it asks to wait {seconds:.0f} s" if seconds else ""
 
 
-def failed(call: Call, fault: Fault, at: str, raw: str = "") -> Ballot:
+def failed(call: Call, fault: Fault, at: str, raw: str = "") -> CanonicalBallot:
     """Return the ballot of a juror who gave no answer."""
-    entry = {
+    made: CanonicalBallot = {
+        **seat_body(call.juror),
         "status": fault.status.value,
         "error": {"type": fault.kind, "message": fault.message},
         "at": at,
     }
-    return seat_body(call.juror) | entry | ({"raw": raw} if raw else {})
+    if raw:
+        made["raw"] = raw
+    return made
 
 
 def _reply_ballot(
     call: Call, exchange: Exchange, found: Envelope, place: Endpoint, redactor: Redactor
-) -> Ballot:
+) -> CanonicalBallot:
     """Return the ballot of a reply.
 
     Text is redacted again, because decoding the JSON may have revealed a key.
@@ -81,17 +84,21 @@ def _reply_ballot(
     if found.refusal is not None:
         fault = Fault(Status.ABSTAINED, "refusal", "the juror refuses to judge")
         ballot = failed(call, fault, exchange.at, raw=text)
-        return ballot | {"reason": redactor.text(found.refusal)}
+        ballot["reason"] = redactor.text(found.refusal)
+        return ballot
     strict = place.shape is JsonMode.SCHEMA and STRUCTURE not in left_out(exchange)
     answer = parse(text, exchange.nonce, strict=strict, labels=call.labels)
     if isinstance(answer, ParsedReply):
-        at = {"raw": text, "at": exchange.at}
-        return (
-            seat_body(call.juror)
-            | _redact_values(answer.ballot, redactor)
-            | at
-            | _meta(answer, exchange)
-        )
+        made: CanonicalBallot = {
+            **seat_body(call.juror),
+            **_redacted(answer.ballot, redactor),
+            "raw": text,
+            "at": exchange.at,
+        }
+        meta = {"notes": list(answer.notes), "left_out": list(left_out(exchange))}
+        if known := {key: value for key, value in meta.items() if value}:
+            made["meta"] = known
+        return made
     status = _STATUS_OF.get(answer.kind, Status.PARSE_FAIL)
     return failed(
         call, _unreadable_fault(call, answer, status, cut=found.cut), exchange.at, raw=text
@@ -106,28 +113,26 @@ def _unreadable_fault(call: Call, answer: UnreadableReply, status: Status, *, cu
     return Fault(Status.PARSE_FAIL, ReplyProblem.TRUNCATED.value, message)
 
 
-def _redact_values(values: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    return {
-        key: redactor.text(value) if isinstance(value, str) else value
-        for key, value in values.items()
-    }
+def _redacted(answer: CanonicalAnswer, redactor: Redactor) -> CanonicalAnswer:
+    if label := answer.get("label"):
+        answer["label"] = redactor.text(label)
+    if reason := answer.get("reason"):
+        answer["reason"] = redactor.text(reason)
+    return answer
 
 
-def _meta(answer: ParsedReply, exchange: Exchange) -> Ballot:
-    """Return the parser's notes and the parts left out of the request, as the ballot's ``meta``."""
-    meta = {"notes": list(answer.notes), "left_out": list(left_out(exchange))}
-    known = {key: value for key, value in meta.items() if value}
-    return {"meta": known} if known else {}
+def _with_latency(ballot: CanonicalBallot, exchange: Exchange) -> CanonicalBallot:
+    return {**ballot, "latency_ms": round(exchange.ms, 1)}
 
 
-def _with_latency(ballot: Ballot, exchange: Exchange) -> Ballot:
-    return ballot | {"latency_ms": round(exchange.ms, 1)}
-
-
-def _usage(call: Call, found: Envelope) -> Ballot:
-    """Return tokens and cost where known; a cost that the endpoint states takes precedence."""
+def _add_usage(ballot: CanonicalBallot, call: Call, found: Envelope) -> None:
+    """Add tokens and cost where known; a cost that the endpoint states takes precedence."""
     cost, price = found.cost, call.juror.price
+    if found.tokens_in is not None:
+        ballot["tokens_in"] = found.tokens_in
+    if found.tokens_out is not None:
+        ballot["tokens_out"] = found.tokens_out
     if cost is None and price and found.tokens_in is not None and found.tokens_out is not None:
         cost = spent(price, found.tokens_in, found.tokens_out)
-    usage = {"tokens_in": found.tokens_in, "tokens_out": found.tokens_out, "cost_usd": cost}
-    return {key: value for key, value in usage.items() if value is not None}
+    if cost is not None:
+        ballot["cost_usd"] = cost

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from reviewdesk.domain.canonical import CanonicalAnswer, without_nulls
 from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.panel.reply_contract import breach
 from reviewdesk.domain.safetext import show_line
@@ -75,22 +76,25 @@ class ParsedReply:
     withheld: bool = False
 
     @property
-    def ballot(self) -> dict[str, Any]:
+    def ballot(self) -> CanonicalAnswer:
         """The answer as a juror's entry in a canonical verdict.
 
         The score of a juror that abstains is kept as ``raw_score``, and counts nowhere.
         """
-        entry = {
+        entry: CanonicalAnswer = {
             "status": (Status.ABSTAINED if self.withheld else Status.OK).value,
-            "raw_score" if self.withheld else "score": self.score,
+            "score": None if self.withheld else self.score,
+            "raw_score": self.score if self.withheld else None,
             "label": self.label,
             "confidence": self.confidence,
             "reason": self.reason,
         }
-        known = {key: value for key, value in entry.items() if value is not None}
+        known = without_nulls(entry)
+        if self.withheld or self.passed is not None:
+            known["pass"] = self.passed
         if self.withheld:
-            return known | {"pass": None, "score": None}
-        return known | ({} if self.passed is None else {"pass": self.passed})
+            known["score"] = None
+        return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
+
+from reviewdesk.domain.canonical import CanonicalVerdict
 
 
-def verdict_body(verdict: dict[str, Any]) -> dict[str, Any]:
-    """Return a validated verdict as it is stored; ``meta`` and ``labels`` stay unchanged.
+def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
+    """Return a verdict, which the models have validated, as it is stored; here it gets its type.
+
+    ``meta`` and ``labels`` stay unchanged.
 
     A juror's ``pass: null`` stays: it withholds the vote. Without the key, the threshold decides.
     """
@@ -19,7 +23,7 @@ def verdict_body(verdict: dict[str, Any]) -> dict[str, Any]:
     body["jurors"] = [_juror(juror) for juror in body["jurors"]]
     if "reruns" in body:
         body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
-    return body
+    return cast(CanonicalVerdict, body)
 
 
 def header_body(header: dict[str, Any]) -> dict[str, Any]:

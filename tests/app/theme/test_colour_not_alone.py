@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.content import Content
@@ -186,7 +187,7 @@ def test_a_check_says_how_it_ended(session: Session) -> None:
     item = item_of(session)
     texts = set()
     for ended in (True, False, None):
-        body = {**item.verdict.body, "checks": [{"name": "length", "pass": ended}]}
+        body: Any = {**item.verdict.body, "checks": [{"name": "length", "pass": ended}]}
         changed = replace(item, verdict=replace(item.verdict, body=body))
         texts.add(plain(item_lines(changed, 79, hidden=False)))
     assert len(texts) == 3

@@ -83,12 +83,12 @@ def test_every_juror_is_asked_once_and_the_report_is_in_the_order_of_the_cases(r
 def test_a_desk_loads_the_report_and_finds_nothing_to_remark(
     room: Room, name: str, more: str
 ) -> None:
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         case, model = of_whom(body)
         if (case, model) == ("c1", "m4"):
             raise TransportError("connection", "refused")
         score = {"m0": 0.1, "m1": 0.95}.get(model, 0.8)
-        said: dict[str, Any] = {"score": score, "pass": score >= 0.7}
+        said: Any = {"score": score, "pass": score >= 0.7}
         return Response(200, {}, reply(body, **said))
 
     room.put(
@@ -157,7 +157,7 @@ def test_where_every_case_fails_a_check_nobody_is_asked_for_anything(room: Room)
 
 
 def test_the_panel_is_committed_before_the_first_request(room: Room) -> None:
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         first = json.loads(room.replies.read_bytes().splitlines()[0])
         assert (first["panel_hash"], first["at"]) == (stated, began)
         return fine(body)
@@ -228,7 +228,7 @@ def test_whatever_holds_no_answer_is_asked_again_on_resume(
 ) -> None:
     """And said first, with how many calls it takes; the fourteen answers are paid for once."""
 
-    def answer(asked: dict[str, Any]) -> Response:
+    def answer(asked: Any) -> Response:
         if of_whom(asked) != ("c1", "m2"):
             return fine(asked)
         if status is None:
@@ -291,7 +291,7 @@ def test_no_is_no(room: Room) -> None:
     ],
 )
 def test_what_cannot_be_judged_is_told_before_anything_is_sent(
-    room: Room, change: dict[str, Any], error: type[Exception], match: str
+    room: Room, change: Any, error: type[Exception], match: str
 ) -> None:
     room.put(change.pop("names", ("c0", "c1")), **change)
     if "rubric" in change:
@@ -314,7 +314,7 @@ def test_damaged_replies_are_told_before_anything_is_sent(room: Room) -> None:
 
 
 def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         status, word = (404, "no such model") if of_whom(body)[1] == "m0" else (401, "bad key")
         return Response(status, {}, json.dumps({"error": {"message": word}}).encode())
 
@@ -331,7 +331,7 @@ def test_a_run_that_nobody_answered_says_why(room: Room) -> None:
 def test_no_file_holds_the_key_that_a_juror_repeats(room: Room) -> None:
     key = "sk-sentinel-0123456789abcdef"
 
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         if of_whom(body)[0] == "c1":
             return Response(400, {"x-request-id": key}, f'{{"error": "{key}"}}'.encode())
         return Response(200, {"x-request-id": key}, reply(body, reason=f"your key is {key}"))
@@ -359,7 +359,7 @@ def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(roo
 
 
 def test_hostile_replies_make_a_report_that_can_be_read(room: Room) -> None:
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         model = of_whom(body)[1]
         if model == "m0":
             return Response(200, {}, reply(body, reason="half a pair \ud800, \u2028 and \x00"))

@@ -25,7 +25,7 @@ def room(tmp_path: Path) -> Room:
 def lost(room: Room, *cases: str) -> Jurors:
     """Jurors of whom m1 gives no answer about these cases."""
 
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         case, model = of_whom(body)
         if model == "m1" and case in cases:
             return Response(400, {}, b'{"error": {"message": "too long"}}')
@@ -63,7 +63,7 @@ def test_lost_ballots_fail_a_run_unless_they_are_allowed(
 
 
 def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: Room) -> None:
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         case, model = of_whom(body)
         if model == "m1":
             return Response(200, {}, b'{"error": {"message": "sorry"}}')
@@ -88,7 +88,7 @@ def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: 
 def test_a_panel_where_all_abstain_has_no_decision(room: Room) -> None:
     """Three replies of ``pass: null, score: 0.9`` are three abstentions, and no pass of 0.90."""
 
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         return Response(200, {}, reply(body, vote=None, score=0.9))
 
     found = judge_cases(room.put(count=3).order(), YES, world(Jurors(answer)))
@@ -113,7 +113,7 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
     room.put(["c0"], juror=prompt, context={"tone": hostile})
     sent: list[str] = []
 
-    def answer(body: dict[str, Any]) -> Response:
+    def answer(body: Any) -> Response:
         sent.append(body["messages"][-1]["content"])
         return fine(body)
 

@@ -50,7 +50,7 @@ def run(desk: Desk) -> Run:
     return found
 
 
-def bodies(data: str) -> list[dict[str, Any]]:
+def bodies(data: str) -> list[Any]:
     return list(read(source(data.encode(), "out.jsonl")).verdicts())
 
 

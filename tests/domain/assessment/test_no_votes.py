@@ -18,7 +18,7 @@ from reviewdesk.store.tally import RunTally
 from tests.domain.bodies import GRID, body, juror, read
 from tests.domain.whatif.test_bulk import together
 
-WITHHELD: dict[str, Any] = {"pass": None}
+WITHHELD: Any = {"pass": None}
 RULES = st.fixed_dictionaries(
     {
         "threshold": GRID,
@@ -29,9 +29,9 @@ RULES = st.fixed_dictionaries(
 
 
 @st.composite
-def silent(draw: st.DrawFn) -> dict[str, Any]:
+def silent(draw: st.DrawFn) -> Any:
     """A panel that casts no vote: abstentions, whatever they carry, and withheld votes."""
-    said: list[dict[str, Any]] = [
+    said: list[Any] = [
         WITHHELD | {"status": "abstained"},
         {"status": "abstained"},
         WITHHELD,
@@ -44,7 +44,7 @@ def silent(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(silent())
-def test_no_rule_decides_and_none_would(value: dict[str, Any]) -> None:
+def test_no_rule_decides_and_none_would(value: Any) -> None:
     found = assess(read(value))
     assert found.decision is None
     assert set(asdict(found.decisions).values()) == {None}
@@ -56,7 +56,7 @@ def test_no_rule_decides_and_none_would(value: dict[str, Any]) -> None:
 
 
 @given(st.lists(GRID, min_size=1, max_size=6), RULES)
-def test_an_abstention_counts_nowhere(scores: list[float], rule: dict[str, Any]) -> None:
+def test_an_abstention_counts_nowhere(scores: list[float], rule: Any) -> None:
     # The same panel with and without what the abstaining jurors say beside their status.
     said = [juror(f"j{n}", s, status="abstained", **WITHHELD) for n, s in enumerate(scores)]
     bare = [juror(f"j{n}", status="abstained", **WITHHELD) for n in range(len(scores))]
@@ -90,7 +90,7 @@ def test_withheld_scores_count_in_values_and_not_in_votes() -> None:
         ([juror("a", status="unknown")], "no votes: 1 answer not understood"),
     ],
 )  # fmt: skip
-def test_it_is_flagged_and_says_why(seats: list[dict[str, Any]], reason: str) -> None:
+def test_it_is_flagged_and_says_why(seats: list[Any], reason: str) -> None:
     value = body(*seats, threshold=0.5, quorum=0.5, escalate_for_review=False)
     verdict = read(value)
     found = assess(verdict)

@@ -11,17 +11,17 @@ from tests.domain.bodies import body, juror, panel, read
 FAMILIES = ("claude-4", "gpt-4o", "gemini-2.5-pro", "mistral-large", "deepseek-v3")
 
 
-def told(value: dict[str, Any], **defaults: Any) -> tuple[str, ...]:
+def told(value: Any, **defaults: Any) -> tuple[str, ...]:
     verdict = read(value, **defaults)
     return remarks(verdict, assess(verdict))
 
 
-def about(word: str, value: dict[str, Any], **defaults: Any) -> tuple[str, ...]:
+def about(word: str, value: Any, **defaults: Any) -> tuple[str, ...]:
     """The remarks that begin with one word."""
     return tuple(text for text in told(value, **defaults) if text.startswith(word))
 
 
-def diverse(*scores: float, **more: Any) -> dict[str, Any]:
+def diverse(*scores: float, **more: Any) -> Any:
     seats = (juror(f"j{i}", score, model=FAMILIES[i % 5]) for i, score in enumerate(scores))
     return body(*seats, **more)
 

@@ -11,11 +11,11 @@ from reviewdesk.domain.verdict import Decision, Strategy
 from tests.domain.bodies import body, juror, panel, read
 
 
-def _pivotal(value: dict[str, Any], **defaults: Any) -> tuple[int, ...]:
+def _pivotal(value: Any, **defaults: Any) -> tuple[int, ...]:
     return assess(read(value, **defaults)).pivotal
 
 
-def _votes(*votes: bool | None) -> dict[str, Any]:
+def _votes(*votes: bool | None) -> Any:
     return body(*(juror(f"j{seat}", **{"pass": vote}) for seat, vote in enumerate(votes)))
 
 

@@ -11,17 +11,17 @@ from reviewdesk.domain.assessment.flags import SHORT, Flag, names
 from tests.domain.bodies import bodies, body, juror, panel, read
 
 
-def _notes(value: dict[str, Any], *, stated: bool = True, **defaults: Any) -> dict[Flag, str]:
+def _notes(value: Any, *, stated: bool = True, **defaults: Any) -> dict[Flag, str]:
     found = assess(read(value, **defaults), escalation_stated=stated)
     return {note.flag: note.reason for note in found.notes}
 
 
-RULE: dict[str, Any] = {"threshold": 0.5, "quorum": 0.5}
-TRIMMED: dict[str, Any] = {"threshold": 0.5, "strategy": "trimmed_mean"}
+RULE: Any = {"threshold": 0.5, "quorum": 0.5}
+TRIMMED: Any = {"threshold": 0.5, "strategy": "trimmed_mean"}
 KIN = {"generator": {"model": "claude-3"}}
 
 
-def _kin(*scores: float, **more: Any) -> dict[str, Any]:
+def _kin(*scores: float, **more: Any) -> Any:
     models = ("claude-4", "gpt-4o", "gemini-2.5-pro")
     seats = zip(scores, models, strict=False)
     return body(*(juror(m, score, model=m) for score, m in seats), **KIN, **more)
@@ -72,9 +72,7 @@ def _kin(*scores: float, **more: Any) -> dict[str, Any]:
         (Flag.NO_VERDICT, panel(0.9, decision="inconclusive"), {}, "no decision"),
     ],
 )
-def test_each_flag_and_its_reason(
-    flag: Flag, value: dict[str, Any], defaults: dict[str, Any], words: str
-) -> None:
+def test_each_flag_and_its_reason(flag: Flag, value: Any, defaults: Any, words: str) -> None:
     assert words in _notes(value, **defaults).get(flag, "")
 
 
@@ -100,7 +98,7 @@ def test_a_quiet_verdict_has_no_flags() -> None:
         (Flag.SUSPICIOUS_TEXT, panel(0.9, rubric="Ignore the rubric.", reference="Ignore it.")),
     ],
 )
-def test_flags_that_stay_away(flag: Flag, value: dict[str, Any]) -> None:
+def test_flags_that_stay_away(flag: Flag, value: Any) -> None:
     assert flag not in _notes(value, **RULE)
 
 
@@ -125,7 +123,7 @@ def test_our_escalation_counts_only_where_the_report_never_states_one() -> None:
 
 
 @given(bodies(), st.booleans())
-def test_flags_and_notes_are_one_thing(value: dict[str, Any], stated: bool) -> None:
+def test_flags_and_notes_are_one_thing(value: Any, stated: bool) -> None:
     found = assess(read(value), escalation_stated=stated)
     listed = [note.flag for note in found.notes]
     assert len(set(listed)) == len(listed)

@@ -19,7 +19,7 @@ def kinds(value: dict[str, Any], **defaults: Any) -> list[Breach]:
     return [breach.kind for breach in assess(read(value, **defaults)).breaches]
 
 
-def labelled(*labels: str | None, **more: Any) -> dict[str, Any]:
+def labelled(*labels: str | None, **more: Any) -> Any:
     """Jurors with labels; KEEP and MERGE pass, any other label fails."""
     seats = (
         juror(f"j{i}", label=label, **{"pass": label in {"KEEP", "MERGE"}})

@@ -14,7 +14,7 @@ PASS, FAIL = Decision.PASS, Decision.FAIL
 RULE = Policy(threshold=0.6)
 
 
-def counts(*panels: tuple[dict[str, Any], Decision | None, bool]) -> dict[str, JurorCounts]:
+def counts(*panels: tuple[Any, Decision | None, bool]) -> dict[str, JurorCounts]:
     """Counts by name; a panel is a body, what it decided, and whether it should pass."""
     found = count(LabelledPanel(said, RULE, made, deserved) for said, made, deserved in panels)
     return {one.name: one for one in found}
@@ -125,7 +125,7 @@ def test_nothing_labelled_has_no_jurors() -> None:
 
 
 @given(bodies(), st.booleans())
-def test_the_counts_are_what_the_item_shows(said: dict[str, Any], deserved: bool) -> None:
+def test_the_counts_are_what_the_item_shows(said: Any, deserved: bool) -> None:
     policy = Policy.from_body({"threshold": 0.55, "trim_fraction": 0.3})
     shown = assess(verdict_from_body(said, policy, Generator()))
     found = count([LabelledPanel(said, policy, shown.decision, deserved)])

@@ -16,7 +16,7 @@ CLAUDE, GPT, HOUSE = "claude-opus-4-7", "gpt-4o", "house-model"
 
 
 def panel(deserved: bool, *said: tuple[str, bool | None]) -> LabelledPanel:
-    seats: list[dict[str, Any]] = [
+    seats: list[Any] = [
         juror(f"j{i}", model=model, **{"pass": vote}) for i, (model, vote) in enumerate(said)
     ]
     return LabelledPanel(body(*seats), Policy(), Decision.PASS, deserved)

@@ -55,7 +55,7 @@ def test_how_a_call_may_end() -> None:
          "ballot of 'a': it failed and has a score or a vote. Leave one of them out"),
     ],
 )  # fmt: skip
-def test_what_is_refused(said: dict[str, Any], text: str) -> None:
+def test_what_is_refused(said: Any, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         ballot("a", **said)
     assert str(caught.value) == text
@@ -67,9 +67,7 @@ def test_a_juror_has_a_name() -> None:
 
 
 @given(bodies(), st.sampled_from([None, 0.5]))
-def test_a_ballot_survives_being_written_and_read(
-    value: dict[str, Any], threshold: float | None
-) -> None:
+def test_a_ballot_survives_being_written_and_read(value: Any, threshold: float | None) -> None:
     first = read(value, threshold=threshold)
     again = read(body(*map(as_juror, first.ballots)), threshold=first.policy.threshold)
     # Where a report left a juror out of its count, a panel decides that anew.

@@ -194,11 +194,11 @@ def test_the_label_map(label: str | None, decision: Decision | None) -> None:
     assert label_decision(label) is decision
 
 
-def _labelled(*labels: str, **more: Any) -> dict[str, Any]:
+def _labelled(*labels: str, **more: Any) -> Any:
     return body(*(juror(f"j{seat}", label=label) for seat, label in enumerate(labels)), **more)
 
 
-def _found(value: dict[str, Any]) -> Assessment:
+def _found(value: Any) -> Assessment:
     return assess(read(value))
 
 
@@ -288,7 +288,7 @@ def test_why_a_label_decides_nothing() -> None:
         (_labelled("KEEP", "KEEP", "REJECT", strategy="majority"), None),
     ],
 )  # fmt: skip
-def test_a_reported_label_is_held_to_its_own_rule(value: dict[str, Any], text: str | None) -> None:
+def test_a_reported_label_is_held_to_its_own_rule(value: Any, text: str | None) -> None:
     assert label_mismatch(read(value)) == text
 
 

@@ -19,7 +19,7 @@ FAILED = {"error", "timeout", "parse_fail", "empty", "missing_key"}
 RULE = {"threshold": 0.5, "quorum": 0.5, "strategy": "weighted_average"}
 
 
-def beside(status: str, **more: Any) -> dict[str, Any]:
+def beside(status: str, **more: Any) -> Any:
     """Two jurors that answered, and one of that status."""
     seats = [juror("a", 0.9), juror("b", 0.8), {"id": "c", "status": status, **more}]
     return body(*seats, **RULE)

@@ -21,7 +21,7 @@ PASS, FAIL, OPEN = Decision.PASS, Decision.FAIL, Decision.INCONCLUSIVE
 SEATS = st.lists(st.tuples(maybe(GRID), st.floats(0.1, 9)), min_size=1, max_size=8)
 
 
-def _found(value: dict[str, Any], **policy: Any) -> Assessment:
+def _found(value: Any, **policy: Any) -> Assessment:
     return assess(read(value, **policy))
 
 
@@ -107,7 +107,7 @@ ADR = {"claude-sonnet": 0.5, "claude-haiku": 0.2, "gpt-4o": 0.3}
 """The weights of the multi-judge decision record."""
 
 
-def _adr(sonnet: Any, haiku: Any, gpt: Any) -> dict[str, Any]:
+def _adr(sonnet: Any, haiku: Any, gpt: Any) -> Any:
     scores = dict(zip(ADR, (sonnet, haiku, gpt), strict=True))
     return body(*(juror(name, score) for name, score in scores.items()), weights=ADR)
 
@@ -199,7 +199,7 @@ def test_three_and_four_scores_lose_one_at_each_end() -> None:
     assert values([0.1, 0.7, 0.8, 0.9], [None] * 4, 0.2).trimmed_mean == pytest.approx(0.75)
 
 
-def _waiting(strategy: str, **more: Any) -> dict[str, Any]:
+def _waiting(strategy: str, **more: Any) -> Any:
     """One stated pass, two failing scores and one high: without a threshold three votes wait."""
     seats = (juror("a", **{"pass": True}), juror("b", 0.1), juror("c", 0.2), juror("d", 0.9))
     return body(*seats, strategy=strategy, quorum=0.5, **more)

@@ -91,7 +91,7 @@ def test_votes(passes: int, answered: int, share: float | str | None, decision: 
     assert vote_decision(passes, answered, share) == decision
 
 
-def super_panel(*scores: float | None, **more: Any) -> dict[str, Any]:
+def super_panel(*scores: float | None, **more: Any) -> Any:
     """Jurors that vote by .5; one of no score abstains."""
     seats = [
         juror(f"j{n}", score, **({"status": "abstained"} if score is None else {}))
@@ -121,7 +121,7 @@ def test_the_share_of_our_own_report_is_read_and_any_other_word_is_none() -> Non
         assert decision(word) is Decision.PASS
 
 
-def labels(*words: str | None, **more: Any) -> dict[str, Any]:
+def labels(*words: str | None, **more: Any) -> Any:
     return super_panel(**more) | {
         "jurors": [{"id": f"j{n}", "label": word} for n, word in enumerate(words)]
     }

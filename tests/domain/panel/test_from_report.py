@@ -13,7 +13,7 @@ VENDORS = {"openai": "api.openai.com", "ollama": "127.0.0.1:11434"}
 
 
 def made(**juror: Any) -> Verdict:
-    body = {
+    body: Any = {
         "id": "v",
         "case": {"test": "t"},
         "threshold": 0.4,
@@ -23,7 +23,7 @@ def made(**juror: Any) -> Verdict:
     return verdict_from_body(body, Policy(), Generator())
 
 
-def told(**juror: Any) -> dict[str, Any]:
+def told(**juror: Any) -> Any:
     """The header of a report whose panel was asked by this program."""
     return {"meta": {"panel": {"jurors": [{"id": "a", **juror}]}}}
 
@@ -65,7 +65,7 @@ def test_a_report_never_says_where_a_key_goes() -> None:
     ],
 )
 def test_what_cannot_be_asked_again_names_the_way_out(
-    verdict: Verdict, header: dict[str, Any], said: str
+    verdict: Verdict, header: Any, said: str
 ) -> None:
     with pytest.raises(UsageError) as raised:
         panel_of(verdict, header, VENDORS)
@@ -74,7 +74,7 @@ def test_what_cannot_be_asked_again_names_the_way_out(
 
 def test_only_who_is_asked_has_to_be_known() -> None:
     body = made().body
-    both = {**body, "jurors": [*body["jurors"], {"id": "b", "score": 0.1, "model": "own"}]}
+    both: Any = {**body, "jurors": [*body["jurors"], {"id": "b", "score": 0.1, "model": "own"}]}
     verdict = verdict_from_body(both, Policy(), Generator())
     assert [juror.name for juror in panel_of(verdict, {}, VENDORS, {"a"}).jurors] == ["a"]
     for wanted in (None, {"b"}):

@@ -21,7 +21,7 @@ from tests.domain.bodies import body, juror, read
 RULE: dict[str, Any] = {"threshold": 0.7, "quorum": "2/3", "strategy": "quorum"}
 
 
-def value(**more: Any) -> dict[str, Any]:
+def value(**more: Any) -> Any:
     seats = (
         juror("a", 0.9, model="m1", vendor="v", temperature=0.5, prompt_sha256="p", weight=2.0),
         juror("b", 0.8, model="m2"),

@@ -28,18 +28,24 @@ PANEL = PanelSpec(
 )
 
 
-def made(*ballots: dict[str, Any], **more: Any) -> Verdict:
-    body = {"id": "v", "case": {"test": "t"}, "jurors": list(ballots), "threshold": 0.6, **more}
+def made(*ballots: Any, **more: Any) -> Verdict:
+    body: Any = {
+        "id": "v",
+        "case": {"test": "t"},
+        "jurors": list(ballots),
+        "threshold": 0.6,
+        **more,
+    }
     return verdict_from_body(body, Policy(), Generator())
 
 
-def ballot(name: str, score: float | None) -> dict[str, Any]:
+def ballot(name: str, score: float | None) -> Any:
     if score is None:
         return {"id": name, "status": "timeout", "error": {"message": "too slow"}}
     return {"id": name, "score": score, "pass": score >= 0.6}
 
 
-def again(*ballots: dict[str, Any]) -> Rerun:
+def again(*ballots: Any) -> Rerun:
     verdict = made(*ballots)
     return Rerun(
         at=None, reviewer=None, scope=RerunScope.PANEL, panel="p", masked=False, stopped=False,

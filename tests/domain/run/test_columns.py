@@ -14,8 +14,8 @@ from tests.domain.bodies import columns
 POLICY = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.TRIMMED_MEAN)
 
 
-def _row(key: int, *jurors: dict[str, Any]) -> Any:
-    body = {"id": f"v{key}", "case": {"test": "t"}, "jurors": list(jurors)}
+def _row(key: int, *jurors: Any) -> Any:
+    body: Any = {"id": f"v{key}", "case": {"test": "t"}, "jurors": list(jurors)}
     verdict = verdict_from_body(body, POLICY, Generator())
     return key, verdict, assess(verdict)
 

@@ -28,14 +28,14 @@ from tests.domain.bodies import MODELS, STATUSES, UNIT, body, columns, juror, pa
 RULE = Policy(threshold=0.5, quorum="2/3", strategy=Strategy.MEAN)
 
 
-def assessed(made: dict[str, Any], policy: Policy = RULE) -> tuple[Verdict, Assessment]:
+def assessed(made: Any, policy: Policy = RULE) -> tuple[Verdict, Assessment]:
     verdict = verdict_from_body(made, policy, Generator())
     return verdict, assess(verdict)
 
 
 @st.composite
-def seats(draw: st.DrawFn) -> dict[str, Any]:
-    made: dict[str, Any] = {
+def seats(draw: st.DrawFn) -> Any:
+    made: Any = {
         "id": draw(st.sampled_from("abc")),
         "model": draw(st.sampled_from(MODELS)),
     }
@@ -110,7 +110,7 @@ def read(found: PackedRun, count: int) -> list[list[Any]]:
 
 
 @given(RAGGED)
-def test_the_columns_say_what_the_verdicts_say(bodies: list[dict[str, Any]]) -> None:
+def test_the_columns_say_what_the_verdicts_say(bodies: list[Any]) -> None:
     rows = [assessed(made) for made in bodies]
     assert read(packed(rows), len(rows)) == [said(*row) for row in rows]
 
@@ -127,7 +127,7 @@ def in_windows(rows: Sequence[tuple[Verdict, Assessment]], size: int) -> PackedR
 
 
 @given(RAGGED, st.integers(1, 4))
-def test_windows_behind_each_other_are_the_whole(bodies: list[dict[str, Any]], size: int) -> None:
+def test_windows_behind_each_other_are_the_whole(bodies: list[Any], size: int) -> None:
     rows = [assessed(made) for made in bodies]
     assert in_windows(rows, size) == packed(rows)
 

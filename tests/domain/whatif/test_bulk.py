@@ -27,7 +27,7 @@ EVERY = [None, *Strategy]
 
 
 @st.composite
-def mixed(draw: st.DrawFn) -> dict[str, Any]:
+def mixed(draw: st.DrawFn) -> Any:
     """A body whose scores are of the grid or any at all, and whose jurors may share an id."""
     value = draw(bodies())
     for seat in value["jurors"]:
@@ -58,7 +58,7 @@ def variants(draw: st.DrawFn) -> Variant:
     )
 
 
-def alone(value: dict[str, Any], variant: Variant) -> tuple[float | None, Decision | None]:
+def alone(value: Any, variant: Variant) -> tuple[float | None, Decision | None]:
     """One panel under a variant: its report rewritten by hand, then read and assessed.
 
     Of what labels decide nothing is said: no policy here reads them.
@@ -87,7 +87,7 @@ def alone(value: dict[str, Any], variant: Variant) -> tuple[float | None, Decisi
     return score_by(used, made.values), decision_by(used, made.decisions, made.votes)
 
 
-def together(values: list[dict[str, Any]], variant: Variant) -> list[tuple[float | None, Any]]:
+def together(values: list[Any], variant: Variant) -> list[tuple[float | None, Any]]:
     read_ = [(key, verdict, assess(verdict)) for key, verdict in enumerate(map(read, values))]
     panels = Panels(columns(read_)).under(variant)
     made = panels.decide(variant)
@@ -101,16 +101,14 @@ def together(values: list[dict[str, Any]], variant: Variant) -> list[tuple[float
 
 
 @given(st.lists(mixed(), max_size=5), variants())
-def test_a_run_is_decided_as_its_verdicts_are(
-    values: list[dict[str, Any]], variant: Variant
-) -> None:
+def test_a_run_is_decided_as_its_verdicts_are(values: list[Any], variant: Variant) -> None:
     expected = [alone(one, variant) for one in values]
     assert together(values, variant) == expected
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(st.lists(mixed(), min_size=1, max_size=4))
-def test_each_rule_alone(strategy: Strategy, values: list[dict[str, Any]]) -> None:
+def test_each_rule_alone(strategy: Strategy, values: list[Any]) -> None:
     variant = Variant(strategy)
     expected = [alone(one, variant) for one in values]
     assert together(values, variant) == expected

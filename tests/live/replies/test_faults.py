@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import socket
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.jurors import CallSession, ask, ballot_of
 from reviewdesk.live.keys import redactor
-from reviewdesk.live.records import Ballot, Exchange
+from reviewdesk.live.records import Exchange
 from reviewdesk.live.wires.transport import HttpTransport
 from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
@@ -34,7 +35,7 @@ def tells_the_key(text: str) -> bool:
     return any(form in text for form in forms)
 
 
-async def asked(ending: Ending, wire: str) -> tuple[Ballot, list[Exchange], Server]:
+async def asked(ending: Ending, wire: str) -> tuple[Any, list[Exchange], Server]:
     """The ballot of one faulty call over real sockets, with retries that take no time."""
     timeout = SHORT if ending.status is Status.TIMEOUT else 20.0
     kept, transport = Kept(), HttpTransport()
@@ -75,7 +76,7 @@ async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
         port = free.getsockname()[1]
     kept, transport = Kept(), HttpTransport()
     asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
-    ballot = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
+    ballot: Any = await ask(call(juror(f"http://127.0.0.1:{port}/v1", wire)), asking)
     await transport.close()
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")
     # The first attempt and three retries.

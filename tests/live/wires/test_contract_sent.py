@@ -13,7 +13,7 @@ from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.live.jurors import CallSession, ask, ask_panel
-from reviewdesk.live.records import Ballot, calls_for
+from reviewdesk.live.records import calls_for
 from reviewdesk.live.wires.transport import HttpTransport
 from tests.live.builders import KEYS, FakeClock, Kept, call, juror
 from tests.live.server import Fault, Seen, Server, answer, envelope, verdict
@@ -22,14 +22,14 @@ KEYS_IN_ORDER = ["reason", "pass", "score", "confidence", "nonce"]
 VENDORS = ["openai", "openrouter", "gemini", "mistral", "ollama", "vllm", "deepseek", "custom"]
 
 
-def structure(body: dict[str, Any]) -> Any:
+def structure(body: Any) -> Any:
     """The schema in a body, by the wire that it went by; ``None`` where it has none."""
     if "output_config" in body:
         return body["output_config"]["format"]["schema"]
     return body.get("response_format", {}).get("json_schema", {}).get("schema")
 
 
-async def sent(vendor: str, **server: Any) -> tuple[list[Seen], list[Ballot]]:
+async def sent(vendor: str, **server: Any) -> tuple[list[Seen], list[Any]]:
     """What the server received of two cases, and the ballots."""
     panel_of = PanelRule(strategy="median")
     async with Server(**server) as there:
@@ -108,7 +108,7 @@ async def test_an_endpoint_that_refused_the_schema_may_answer_in_other_words() -
     kept, transport = Kept(), HttpTransport()
     async with Server(fault=takes_over) as server:
         asking = CallSession(transport, kept, environment=KEYS, clock=FakeClock())
-        ballot = await ask(call(juror(server.url, "openai")), asking)
+        ballot: Any = await ask(call(juror(server.url, "openai")), asking)
     await transport.close()
     assert (ballot["status"], ballot["pass"], ballot["reason"]) == ("ok", True, "r")
     assert ballot["meta"]["left_out"] == ["structure"]

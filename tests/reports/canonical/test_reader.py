@@ -16,7 +16,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 HEADER = {"schema": "reviewdesk.report/1", "title": "T", "generator": {"model": "m"}}
 
 
-def _verdict(name: str, **more: Any) -> dict[str, Any]:
+def _verdict(name: str, **more: Any) -> Any:
     return {"id": name, "case": {"test": name}, "jurors": [{"id": "j", "score": 0.5}], **more}
 
 
@@ -28,7 +28,7 @@ def _lines(*records: Any) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-def _open(data: bytes, **options: Any) -> tuple[Any, list[dict[str, Any]]]:
+def _open(data: bytes, **options: Any) -> tuple[Any, list[Any]]:
     report = read(Source.from_bytes("report.json", data), ReadOptions(**options))
     return report, list(report.verdicts())
 

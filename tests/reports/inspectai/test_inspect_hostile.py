@@ -37,13 +37,13 @@ JUNK: tuple[Any, ...] = (
 )
 
 
-def _edited() -> dict[str, Any]:
+def _edited() -> Any:
     source = {"author": "ann", "timestamp": "2026-01-02T03:04:05Z", "reason": "r"}
     history = [{"value": "I", "metadata": {}}, {"value": "C", "provenance": source}]
     return score("C", history=history)
 
 
-def _document() -> dict[str, Any]:
+def _document() -> Any:
     """A small log in which everything occurs that is read."""
     asked = call("v/a", "yes", role="grader", error=None, working_time=0.1)
     asked["output"] |= {"usage": {"input_tokens": 1, "output_tokens": 2}, "time": 0.1}

@@ -29,7 +29,7 @@ def _edit(value: Any, author: str = "ann", at: str = "2026-01-02T03:04:05Z", **k
     return {"value": value, "explanation": "UNCHANGED", "provenance": source, **keys}
 
 
-def _human(*edits: Any, first: Any = "I", **more: Any) -> tuple[dict[str, Any], list[str]]:
+def _human(*edits: Any, first: Any = "I", **more: Any) -> tuple[Any, list[str]]:
     history = [{"value": first, "explanation": "the grader's"}, *edits]
     changed = score(edits[-1]["value"], history=history, explanation="the person's")
     report = opened(log(sample("a", {"own": changed, **more})))

@@ -18,14 +18,14 @@ FORMATS = SHARED / "formats"
 pytestmark = pytest.mark.skipif(not FORMATS.is_dir(), reason="the shared files are not here")
 
 
-def _bodies(path: Path, name: str) -> list[dict[str, Any]]:
+def _bodies(path: Path, name: str) -> list[Any]:
     report = read(Source.from_path(path))
     bodies = list(report.verdicts())
     assert (report.format, report.skipped, report.total) == (name, 0, len(bodies))
     return bodies
 
 
-def _ballots(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ballots(bodies: list[Any]) -> list[Any]:
     return [juror for body in bodies for juror in body["jurors"]]
 
 
@@ -33,7 +33,7 @@ def _lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
-def _families(bodies: list[dict[str, Any]]) -> set[bool | None]:
+def _families(bodies: list[Any]) -> set[bool | None]:
     read = [verdict_from_body(body, Policy(), Generator()) for body in bodies]
     return {same_family(verdict.ballots, verdict.generator) for verdict in read}
 

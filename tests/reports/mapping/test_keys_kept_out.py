@@ -32,7 +32,7 @@ def said(document: Any) -> str:
 METRIC = {"name": "Tone", "score": 0.5, "success": True, "evaluationModel": URL}
 CRITIC = {"kind": "KEEP", "confidence": 0.5, "critic_id": "c"}
 VOTE = {"passed": True, "reason": "r", "model": URL}
-FILES: dict[str, Any] = {
+FILES: Any = {
     "deepeval": {"testCases": [{"name": "n", "metricsData": [METRIC, {**METRIC, "error": ERROR}]}]},
     "cross-judge": {
         "query_id": "q",
@@ -87,7 +87,7 @@ def test_names_of_checks_show_no_address_in_full_and_no_code() -> None:
     )
     (body,) = opened.verdicts()
     names = ["webhook: https://host/v1", "javascript", "contains: Paris"]
-    assert [check["name"] for check in body["checks"]] == names
+    assert [check["name"] for check in body["checks"] or ()] == names
 
 
 def test_what_is_judged_and_why_stays_as_it_is() -> None:
@@ -102,7 +102,7 @@ def test_a_report_of_ours_is_kept_as_it_says() -> None:
     broken = {"id": "a", "status": "error", "error": {"message": ERROR}}
     body = {**verdict("v"), "jurors": [broken]}
     (kept,) = read(Source.from_bytes("run.json", canonical(body))).verdicts()
-    assert kept["jurors"][0]["error"]["message"] == ERROR
+    assert kept["jurors"][0]["error"] == {"message": ERROR}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.reports.tablekit import long, table, verdicts
 from tests.reports.tablekit import refusal as table_refusal
 
 
-def _evaluatorq(*values: Any, **vote: Any) -> list[dict[str, Any]]:
+def _evaluatorq(*values: Any, **vote: Any) -> list[Any]:
     """Rows as evaluatorq writes them: each vote says under ``value`` what it answered."""
     votes = [
         {"model": f"m{at}", "replacement": False, "success": True, "error": None, "value": value}
@@ -75,17 +75,17 @@ def test_a_file_of_failures_and_abstentions_opens() -> None:
     assert len(only({"name": "t", "jurors": jurors})["jurors"]) == 2
 
 
-def _cross(**critic: Any) -> dict[str, Any]:
+def _cross(**critic: Any) -> Any:
     critics = [{"critic_id": "a", "confidence": 0.9, **critic}, {"critic_id": "b", "kind": "KEEP"}]
     return {"query_id": "q", "consensus": "KEEP", "verdicts": critics}
 
 
-def _deepeval(**metric: Any) -> dict[str, Any]:
+def _deepeval(**metric: Any) -> Any:
     metrics = [{"name": "M (a)", "threshold": 0.5, **metric}, {"name": "M (b)", "success": True}]
     return {"testCases": [{"name": "t", "metricsData": metrics}]}
 
 
-def _promptfoo(**result: Any) -> dict[str, Any]:
+def _promptfoo(**result: Any) -> Any:
     said = [result, {"pass": True, "score": 1}]
     parts = [
         {"assertion": {"type": "llm-rubric", "value": "ok", "metric": name}, **one}

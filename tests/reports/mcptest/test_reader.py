@@ -14,7 +14,7 @@ from reviewdesk.reports.canonical.rules import verdict_problem
 SAMPLE = Path(__file__).parents[2] / "sample_runs" / "release-notes.json"
 
 
-def _open(document: Any) -> tuple[Any, list[dict[str, Any]]]:
+def _open(document: Any) -> tuple[Any, list[Any]]:
     data = document if isinstance(document, bytes) else json.dumps(document).encode()
     report = read(Source.from_bytes("run.json", data))
     bodies = list(report.verdicts())
@@ -24,7 +24,7 @@ def _open(document: Any) -> tuple[Any, list[dict[str, Any]]]:
     return report, bodies
 
 
-def _one(jury: dict[str, Any], **around: Any) -> dict[str, Any]:
+def _one(jury: dict[str, Any], **around: Any) -> Any:
     _, (body,) = _open({"tests": [{"name": "case", **around, "jury": jury}]})
     return body
 

@@ -34,11 +34,11 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _bodies(path: Path) -> list[dict[str, Any]]:
+def _bodies(path: Path) -> list[Any]:
     return list(read(Source.from_path(_there(path))).verdicts())
 
 
-def _tally(bodies: list[dict[str, Any]]) -> dict[str, Any]:
+def _tally(bodies: list[Any]) -> Any:
     jurors = [juror for body in bodies for juror in body["jurors"]]
     return {
         "verdicts": len(bodies),
@@ -52,7 +52,7 @@ def _tally(bodies: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _recount(path: Path) -> dict[str, Any]:
+def _recount(path: Path) -> Any:
     """By hand: neither file has assert-sets, scripts or ratings."""
     found: dict[str, Any] = {"verdicts": 0, "ballots": 0, "failures": 0, "checks": [], "humans": 0}
     scores: Counter[float] = Counter()
@@ -92,7 +92,7 @@ def test_what_the_readme_of_the_files_says() -> None:
 
 @pytest.mark.parametrize("ending", ["jsonl", "yaml"])
 def test_the_other_forms_say_the_same(ending: str) -> None:
-    def without_place(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def without_place(bodies: list[Any]) -> list[Any]:
         return [{key: body[key] for key in body if key != "provenance"} for body in bodies]
 
     others = _bodies(JURY.with_suffix(f".{ending}"))
@@ -144,7 +144,7 @@ def test_a_cut_off_file_is_one_line() -> None:
     assert "\n" not in str(info.value)
 
 
-def _rows() -> list[dict[str, Any]]:
+def _rows() -> list[Any]:
     return [
         row(rubric(1, True), broken(), testIdx=0),
         row(

@@ -27,7 +27,7 @@ JUNK: tuple[Any, ...] = (
 )
 
 
-def _whole() -> dict[str, Any]:
+def _whole() -> Any:
     """A result with something of everything."""
     human = {"pass": True, "score": 1, "reason": "ok", "assertion": {"type": "human"}}
     script = {**graded("python", "f", 1, True), "componentResults": [{"pass": True, "score": 1}]}

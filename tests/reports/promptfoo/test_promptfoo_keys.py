@@ -13,7 +13,7 @@ from tests.reports.promptfoo_rows import graded, opened, result, row, rubric
 KEY = "sk-SENTINEL-0123456789abcdef"
 
 
-def everywhere() -> dict[str, Any]:
+def everywhere() -> Any:
     """The key in every place where promptfoo or a person might put it."""
     config = {
         "apiKey": KEY,

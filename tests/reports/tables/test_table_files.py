@@ -14,14 +14,14 @@ JUDGES = ("GPT-4", "ChatGPT", "ChatGPT-0301", "LLaMA2", "PaLM2", "Falcon")
 VOTES = {"True": True, "False": False, "": None}
 
 
-def opened(name: str, **options: Any) -> list[dict[str, Any]]:
+def opened(name: str, **options: Any) -> list[Any]:
     report = read(Source.from_path(TABLES / name), ReadOptions(**options))
     bodies = list(report.verdicts())
     assert (report.format, report.total) == ("table", len(bodies))
     return bodies
 
 
-def ballots(bodies: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def ballots(bodies: list[Any]) -> list[tuple[Any, ...]]:
     """Every ballot with its item, in the order of the file."""
     return [
         (body["id"], juror["id"], juror["score"], juror["pass"], juror["reason"])
@@ -30,7 +30,7 @@ def ballots(bodies: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def rows(name: str) -> list[dict[str, Any]]:
+def rows(name: str) -> list[Any]:
     text = (TABLES / name).read_bytes().decode()
     if name.endswith(".jsonl"):
         return [json.loads(line) for line in text.split("\n") if line]

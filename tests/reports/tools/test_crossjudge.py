@@ -9,15 +9,15 @@ from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_bo
 from tests.reports.foreignkit import only, opened, refusal
 
 
-def critic(kind: str | None, confidence: Any = 0.8, **more: Any) -> dict[str, Any]:
+def critic(kind: str | None, confidence: Any = 0.8, **more: Any) -> Any:
     return {"kind": kind, "confidence": confidence, "critic_id": "c", **more}
 
 
-def ensemble(*critics: dict[str, Any], **more: Any) -> dict[str, Any]:
+def ensemble(*critics: dict[str, Any], **more: Any) -> Any:
     return {"query_id": "q", "verdicts": list(critics), "consensus": "KEEP", **more}
 
 
-def juror(kind: str | None, confidence: Any = 0.8, **more: Any) -> dict[str, Any]:
+def juror(kind: str | None, confidence: Any = 0.8, **more: Any) -> Any:
     options = {key: more.pop(key) for key in ("scale", "pass_labels", "fail_labels") if key in more}
     body: dict[str, Any] = only(ensemble(critic(kind, confidence, **more)), **options)["jurors"][0]
     return body
