@@ -37,21 +37,15 @@ def ballot(
     if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
     cast: CanonicalBallot = {
-        "id": juror,
+        "id": juror, "label": label, "model": model, "vendor": vendor, "reason": reason,
         "score": _unit(f"{place}: score", score),
         "confidence": _unit(f"{place}: confidence", confidence),
         "weight": None if weight is None else arguments.weight(f"{place}: weight", weight),
         "error": None if error is None else {"message": error},
-        "label": label,
-        "model": model,
-        "vendor": vendor,
-        "reason": reason,
-    }
+    }  # fmt: skip
     if found is not None:
         cast["status"] = found
-    if not isinstance(passed, bool | None) or (withheld and passed is not None):
-        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
-    if withheld or passed is not None:
+    if _has_vote(place, passed, withheld=withheld):
         cast["pass"] = passed
     return read_ballot(0, cast, Policy())
 
@@ -74,6 +68,12 @@ def as_juror(cast: Ballot) -> CanonicalBallot:
     if cast.withheld or cast.stated_pass is not None:
         known["pass"] = cast.stated_pass
     return known
+
+
+def _has_vote(place: str, passed: bool | None, *, withheld: bool) -> bool:
+    if not isinstance(passed, bool | None) or (withheld and passed is not None):
+        raise UsageError(f"{place}: passed is {passed!r}", "Give True or False, or withhold it")
+    return withheld or passed is not None
 
 
 def _unit(place: str, value: float | None) -> float | None:

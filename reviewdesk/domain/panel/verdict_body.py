@@ -85,10 +85,8 @@ def _base_body(
     rule = panel.rule
     strategy = panel.strategy_for(case.tags)
     reference = list(case.reference) if isinstance(case.reference, tuple) else case.reference
-    generator: CanonicalGenerator = {
-        "model": case.generator.model,
-        "vendor": case.generator.vendor,
-    }
+    writer = case.generator
+    generator: CanonicalGenerator = {"model": writer.model, "vendor": writer.vendor}
     test: CanonicalCase = {"test": case.test or case.id, "tags": list(case.tags) or None}
     # The format has no keys for these, and without them the report would read back as another rule.
     beyond = without_nulls(
