@@ -104,7 +104,7 @@ SchemaText: TypeAlias = Annotated[
 ]
 
 
-class GeneratorModel(Strict):
+class GeneratorEntry(Strict):
     """The model that wrote the response."""
 
     what = "a generator"
@@ -113,7 +113,7 @@ class GeneratorModel(Strict):
     vendor: Text = None
 
 
-class CheckModel(Strict):
+class CheckEntry(Strict):
     """Kinds of checks with their operands; ``name`` and ``not`` apply to all of them.
 
     A list under ``contains`` gives one check for each of its texts, so that with ``not`` none of
@@ -135,7 +135,7 @@ class CheckModel(Strict):
     negated: bool = Field(default=False, alias="not")
 
     @model_validator(mode="after")
-    def _has_kind(self) -> CheckModel:
+    def _has_kind(self) -> CheckEntry:
         if not self.model_fields_set - {"name", "negated"}:
             raise FieldError((), f"has none of {', '.join(KINDS)}", "Give it one.")
         return self
@@ -150,7 +150,7 @@ class CheckModel(Strict):
                     yield Check(kind, operand, self.name or kind, self.negated)
 
 
-class CaseModel(Strict):
+class CaseEntry(Strict):
     """One line of a cases file."""
 
     what = "a case"
@@ -161,10 +161,10 @@ class CaseModel(Strict):
     alternative: Text = None
     rubric: Text = None
     reference: Annotated[str | list[str] | None, Wanted("a text or a list of texts")] = None
-    generator: GeneratorModel | None = None
+    generator: GeneratorEntry | None = None
     tags: Annotated[Texts | None, Wanted("a list of texts")] = None
     context: Annotated[dict[str, str], AfterValidator(_slots)] | None = None
-    checks: Annotated[list[CheckModel], BeforeValidator(_listed)] | None = None
+    checks: Annotated[list[CheckEntry], BeforeValidator(_listed)] | None = None
 
     def case(self) -> Case:
         """Return the case; an empty text counts as none."""
@@ -188,7 +188,7 @@ class CaseModel(Strict):
         )
 
 
-KEYS = frozenset(CaseModel.model_fields)
+KEYS = frozenset(CaseEntry.model_fields)
 """The keys that a case may have."""
 
 
@@ -221,7 +221,7 @@ def read_cases(source: Source) -> Iterator[Case]:
         with source.open() as stream:
             for line, value in read_lines(stream, fail, ImportTally()):
                 try:
-                    case = validated(CaseModel, value).case()
+                    case = validated(CaseEntry, value).case()
                 except FieldError as error:
                     found = error.problem
                     where = f"line {line}: {spell_path(found.path)}"
@@ -254,7 +254,7 @@ def case_from(row: object) -> Case:
     Raises:
         FieldError: a member is missing, unknown or of the wrong kind.
     """
-    return validated(CaseModel, _dicts(row)).case()
+    return validated(CaseEntry, _dicts(row)).case()
 
 
 def _dicts(value: Any) -> Any:

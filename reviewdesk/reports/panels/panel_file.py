@@ -165,7 +165,7 @@ class PriceModel(PanelPart):
     output: Usd
 
 
-class TrimModel(PanelPart):
+class TrimEntry(PanelPart):
     """How many scores are left out at each end."""
 
     what = "a trim"
@@ -174,7 +174,7 @@ class TrimModel(PanelPart):
     rounding: RoundingName | None = None
 
 
-class JurorModel(PanelPart):
+class JurorEntry(PanelPart):
     """One seat of a panel."""
 
     what = "a juror"
@@ -194,7 +194,7 @@ class JurorModel(PanelPart):
     price: PriceModel | None = None
 
     @model_validator(mode="after")
-    def _check_seat(self) -> JurorModel:
+    def _check_seat(self) -> JurorEntry:
         if self.vendor is None:
             likely = likely_vendor(self.model)
             hint = f"Add vendor: {likely}, if that is who serves it." if likely else "Add vendor:."
@@ -241,7 +241,7 @@ class PanelModel(PanelPart):
     threshold: Unit = None
     quorum: Annotated[Any, _share(arguments.quorum), Wanted(_QUORUM)] = None
     strategy: StrategyName | None = None
-    trim: TrimModel | None = Field(None, serialization_alias="cut")
+    trim: TrimEntry | None = Field(None, serialization_alias="cut")
     regime: RegimeName | None = None
     failed_jurors: StandIn | None = None
     strategy_for: Annotated[
@@ -250,7 +250,7 @@ class PanelModel(PanelPart):
         Field(serialization_alias="routes"),
     ] = None
     supermajority: Annotated[Any, _share(arguments.supermajority), Wanted(_SUPERMAJORITY)] = None
-    jurors: Annotated[list[JurorModel], Field(min_length=1, max_length=MAX_JURORS)]
+    jurors: Annotated[list[JurorEntry], Field(min_length=1, max_length=MAX_JURORS)]
 
     def spec(self, name: str, folder: Path) -> PanelSpec:
         """Return the panel; ``name`` serves if the file has none, ``folder`` has prompt files."""
