@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
+from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.expect import (
     EntryKind,
     EntryResult,
@@ -61,7 +61,7 @@ def _of_run(open_desk: OpenDesk, name: str | None) -> Iterator[Verdict]:
     run = desk.run(name)
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     for body in verdicts.bodies(desk.conn, run):
-        yield read(json.loads(body.text))
+        yield read(stored_body(body.text))
 
 
 def _check_verdicts(entries: list[JuryEntry], verdicts: Callable[[], Iterator[Verdict]]) -> None:
