@@ -15,6 +15,8 @@ from reviewdesk.app.controllers.requests import (
     FieldInput,
     Form,
     Move,
+    NoteForm,
+    PromptForm,
     Request,
     UseTheme,
 )
@@ -24,6 +26,7 @@ from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.texts.pages import page_count
+from reviewdesk.app.workers.rerun import RERUN
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
@@ -89,7 +92,9 @@ class Review:
         """Do what the front end does after each event: take requests, draw, hear of jobs."""
         self._take()
         for name in list(self.runner.waiting):
-            self.finish(name)
+            # A re-run needs a server, and so a test that runs it.
+            if name != RERUN:
+                self.finish(name)
 
     def _take(self) -> None:
         for request in self.controller.take():
@@ -155,12 +160,18 @@ class Review:
 
     def answer(self, answer: Any) -> None:
         """Close the dialog on top with an answer; a text is one that was submitted."""
+        self.answer_quietly(answer)
+        self.after()
+
+    def answer_quietly(self, answer: Any) -> None:
+        """Close the dialog on top, and leave the jobs that it starts to the test."""
         ask = self.dialogs.pop()
         self.controller.below_dialog(bool(self.dialogs))
         # The screen below is back in view.
         self.controller.resumed()
-        ask.then(FieldInput(answer, given=True) if isinstance(answer, str) else answer)
-        self.after()
+        typed = isinstance(ask.form, PromptForm | NoteForm) and isinstance(answer, str)
+        ask.then(FieldInput(answer, given=True) if typed else answer)
+        self._take()
 
     def typed(self, action: str, text: str) -> None:
         """Open a field by a key, and submit a text as the field would: only if it is accepted."""

@@ -1,0 +1,349 @@
+"""What works on every screen: screens, panes, help, commands, themes, loading and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reviewdesk.app.controllers.requests import (
+    FieldInput,
+    HelpForm,
+    OpenPalette,
+    PromptForm,
+    TakeSelection,
+)
+from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
+from reviewdesk.domain.records import View
+from reviewdesk.errors import UsageError
+from reviewdesk.settings import Settings
+from tests.app.builders import SMALL, WIDE, report, verdict
+from tests.app.reviewkit import reviewing
+
+
+def a_report(path: Path, *numbers: int) -> str:
+    path.write_text(json.dumps(report([verdict(i) for i in numbers])), encoding="utf-8")
+    return str(path)
+
+
+# screens and panes
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+def test_screens_change_by_keys_from_anywhere(tmp_path: Path, size: tuple[int, int]) -> None:
+    with reviewing(tmp_path, size=size) as review:
+        for action, where, pane in (
+            ("screen.calibration", "calibration", None), ("screen.runs", "runs", None),
+            ("screen.queue", "review", "queue"), ("screen.calibration", "calibration", None),
+            ("screen.item", "review", "item"), ("screen.runs", "runs", None),
+            ("leave", "review", "item"),
+        ):  # fmt: skip
+            review.press(action)
+            assert review.state.where == where
+            assert pane is None or review.state.panes.current == pane
+
+
+def test_every_action_is_carried_out_from_every_screen(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 30) as review:
+        for start in ("leave", "screen.calibration", "screen.runs"):
+            for name, action in ACTIONS.items():
+                review.press(start)
+                review.choose(name)
+                while review.dialogs:
+                    review.answer(None)
+                assert "KeyError" not in review.notice
+                if action.where in (CALIBRATION, RUNS):
+                    assert review.state.where in action.where or name in {"leave", "run.open"}
+        assert any(isinstance(one, OpenPalette) for one in review.requests)
+        assert review.desk.verify().ok
+
+
+def test_levels_on_a_small_terminal(tmp_path: Path) -> None:
+    with reviewing(tmp_path, size=SMALL) as review:
+        assert review.state.panes.current == "item"
+        review.press("deeper")
+        assert review.state.panes.current == "jury"
+        assert review.state.hints["deeper"] == ""
+        review.press("deeper")
+        assert review.state.panes.current == "jury"
+        # After a label the next item's texts are in view, and not its jury alone.
+        review.press("label.pass")
+        assert review.state.panes.current == "item"
+        review.press("shallower", "shallower", "shallower")
+        assert review.state.panes.current == "queue"
+        review.press("pane.previous")
+        assert review.state.panes.current == "jury"
+        review.press("pane.next", "pane.next")
+        assert review.state.panes.current == "item"
+
+
+def test_zoom_shows_one_pane_and_keeps_the_place(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        assert not review.state.panes.alone
+        review.press("pane.next", "zoom")
+        assert (review.state.panes.current, review.state.panes.alone) == ("item", True)
+        review.resize(SMALL)
+        review.resize(WIDE)
+        assert review.state.panes.alone
+        # A pane that gets the focus while another stands alone does not take its place.
+        review.controller.entered("jury")
+        assert review.state.panes.current == "item"
+        review.press("zoom")
+        review.controller.entered("jury")
+        assert review.state.panes.current == "jury"
+        review.resize(SMALL)
+        review.press("zoom")
+        assert review.notice == "the pane has the whole screen already"
+
+
+def test_help_does_what_was_chosen(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("help")
+        assert review.dialog == HelpForm()
+        review.answer("zoom")
+        assert review.state.panes.zoomed
+        # Zoomed on the queue, the item cannot be read, and a label must not be given.
+        review.press("help")
+        review.answer("label.fail")
+        assert "where it can be read" in review.notice
+        assert review.dialogs == []
+
+
+def test_copying_takes_the_selection_or_says_how_to_close(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        for text, notice in (
+            ("abc", "copied 3 characters"),
+            ("", "nothing is selected; press q to close"),
+        ):
+            review.press("copy")
+            request = review.requests[-1]
+            assert isinstance(request, TakeSelection)
+            request.then(text)
+            review.after()
+            assert review.notice == notice
+        assert review.copied == "abc"
+
+
+def test_a_theme_is_chosen_by_command_and_by_name(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("theme desk-light")
+        assert review.theme == "desk-light"
+        review.choose("theme.ansi-dark")
+        assert review.theme == "ansi-dark"
+        review.command("theme nope")
+        assert review.notice.startswith("no theme 'nope'")
+        assert review.theme == "ansi-dark"
+
+
+def test_closing_saves_the_view_even_where_it_cannot(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.desk.conn.execute("DROP TABLE views")
+        review.press("quit")
+        assert review.closed
+
+
+# commands
+
+
+def test_a_command_that_cannot_be_read_is_refused_by_the_field(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("command")
+        form = review.dialog
+        assert isinstance(form, PromptForm)
+        with pytest.raises(UsageError, match="no command 'fliter'") as error:
+            form.check("fliter")
+        assert "Did you mean filter" in str(error.value)
+        assert form.complete is not None
+        assert form.complete("ord", 3).options[0].text == "order"
+        review.answer("order score")
+        assert review.session.view.order == "score"
+
+
+def test_arrows_recall_what_was_typed_before(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.typed("command", "order id")
+        review.typed("command", "order -id")
+        review.press("command")
+        form = review.dialog
+        assert isinstance(form, PromptForm)
+        assert list(form.past) == ["order id", "order -id"]
+
+
+@pytest.mark.parametrize("screen", ["screen.queue", "screen.calibration"])
+def test_a_command_that_succeeds_clears_the_error_of_the_one_before(
+    tmp_path: Path, screen: str
+) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("go no-such-item")
+        assert "no-such-item" in review.notice
+        review.press(screen)
+        review.command("go item/002")
+        assert (review.current, review.notice) == ("item/002", "")
+
+
+def test_a_command_that_fails_again_says_so_again_and_other_notices_stay(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("go no-such-item")
+        review.command("go another")
+        assert "another" in review.notice
+        review.command("save x")
+        review.press("label.pass")
+        assert review.state.saved.startswith("saved ✓ pass")
+        review.command("go item/003")
+        assert review.state.saved.startswith("saved ✓ pass")
+
+
+# notices
+
+
+def test_what_is_told_of_an_item_is_not_told_of_the_next(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True, order="file")) as review:
+        for action, notice in (
+            ("reveal", "revealed: a label on this item is not blind"),
+            ("reveal", "Nothing is hidden here."),
+            ("mark", "marked: \\ then mark shows the marked ones"),
+            ("text.next", "no text here is longer than a page"),
+        ):
+            review.press(action)
+            assert review.notice == notice
+            review.press("item.next")
+            assert (review.notice, review.current) == ("", "item/002")
+            review.press("item.previous")
+            # It does not come back with its item.
+            assert (review.notice, review.current) == ("", "item/001")
+        # What is told of a label names its item, and is read beside the next one.
+        review.press("item.next", "label.pass")
+        assert "the panel said" in review.notice
+        review.press("item.next")
+        assert "the panel said" in review.notice
+
+
+def test_each_screen_has_a_notice_of_its_own(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("order id")
+        told = review.notice
+        review.press("screen.runs")
+        assert review.notice == ""
+        review.press("run.remove")
+        assert review.notice == "this run is under review: turn to another one first"
+        review.press("screen.calibration")
+        assert review.notice == ""
+        review.press("leave")
+        assert review.notice == told
+
+
+# loading and export
+
+
+def test_a_report_is_loaded_in_the_background_and_reviewed(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command(f"open {a_report(tmp_path / 'new.json', *range(20, 30))}")
+        assert review.notice == "loaded new: 10 verdicts"
+        assert review.session.run.name == "new"
+        review.command(f"open {tmp_path / 'new.json'}")
+        assert review.notice == "loaded new: 10 verdicts (known already)"
+        review.command(f"open {tmp_path / 'gone.json'}")
+        assert "gone.json" in review.notice
+
+
+def test_a_report_loaded_below_a_dialog_does_not_take_its_place(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
+        assert review.state.jobs == "loading 0%"
+        review.press("note")
+        assert review.notice == "loaded new: 1 verdicts"
+        assert review.session.run.hash == review.run.hash
+
+
+def test_a_second_load_is_refused_and_changes_nothing_of_the_first(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("screen.runs", "run.load")
+        file = a_report(tmp_path / "new.json", 20)
+        review.dialogs.pop().then(FieldInput(file, given=True))
+        review.controller.below_dialog(False)
+        review.controller.run(f"open {file}")
+        assert "being loaded already" in review.notice
+        review.after()
+        assert review.notice == "loaded new: 1 verdicts"
+        assert review.session.run.hash == review.run.hash
+
+
+def test_a_report_that_cannot_be_turned_to_is_one_line(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.desk.conn.execute("DROP TABLE views")
+        review.command(f"open {a_report(tmp_path / 'new.json', 20)}")
+        assert "no such table" in review.notice
+        assert review.session.run.hash == review.run.hash
+
+
+def test_a_bad_file_is_one_line(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"schema": "reviewdesk.report/1", "verdicts": [{}]}', encoding="utf-8")
+    with reviewing(tmp_path) as review:
+        review.command(f"open {bad}")
+        assert "$.verdicts[0]" in review.notice
+        assert review.session.run.hash == review.run.hash
+
+
+def test_a_stopped_load_is_not_heard_of_again(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.controller.run(f"open {a_report(tmp_path / 'new.json', 20)}")
+        review.controller.handle("stop")
+        assert review.notice == "stopped: loading"
+        assert "loading" not in review.runner.waiting
+        assert review.state.jobs == ""
+        review.press("stop")
+        assert review.notice == "nothing runs in the background"
+
+
+def test_labels_leave_by_a_command(tmp_path: Path) -> None:
+    target = tmp_path / "labels.jsonl"
+    with reviewing(tmp_path) as review:
+        review.press("label.pass", "label.fail")
+        review.command(f"export {target}")
+        assert review.notice.startswith("2 rows written to ")
+        assert len(target.read_text(encoding="utf-8").splitlines()) == 2
+        review.command(f"export {target}")
+        assert "is there already" in review.notice
+        review.command(f"export {target.with_suffix('.yaml')}")
+    rows = yaml.safe_load(target.with_suffix(".yaml").read_text(encoding="utf-8"))
+    assert [row.keys() for row in rows] == [{"confidence", "correct"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("run.json", '{"schema":"reviewdesk.report/1"'),
+        ("run.report.jsonl", '{"schema":"reviewdesk.report/1"'),
+        ("run.html", "<!doctype html>"),
+        ("run.md", "### Review of `run`"),
+    ],
+)
+def test_a_run_leaves_by_a_command(tmp_path: Path, name: str, start: str) -> None:
+    target = tmp_path / name
+    with reviewing(tmp_path) as review:
+        review.command(f"export {target}")
+        assert target.read_text(encoding="utf-8").startswith(start)
+        assert review.notice.endswith(f"{name}: written")
+        review.command(f"export {target}")
+        assert "is there already" in review.notice
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("~no-such-user/x.jsonl", "there is no such home folder"), ("x" * 300, "xxx…")],
+    ids=["home", "long"],
+)
+def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, target: str, said: str) -> None:
+    with reviewing(tmp_path) as review:
+        review.command(f"export {target}")
+        assert said.removesuffix("…") in review.notice
+
+
+def test_other_keys_are_told_in_the_texts(tmp_path: Path) -> None:
+    settings = Settings(keys={"search": ("F9",), "quit": ()})
+    with reviewing(tmp_path, settings=settings) as review:
+        review.press("search.next")
+        assert review.notice == "nothing was searched for yet: f9 searches"

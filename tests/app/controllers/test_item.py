@@ -1,0 +1,282 @@
+"""Notes, tags, marks, history, other runs, copying and reading of one item."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.controllers.requests import (
+    DiffForm,
+    HistoryForm,
+    NoteForm,
+    PromptForm,
+    Sideways,
+)
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import drafts
+from reviewdesk.domain.records import View
+from tests.app.builders import open_run, report, verdict
+from tests.app.controllers.second_run import second_run
+from tests.app.reviewkit import Review, reviewing
+
+
+def form_of(review: Review) -> PromptForm:
+    assert isinstance(review.dialog, PromptForm)
+    return review.dialog
+
+
+def note_of(review: Review) -> NoteForm:
+    assert isinstance(review.dialog, NoteForm)
+    return review.dialog
+
+
+# notes and tags
+
+
+def test_a_note_draft_survives_the_end_of_the_app(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first, key = review.current, review.item.row.key
+        review.press("note")
+        note_of(review).changed("dr")
+        # Nothing was saved and nothing closed: what a killed app leaves behind.
+        assert review.desk.view(review.run) == View(item=first)
+        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run)
+        assert later.item.row.key == key
+        later.press("note")
+        assert note_of(later).text == "dr"
+        note_of(later).changed("dra")
+        later.leave("dra")
+        assert later.notice == "draft kept: c goes on with it"
+        later.press("note")
+        later.answer("dra")
+        assert later.state.saved == "saved ✓ note"
+        assert later.item.note == "dra"
+        assert drafts.draft(later.desk, key) is None
+        later.press("note")
+        assert note_of(later).text == "dra"
+        # A draft that is the note again is none.
+        note_of(later).changed("dra")
+        later.leave("dra")
+        assert later.notice == ""
+        later.press("item.next", "note")
+        assert note_of(later).text == ""
+        later.desk.close()
+
+
+def test_a_draft_that_cannot_be_looked_at_is_one_line_and_not_lost(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("note")
+        note_of(review).changed("x")
+        review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
+        review.leave("x")
+        assert "no such table" in review.notice
+        review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
+        review.press("note")
+        assert note_of(review).text == "x"
+
+
+def test_tags_are_typed_completed_and_undone(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.typed("tags", "Wrong Policy, tone")
+        assert review.item.tags == ("wrong-policy", "tone")
+        assert review.notice == "tags: wrong-policy, tone"
+        review.press("item.next", "tags")
+        complete = form_of(review).complete
+        assert complete is not None
+        assert [option.text for option in complete("wr", 2).options] == ["wrong-policy"]
+        review.answer("wrong-policy")
+        assert review.item.tags == ("wrong-policy",)
+        review.press("undo")
+        assert review.item.tags == ()
+        assert review.notice.startswith("undo: tags wrong-policy")
+        review.press("redo")
+        assert review.item.tags == ("wrong-policy",)
+        review.press("tags")
+        assert form_of(review).value == "wrong-policy, "
+        review.answer("wrong-policy")
+        assert review.notice == "the tags are as they were"
+        review.press("tags")
+        review.leave("ton")
+        review.press("tags")
+        assert form_of(review).value == "ton"
+
+
+def test_a_mark_is_set_filtered_for_and_taken_away(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.press("mark")
+        assert review.notice == "marked: \\ then mark shows the marked ones"
+        review.typed("filter", "mark")
+        assert len(review.session.keys) == 1
+        assert review.current == first
+        review.press("mark")
+        assert not review.item.marked
+        assert (review.notice, review.state.saved) == ("mark taken away", "saved ✓ unmark")
+
+
+def test_commands_write_as_the_keys_do(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("tag Wrong Policy, tone")
+        review.command("note as I see it")
+        assert (review.item.tags, review.item.note) == (("wrong-policy", "tone"), "as I see it")
+        review.command("cal")
+        assert review.state.where == "calibration"
+        review.command("undo")
+        assert review.state.where == "review"
+        assert review.item.note is None
+
+
+# history and other runs
+
+
+def history_of(review: Review) -> HistoryForm:
+    assert isinstance(review.dialog, HistoryForm)
+    return review.dialog
+
+
+def test_history_tells_of_the_item_and_of_my_work_and_goes_there(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.press("label.pass", "label.fail", "undo", "history")
+        form = history_of(review)
+        assert [(e.label, e.undone) for e in form.item if e.label] == [("fail", True)]
+        assert form.session[-1].verdict == first
+        review.answer(form.session[-1])
+        assert review.current == first
+        review.press("history")
+        review.answer(None)
+        assert review.current == first
+
+
+def test_blind_history_holds_no_judgement_of_others(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True, order="draw")) as review:
+        other = Desk(review.desk.path, "bob", review.desk.clock)
+        other.note(review.item.row.key, "the panel is right")
+        other.close()
+        review.controller.poll()
+        review.press("history")
+        assert history_of(review).item == []
+        review.answer(None)
+        review.press("blind", "history")
+        assert [event.detail["note"] for event in history_of(review).item] == ["the panel is right"]
+
+
+def test_two_runs_of_one_content_are_compared(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(order="file")) as review:
+        second_run(review.desk)
+        review.press("diff")
+        form = review.dialog
+        assert isinstance(form, DiffForm)
+        page = form.read(0)
+        # Items 1 and 2 of 6 fail in the second run, where two of their three jurors turned.
+        assert page.flips is not None
+        assert (page.flips.shared, page.flips.flipped) == (6, 2)
+        assert (form.count, form.whole, form.blind) == (1, False, False)
+        review.answer(page.other.run)
+        assert review.session.view.filter == "flip:again"
+        assert len(review.session.keys) == 2
+
+
+@pytest.mark.parametrize("name", ["a|b", "two words", 'said "so"', "@kept", "!not"])
+def test_a_run_of_any_name_leads_to_what_it_turned(tmp_path: Path, name: str) -> None:
+    with reviewing(tmp_path) as review:
+        run = second_run(review.desk, name)
+        review.press("diff")
+        review.answer(run)
+        # As above: items 1 and 2.
+        assert len(review.session.keys) == 2
+
+
+def test_a_blind_comparison_is_told_to_count_no_decisions(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        second_run(review.desk)
+        review.press("diff")
+        assert "hidden until the item is labelled" in review.notice
+        review.press("label.pass", "back", "diff")
+        form = review.dialog
+        assert isinstance(form, DiffForm)
+        assert form.blind
+
+
+def test_nothing_to_compare_with_says_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("diff")
+        assert review.notice == "no other loaded run judged this content"
+
+
+# copying and reading
+
+
+def test_the_item_is_copied_as_json_and_told_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with reviewing(tmp_path) as review:
+        review.press("copy.json")
+        shape = json.loads(review.copied)
+        assert shape["id"] == review.current
+        assert len(shape["jurors"]) == 3
+        path = tmp_path / "cache" / "reviewdesk" / "copied.json"
+        assert json.loads(path.read_text(encoding="utf-8")) == shape
+        assert path.stat().st_mode & 0o077 == 0
+        assert "copied.json" in review.notice
+        review.press("blind", "item.next", "copy.json")
+        assert set(json.loads(review.copied)) == {
+            "run", "id", "test", "item_hash", "rubric", "input", "output", "alternative",
+            "reference", "checks",
+        }  # fmt: skip
+
+
+def test_long_texts_turn_pages_and_start_anew_at_another_item(tmp_path: Path) -> None:
+    text = "\n".join(f"line {i} " + "x" * 300 for i in range(200))
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=text), verdict(2)]))
+    review = Review(desk, run, view=View(order="file"))
+    start = review.state.start
+    review.press("text.next")
+    assert (review.state.reading.page, review.state.start) == (1, start + 1)
+    assert review.notice == "page 2 of 4"
+    review.press("text.previous", "text.previous")
+    assert (review.state.reading.page, review.notice) == (0, "page 1 of 4")
+    # A key that turns no page leaves the text where it is scrolled to.
+    assert review.state.start == start + 2
+    review.press("text.next", "item.next", "text.next")
+    assert review.notice == "no text here is longer than a page"
+    review.press("item.previous")
+    assert review.state.reading.page == 0
+    desk.close()
+
+
+def test_reading_changes_how_texts_are_drawn_and_says_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        start = review.state.start
+        for action, field, notices in (
+            ("wrap", "wrap", ("lines are not wrapped: h l move sideways", "lines are wrapped")),
+            ("plain", "plain", ("texts are shown exactly as they are", "texts are formatted")),
+            (
+                "beside",
+                "beside",
+                (
+                    "two responses stand below each other",
+                    "two responses stand side by side where there is room",
+                ),
+            ),
+        ):
+            before = getattr(review.state.reading, field)
+            for notice in notices:
+                review.press(action)
+                assert review.notice == notice
+            assert getattr(review.state.reading, field) is before
+        assert review.state.start == start
+        review.press("left", "right")
+        assert review.requests[-2:] == [Sideways(-8), Sideways(8)]
+
+
+def test_an_answer_that_never_came_changes_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        for action in ("note", "tags", "filter", "search", "command", "order", "history"):
+            review.press(action)
+            review.answer(None)
+        assert review.desk.head().startswith("0:")
+        assert review.session.view == View()

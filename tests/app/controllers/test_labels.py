@@ -1,0 +1,466 @@
+"""Labels, deferrals, undo and redo: what counts, what is written, and where it leads."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.controllers.requests import FieldInput, QuestionForm
+from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.keys.actions import GIVES_LABEL
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.domain.records import Truth, View
+from reviewdesk.errors import DeskError
+from reviewdesk.settings import Feedback, Settings
+from tests.app.builders import SMALL, WIDE, open_run, report, verdict
+from tests.app.controllers.second_run import second_run
+from tests.app.reviewkit import Review, reviewing
+from tests.domain.labels.test_strip import close, same
+
+
+def test_a_label_is_saved_marked_and_moves_on(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.press("label.pass")
+        assert review.current != first
+        assert review.labels[0] is Truth.PASS
+        assert review.state.saved == f"saved ✓ pass {first}"
+        review.press("label.fail", "label.unsure", "tentative.fail")
+        assert review.labels[:4] == [Truth.PASS, Truth.FAIL, Truth.UNSURE, Truth.FAIL]
+        assert [event.tentative for event in review.events()] == [False, False, False, True]
+        review.press("back")
+        assert review.session.index == 3
+
+
+def test_the_label_is_on_disk_before_its_mark_is_shown(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.clock.wait(1)
+        review.controller.handle("label.pass")
+        # The figures that count the label have not been read yet.
+        assert review.state.saved == ""
+        with sqlite3.connect(tmp_path / "d.db") as conn:
+            assert conn.execute("SELECT label FROM label_events").fetchall() == [("pass",)]
+        conn.close()
+        review.after()
+        assert review.state.saved == f"saved ✓ pass {first}"
+        found = review.state.figures.calibration
+        assert found is not None
+        assert found.labelled.n == 1
+
+
+def test_twenty_quick_presses_label_twenty(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 30, size=SMALL) as review:
+        review.press(*["label.pass"] * 20)
+        assert review.labels.count(Truth.PASS) == 20
+
+
+def test_a_held_key_labels_once(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 30) as review:
+        review.clock.wait(1)
+        review.press(*["label.pass"] * 30, wait=0.01)
+        assert review.labels.count(Truth.PASS) == 1
+        assert review.notice == "pass ignored: too soon after the last key"
+
+
+def test_a_stray_key_keeps_a_paste_from_labelling(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.clock.wait(1)
+        review.controller.stray()
+        review.press("label.pass", wait=0.01)
+        assert not any(review.labels)
+
+
+def test_no_key_counts_before_the_item_has_been_drawn(tmp_path: Path) -> None:
+    with reviewing(tmp_path, begun=False) as review:
+        controller = review.controller
+        controller.begin(*WIDE)
+        for _ in range(3):
+            # However long the first look takes to be drawn.
+            review.clock.wait(5)
+            controller.handle("label.pass")
+            assert not any(review.labels)
+            assert "ignored: too soon" in review.notice
+        review.after()
+        review.press("label.pass", wait=0.2)
+        assert review.labels.count(Truth.PASS) == 1
+        # The next item is in the state, and not on screen.
+        review.clock.wait(5)
+        controller.handle("label.fail")
+        review.clock.wait(5)
+        controller.handle("label.fail")
+        assert sum(label is not None for label in review.labels) == 2
+        review.after()
+
+
+def test_a_key_is_judged_by_when_it_was_pressed(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.clock.wait(1)
+        # Handled a second after it was pressed, which was before the item came on screen.
+        review.controller.handle("label.pass", late=1.1)
+        assert not any(review.labels)
+        review.clock.wait(1)
+        review.controller.handle("label.fail", late=0.5)
+        assert sum(label is not None for label in review.labels) == 1
+
+
+def test_a_dialog_closed_starts_the_wait_anew(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("filter")
+        review.leave()
+        review.press("label.pass", wait=0.01)
+        assert not any(review.labels)
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_keys_below_a_dialog_do_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("note", *sorted(GIVES_LABEL), "undo", "screen.runs", "defer")
+        assert not any(review.labels)
+        assert review.state.where == "review"
+        assert len(review.dialogs) == 1
+
+
+def test_a_label_is_given_where_the_item_can_be_read(tmp_path: Path) -> None:
+    with reviewing(tmp_path, size=SMALL) as review:
+        review.press("shallower", "label.pass")
+        assert review.notice == "enter opens the item: a label is given where it can be read"
+        assert not any(review.labels)
+        # The item has just come into view.
+        review.press("deeper")
+        assert review.notice == ""
+        review.press("label.pass", wait=0.01)
+        assert not any(review.labels)
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_a_tiny_terminal_takes_no_label_and_its_growth_starts_the_wait(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.resize((39, 24))
+        review.press("label.pass", "defer", "undo")
+        assert not any(review.labels)
+        review.clock.wait(5)
+        review.resize(WIDE)
+        review.press("label.pass", wait=0.01)
+        assert not any(review.labels)
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_a_failing_desk_keeps_the_item_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_args: object, **_more: object) -> None:
+        raise DeskError("the desk is locked by another program", "Try again.")
+
+    with reviewing(tmp_path) as review:
+        first = review.current
+        monkeypatch.setattr(Desk, "label", broken)
+        monkeypatch.setattr(Desk, "note", broken)
+        review.press("label.pass")
+        assert "the desk is locked" in review.notice
+        assert review.current == first
+        assert review.state.saved == ""
+        review.press("note")
+        review.answer("x")
+        review.press("note")
+        assert getattr(review.dialog, "text", None) == "x"
+
+
+def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 2) as review:
+        for file in tmp_path.glob("d.db*"):
+            file.unlink()
+        first = review.current
+        review.clock.wait(1)
+        review.controller.handle("label.pass")
+        assert "deleted or replaced" in review.notice
+        assert review.state.saved == ""
+        assert review.current == first
+        review.controller.handle("note")
+        review._take()
+        review.dialogs.pop().then(FieldInput("kept", given=True))
+        review.controller.below_dialog(False)
+        review.controller.handle("note")
+        review._take()
+        assert getattr(review.dialog, "text", None) == "kept"
+        assert not (tmp_path / "d.db").exists()
+
+
+# chosen by name
+
+
+def test_a_label_chosen_by_name_asks_and_no_is_the_default(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.choose("tentative.fail")
+        assert review.dialog == QuestionForm(
+            f"Label {review.current} fail, tentative?", "u takes it back."
+        )
+        review.answer(False)
+        assert not any(review.labels)
+        review.choose("label.fail")
+        review.answer(True)
+        assert review.labels[0] is Truth.FAIL
+
+
+def test_a_label_by_name_from_another_screen_only_goes_to_the_item(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        for name in sorted(GIVES_LABEL):
+            review.press("screen.runs")
+            review.choose(name)
+            assert review.state.where == "review"
+            assert "read the item first" in review.notice
+        assert not any(review.labels)
+
+
+def test_a_confirmed_label_is_given_though_another_window_wrote_meanwhile(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        key = review.item.row.key
+        review.choose("label.fail")
+        other = Desk.open(review.desk.path, reviewer="bob")
+        other.note(key, "seen")
+        other.close()
+        review.controller.poll()
+        review.answer(True)
+        assert review.desk.item(key).row.label is Truth.FAIL
+
+
+def test_a_confirmed_label_is_not_given_to_an_item_that_moved_in(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.choose("label.fail")
+        # A finished load turned to another item below the dialog.
+        review.controller.core.review.step(1)
+        review.answer(True)
+        assert not any(review.labels)
+
+
+# deferrals, undo and redo
+
+
+def test_a_deferred_item_comes_back_last(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 3) as review:
+        first = review.current
+        review.press("defer")
+        assert review.notice == f"deferred {first}: it comes back last"
+        assert review.state.saved == "saved ✓ defer"
+        assert review.current != first
+        review.press("label.pass", "label.pass")
+        assert review.current == first
+        review.press("label.pass")
+        assert review.session.page is Page.DONE
+
+
+def test_undo_and_redo_go_to_the_item_and_name_it(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.press("label.pass", "label.fail", "undo", "undo")
+        assert review.current == first
+        assert not any(review.labels)
+        assert review.notice == f"undo: label pass on {first}"
+        review.press("redo")
+        assert review.labels[0] is Truth.PASS
+        review.press("redo", "redo")
+        assert review.notice == "Nothing to redo."
+        review.press("undo", "undo", "undo")
+        assert review.notice == "Nothing to undo."
+
+
+def test_undo_goes_to_the_other_run(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        other = second_run(review.desk)
+        review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
+        review.press("undo")
+        assert review.session.run.hash == other.hash
+        assert review.notice.startswith("undo: label fail on item/")
+        assert review.state.saved == "saved ✓ undo"
+        assert review.desk.progress(other).labelled == 0
+
+
+def test_undo_in_a_removed_run_says_so_and_stays(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        other = second_run(review.desk)
+        review.desk.label(review.desk.queue(other)[0], Truth.FAIL)
+        review.desk.remove(other)
+        before = review.current
+        review.press("undo")
+        assert (review.session.run.hash, review.current) == (review.run.hash, before)
+        assert "in a run that was removed" in review.notice
+
+
+# the end of the queue
+
+
+def test_the_done_page_offers_no_item(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 2) as review:
+        review.press("defer", "label.pass", "label.unsure")
+        assert review.session.page is Page.DONE
+        for action, notice in (
+            ("label.pass", "No item to label here."),
+            ("defer", "No item to defer here."),
+            ("mark", "No item to mark here."),
+        ):
+            review.press(action)
+            assert review.notice == notice
+        assert review.state.hints["label.pass"] is False
+        assert review.session.progress.unsure == 1
+        review.press("item.next", "next", "back")
+        assert review.current is not None
+
+
+def test_a_filter_that_drops_the_labelled_item_keeps_the_queue_whole(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("filter label:none")
+        review.press("label.pass")
+        # The list is as it was asked for; the next item is the one after the labelled.
+        assert review.session.index == 1
+        assert len(review.session.keys) == 6
+        review.command("filter label:none")
+        assert len(review.session.keys) == 5
+        assert review.session.item is not None
+
+
+# blind review
+
+
+@pytest.mark.parametrize("opened_by", ["reveal", "label.pass"])
+def test_a_blind_label_is_blind_until_its_panel_was_seen(tmp_path: Path, opened_by: str) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        first = review.current
+        review.press(opened_by)
+        if opened_by == "label.pass":
+            # Scores 0.9, 0.8, 0.3 against 0.7 pass by quorum; their mean is 0.667.
+            assert review.notice == f"{first}: the panel said pass 0.67 (2 of 3)"
+            review.press("back")
+        assert not review.session.hidden
+        review.press("label.fail")
+        details = [event.detail for event in review.events()]
+        assert [detail["blind"] for detail in details] == (
+            [False] if opened_by == "reveal" else [True, False]
+        )
+        assert bool(details[-1].get("revealed_at")) is (opened_by == "reveal")
+
+
+def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(order="file")) as review:
+        review.controller.rows(review.session.keys[:2])
+        review.press("blind")
+        assert review.session.hidden
+        review.press("label.pass", "label.pass", "label.pass")
+        # The first was open, the second had its decision in the list beside it; the third had not.
+        assert [event.detail["blind"] for event in review.events()] == [False, False, True]
+
+
+def test_rows_of_a_blind_list_tell_nothing(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        review.controller.rows(review.session.keys)
+        review.press("label.pass")
+        assert [event.detail["blind"] for event in review.events()] == [True]
+
+
+def test_an_open_label_is_not_blind(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("label.pass")
+        assert review.events()[0].detail["blind"] is False
+        assert review.notice == ""
+
+
+def test_what_was_seen_in_an_earlier_open_session_is_not_blind_later(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 5)]))
+    review = Review(desk, run)
+    first = review.current
+    review.press("quit")
+    assert review.closed
+    desk.close()
+    again = Desk.open(tmp_path / "d.db", reviewer="ann")
+    later = Review(again, run, view=View(blind=True, item=first))
+    assert later.current == first
+    later.press("label.pass", "label.pass")
+    assert [event.detail["blind"] for event in later.events()] == [False, True]
+    again.close()
+
+
+@pytest.mark.parametrize("feedback", list(Feedback))
+def test_the_panel_is_told_when_the_settings_say(tmp_path: Path, feedback: Feedback) -> None:
+    settings = Settings(feedback=feedback)
+    with reviewing(tmp_path, 3, view=View(blind=True), settings=settings) as review:
+        review.press("label.pass", "label.fail")
+        assert ("the panel said" in review.notice) is (feedback is Feedback.AFTER)
+        review.press("back")
+        assert review.session.hidden is (feedback is not Feedback.AFTER)
+        assert review.session.withheld is (feedback is not Feedback.AFTER)
+        review.press("next", "label.fail")
+        assert review.session.page is Page.DONE
+        assert review.session.withheld is (feedback is Feedback.NEVER)
+        review.press("back")
+        assert review.session.hidden is (feedback is Feedback.NEVER)
+        if feedback is Feedback.NEVER:
+            review.press("reveal")
+            assert not review.session.hidden
+        # A label that is given after the answer was told is not blind any more.
+        review.press("label.pass")
+        blind = [event.detail["blind"] for event in review.events()]
+        assert blind == [True, True, True, False]
+
+
+def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
+    settings = Settings(feedback=Feedback.END)
+    with reviewing(tmp_path, 3, view=View(blind=True), settings=settings) as review:
+        review.command("filter id~001")
+        review.press("label.pass")
+        assert review.session.page is Page.DONE
+        assert review.session.withheld
+        review.press("back")
+        assert review.session.hidden
+
+
+# the strip
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_each_label_moves_the_figures_that_are_kept(tmp_path: Path, blind: bool) -> None:
+    with reviewing(tmp_path, view=View(blind=blind)) as review:
+        for action in ("label.pass", "label.fail", "undo", "label.pass", "label.pass"):
+            review.press(action)
+            figures = review.state.figures
+            assert figures.calibration is not None
+            page = calibration_page(review.desk, review.run, jurors=False)
+            same(figures.calibration, page.calibration)
+            assert figures.pace == page.pace
+            if blind:
+                close(figures.alone, page.alone.metrics)
+            else:
+                assert figures.alone is None
+        # Four labels, and the second of them was taken back.
+        assert page.counts.labelled == 3
+        assert review.controller.core.strip.rebuilt == 1
+
+
+def test_only_the_newest_figures_count(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.clock.wait(1)
+        review.controller.handle("label.pass")
+        first = review.runner.waiting["calibration"]
+        review.controller.core.recalibrate()
+        # The runner drops the older job; what is waiting is the newer one alone.
+        assert review.runner.waiting["calibration"] is not first
+        assert review.state.saved == ""
+        review.after()
+        assert review.state.saved.startswith("saved ✓ pass")
+
+
+def test_figures_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        job = None
+        review.controller.core.recalibrate()
+        job = review.runner.waiting.pop("calibration")
+        review.press("screen.runs")
+        review.controller.hear(lambda: job.ended(None, DeskError("no figures: gone")))
+        # It is told where the figures stand.
+        assert review.notice == ""
+        review.press("leave")
+        assert review.notice == "no figures: gone"

@@ -1,0 +1,155 @@
+"""Random actions against the controller with a real desk: no label is lost, nothing is told."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from reviewdesk.app.controllers.session import Page
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Truth, View
+from reviewdesk.settings import Feedback, Settings
+from tests.app.builders import open_run, report, verdict
+from tests.app.controllers.second_run import second_run
+from tests.app.reviewkit import Review
+
+MOVES = (
+    "next", "back", "item.next", "item.previous", "down", "up", "first", "last", "half.down",
+    "deeper", "shallower", "pane.next", "zoom", "screen.calibration", "screen.runs", "screen.item",
+    "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop", "wrap",
+)  # fmt: skip
+WRITES = ("defer", "mark", "reveal", "undo", "redo", "blind")
+LABELS = {
+    "label.pass": (Truth.PASS, False), "label.fail": (Truth.FAIL, False),
+    "label.unsure": (Truth.UNSURE, False), "tentative.pass": (Truth.PASS, True),
+    "tentative.fail": (Truth.FAIL, True),
+}  # fmt: skip
+COMMANDS = (
+    "filter esc", "filter", "filter label:none", "filter id~00", "filter id~zzz", "order agreement",
+    "order draw", "order -id", "tag tone", "tag", "note seen", "note", "find answer", "run again",
+    "run run", "go item/002", "go 3", "go 99", "save x", "forget x", "cal", "runs",
+)  # fmt: skip
+
+
+class ReviewMachine(RuleBasedStateMachine):
+    """A reviewer who presses anything, another one who writes meanwhile, and the label log."""
+
+    @initialize(
+        blind=st.booleans(),
+        feedback=st.sampled_from(list(Feedback)),
+        size=st.sampled_from([(160, 48), (80, 24)]),
+    )
+    def begin(self, blind: bool, feedback: Feedback, size: tuple[int, int]) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        bodies = [verdict(i) for i in range(1, 5)]
+        self.desk, run = open_run(self.folder / "d.db", report(bodies))
+        second_run(self.desk)
+        settings_ = Settings(feedback=feedback)
+        self.review = Review(self.desk, run, view=View(blind=blind), settings=settings_, size=size)
+        self.given: list[tuple[Any, ...]] = []
+
+    @rule(action=st.sampled_from(MOVES + WRITES), wait=st.sampled_from([0.01, 0.2]))
+    def press(self, action: str, wait: float) -> None:
+        self.review.press(action, wait=wait)
+
+    @rule(action=st.sampled_from(sorted(LABELS)), wait=st.sampled_from([0.01, 0.2]))
+    def label(self, action: str, wait: float) -> None:
+        review, item = self.review, self.review.session.item
+        before = len(self._labels())
+        hidden, query = review.session.hidden, review.session.hidden_query
+        review.press(action, wait=wait)
+        if len(self._labels()) == before:
+            return
+        # One label, of the item that was in view where it could be read, and on disk.
+        assert item is not None
+        assert review.state.where == "review"
+        truth, tentative = LABELS[action]
+        self.given.append((item.verdict.id, truth.value, tentative))
+        if '"blind":true' in self._labels()[-1][3]:
+            assert hidden
+            assert not query
+        assert "saved ✓" in review.state.saved
+
+    @rule(text=st.sampled_from(COMMANDS))
+    def command(self, text: str) -> None:
+        if not self.review.dialogs:
+            self.review.command(text)
+
+    @rule(yes=st.booleans())
+    def answer(self, yes: bool) -> None:
+        if self.review.dialogs:
+            self.review.answer(True if yes and "Question" in repr(self.review.dialog) else None)
+
+    @rule(size=st.sampled_from([(160, 48), (80, 24), (20, 5)]))
+    def resize(self, size: tuple[int, int]) -> None:
+        self.review.resize(size)
+
+    @rule(place=st.integers(0, 3), truth=st.sampled_from([Truth.PASS, Truth.FAIL]))
+    def another_writes(self, place: int, truth: Truth) -> None:
+        other = Desk.open(self.folder / "d.db", reviewer="bob")
+        keys = other.queue(self.review.session.run)
+        other.label(keys[place % len(keys)], truth)
+        other.close()
+        self.review.controller.poll()
+        self.review.after()
+
+    @rule()
+    def undo_and_redo_are_inverse(self) -> None:
+        review = self.review
+        if review.dialogs or review.state.panes.tiny:
+            return
+        before = self._standing()
+        review.press("undo")
+        if review.notice.startswith("undo: "):
+            review.press("redo")
+            assert review.notice.startswith("redo: ")
+            assert self._standing() == before
+
+    @invariant()
+    def no_label_is_lost(self) -> None:
+        found = [label[:3] for label in self._labels()]
+        assert found == self.given
+
+    @invariant()
+    def the_place_is_within_the_queue(self) -> None:
+        session = self.review.session
+        assert session.index is None or 0 <= session.index < len(session.keys)
+        assert (session.item is not None) is (session.page is Page.ITEM)
+        if session.item is not None and session.index is not None:
+            assert session.keys[session.index] == session.item.row.key
+
+    @invariant()
+    def blind_reveals_nothing(self) -> None:
+        state = self.review.state
+        if state.session.hidden:
+            assert state.reruns.told == ()
+            assert state.hints["diff"] is False if state.page is None else True
+
+    def _labels(self) -> list[tuple[Any, ...]]:
+        """The labels of this reviewer on either run, undone or not, in the order of the log."""
+        rows = self.desk.conn.execute(
+            "SELECT verdict, label, tentative, detail FROM label_events "
+            "WHERE kind = 'label' AND reviewer = 'ann' ORDER BY key"
+        )
+        return [tuple(row) for row in rows]
+
+    def _standing(self) -> list[object]:
+        rows = self.desk.rows([k for run in self.desk.runs() for k in self.desk.queue(run)])
+        items = [self.desk.item(row.key) for row in rows]
+        return [(i.row.label, i.row.deferred, i.tags, i.marked, i.note) for i in items]
+
+    def teardown(self) -> None:
+        if hasattr(self, "desk"):
+            assert self.desk.verify().ok
+            self.desk.close()
+            shutil.rmtree(self.folder)
+
+
+TestReview = ReviewMachine.TestCase
+TestReview.settings = settings(stateful_step_count=25, deadline=None)

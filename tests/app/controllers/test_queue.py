@@ -1,0 +1,314 @@
+"""Filters, orders, blind review, search and jumps: what the queue then holds, and what is told."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.controllers.queue import mode_notice
+from reviewdesk.app.controllers.requests import OrderForm, PromptForm, QuestionForm
+from reviewdesk.app.controllers.session import Page
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import filters, search
+from reviewdesk.domain.query.tokens import EXAMPLE, RULE
+from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.errors import UsageError
+from tests.app.builders import juror, open_run, report, verdict
+from tests.app.reviewkit import Review, reviewing
+
+Opened = tuple[Desk, Run]
+
+
+def bodies() -> list[dict[str, Any]]:
+    """Ten items: two tell of a refund in the response, one in a juror's reason alone."""
+    said = {3: "No refund is due.", 7: "A refund was paid."}
+    found = [verdict(i, output=said.get(i, f"answer {i}")) for i in range(1, 11)]
+    found[4]["jurors"][0] = juror("judge-0", 0.9, reason="mentions the refund policy")
+    return found
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    return open_run(tmp_path / "desk.db", report(bodies()))
+
+
+def walked(review: Review, presses: int, action: str = "search.next") -> set[str | None]:
+    found = {review.current}
+    for _ in range(presses):
+        review.press(action)
+        found.add(review.current)
+    return found
+
+
+# filter, order, blind
+
+
+def test_a_filter_is_checked_applied_and_cleared(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 30) as review:
+        review.press("filter")
+        form = review.dialog
+        assert isinstance(form, PromptForm)
+        assert form.rule == f"{RULE}: {EXAMPLE}"
+        assert form.replaces
+        assert form.complete is not None
+        assert [option.text for option in form.complete("label:n", 7).options] == ["label:none"]
+        with pytest.raises(UsageError) as error:
+            form.check("esc zz")
+        # Four characters before the word that is wrong.
+        assert getattr(error.value, "column", None) == 4
+        review.answer("id~zz")
+        assert review.session.page is Page.NOTHING
+        review.press("label.pass", "defer", "note", "item.next", "next", "reveal", "back")
+        assert review.current is None
+        review.typed("filter", "")
+        assert len(review.session.keys) == 30
+        assert review.notice == "30 verdicts in the queue"
+        assert review.current is not None
+
+
+def test_one_verdict_is_told_in_the_singular(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("filter id~001")
+        assert review.notice == "1 verdict in the queue"
+
+
+def test_the_order_is_asked_for_and_applied(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        first = review.current
+        review.press("order")
+        assert review.dialog == OrderForm("draw", blind=False)
+        review.answer("-file")
+        assert review.session.view.order == "-file"
+        # The item in view stays in view.
+        assert review.current == first
+        review.press("order")
+        review.answer(None)
+        assert review.session.view.order == "-file"
+
+
+def test_a_hidden_filter_in_a_blind_session_asks_once_and_no_is_the_default(
+    tmp_path: Path,
+) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        review.typed("filter", "esc")
+        assert isinstance(review.dialog, QuestionForm)
+        review.answer(None)
+        assert review.session.view.filter == ""
+        assert review.notice == "kept as it was"
+        review.typed("filter", "esc")
+        review.answer(True)
+        assert review.session.view.filter == "esc"
+        review.press("label.pass")
+        assert review.events()[0].detail["blind"] is False
+        review.command("order agreement")
+        assert review.dialogs == []
+
+
+def test_turning_blind_says_what_it_comes_too_late_for(tmp_path: Path) -> None:
+    assert mode_notice(True, 0) == "blind: the panel's answers are hidden until you label"
+    for seen, items in ((1, "1 item"), (2, "2 items"), (12_000, "12,000 items")):
+        found = mode_notice(True, seen)
+        assert f"labels on {items} seen before are not blind" in found
+        # Whole on the narrowest usual terminal, behind the space in front.
+        assert len(found) < 80
+    with reviewing(tmp_path) as review:
+        review.press("blind")
+        assert review.notice == mode_notice(True, 1)
+        review.press("blind")
+        assert review.notice == "open"
+
+
+def test_a_view_that_cannot_be_parsed_does_not_keep_the_run_closed(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(filter="zz:zz", item="item/003")) as review:
+        assert review.current == "item/003"
+        assert review.notice.startswith("opened without the filter: ")
+
+
+def test_it_resumes_where_it_was_left(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("label.pass", "item.next", "item.next")
+        left = review.current
+        review.press("quit")
+        assert review.closed
+        view = review.desk.view(review.run)
+        assert view == View(item=left)
+        later = Review(review.desk, review.run, view=view, notice="resumed open")
+        assert (later.current, later.notice) == (left, "resumed open")
+
+
+def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(
+    opened: Opened,
+) -> None:
+    review = Review(*opened, view=View(order="file"))
+    review.desk.conn.execute("DROP TABLE views")
+    review.typed("filter", "id~item/008")
+    assert review.current == "item/008"
+    assert "no such table" in review.notice
+    review.desk.close()
+
+
+# other writers
+
+
+def test_another_writer_is_followed(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 2) as review:
+        start, rows = review.state.start, review.state.rows
+        other = Desk.open(tmp_path / "d.db", reviewer="bob")
+        other.label(review.session.keys[1], Truth.FAIL)
+        other.close()
+        review.controller.poll()
+        review.after()
+        figures = review.state.figures.calibration
+        assert figures is not None
+        assert figures.labelled.n == 1
+        # The list is fetched again, and no text leaves where it was scrolled to.
+        assert (review.state.start, review.state.rows) == (start, rows + 1)
+        review.controller.poll()
+        assert review.state.rows == rows + 1
+
+
+def test_a_desk_that_cannot_be_looked_at_is_one_line_on_the_review(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("screen.runs")
+        review.desk.conn.execute("DROP TABLE label_events")
+        review.controller.poll()
+        assert review.notice == ""
+        review.press("leave")
+        assert "no such table" in review.notice
+
+
+# search and jumps
+
+
+def test_search_goes_through_what_it_found_and_round(opened: Opened) -> None:
+    review = Review(*opened, view=View(order="file"))
+    review.typed("search", "refund")
+    assert review.state.seek == 1
+    assert walked(review, 2) == {"item/003", "item/005", "item/007"}
+    assert review.notice == "3 of 3 with refund"
+    assert review.state.reading.find == ("refund",)
+    last = review.current
+    review.press("search.next", "search.previous")
+    assert review.current == last
+    assert not any(review.labels)
+    review.typed("search", "")
+    assert review.notice == "nothing is searched for"
+    review.desk.close()
+
+
+def test_blind_search_knows_nothing_of_reasons(opened: Opened) -> None:
+    review = Review(*opened, view=View(blind=True, order="file"))
+    review.typed("search", "refund")
+    assert walked(review, 3) == {"item/003", "item/007"}
+    assert "of 2 with refund" in review.notice
+    review.desk.close()
+
+
+def test_what_was_found_in_the_open_is_forgotten_in_a_blind_session(opened: Opened) -> None:
+    review = Review(*opened)
+    review.typed("search", "policy")
+    assert review.current == "item/005"
+    review.press("blind", "search.next")
+    assert review.notice == "nothing was searched for yet: / searches"
+    review.desk.close()
+
+
+def test_nothing_found_says_so_and_what_is_outside_the_filter_is_counted(opened: Opened) -> None:
+    review = Review(*opened)
+    review.typed("search", "zebra")
+    assert review.notice == "nothing found for zebra"
+    review.typed("filter", "id~003")
+    review.typed("search", "refund")
+    assert review.notice == "1 of 1 with refund · 2 outside this filter"
+    review.desk.close()
+
+
+def test_the_index_is_built_in_the_background_and_told_of(opened: Opened) -> None:
+    desk, run = opened
+    assert search.indexed(desk, run) < 1
+    review = Review(desk, run, begun=False)
+    review.controller.begin(80, 24)
+    review.runner.waiting["indexing"].heard(0.5)
+    assert review.state.jobs == "indexing 50%"
+    review.typed("search", "refund")
+    assert search.indexed(desk, run) == 1
+    assert review.state.jobs == ""
+    desk.close()
+
+
+def test_jumps_by_row_and_by_id(opened: Opened) -> None:
+    review = Review(*opened, view=View(order="file"))
+    review.command("4")
+    assert review.current == "item/004"
+    review.command("go item/009")
+    assert review.current == "item/009"
+    review.command("go 99")
+    assert "The queue has 10 rows" in review.notice
+    assert review.current == "item/009"
+    review.desk.close()
+
+
+def test_moves_stay_within_the_queue(opened: Opened) -> None:
+    review = Review(*opened, view=View(order="file"))
+    review.press("item.previous")
+    assert review.session.index == 0
+    review.press("last")
+    assert review.session.index == 9
+    review.press("down", "item.next")
+    assert review.session.index == 9
+    review.press("up", "half.up")
+    assert review.session.index == 3
+    review.press("first", "back")
+    assert review.session.index == 3
+    review.controller.choose_row(4)
+    assert review.session.index == 4
+    review.desk.close()
+
+
+def test_the_way_back_ends(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("back")
+        assert review.notice == "No item was seen before this one."
+
+
+# saved filters
+
+
+def test_a_filter_is_saved_recalled_and_forgotten(opened: Opened) -> None:
+    review = Review(*opened)
+    review.command("save todo")
+    assert "there is no filter to save" in review.notice
+    review.typed("filter", "label:none")
+    review.command("save todo")
+    assert review.notice == "saved as @todo: label:none"
+    assert filters.saved(review.desk) == {"todo": "label:none"}
+    review.command("filter")
+    review.typed("filter", "@todo")
+    assert review.session.view.filter == "label:none"
+    review.command("forget @todo")
+    assert review.notice == "forgot @todo"
+    assert filters.saved(review.desk) == {}
+    review.press("filter")
+    form = review.dialog
+    assert isinstance(form, PromptForm)
+    with pytest.raises(UsageError):
+        form.check("@todo")
+    review.desk.close()
+
+
+def test_what_was_left_with_escape_is_brought_back_by_the_arrow(opened: Opened) -> None:
+    review = Review(*opened)
+    for action, text in (("command", "go it"), ("filter", "esc lab"), ("search", "re")):
+        review.press(action)
+        review.leave(text)
+        review.press(action)
+        form = review.dialog
+        assert isinstance(form, PromptForm)
+        assert (form.value, list(form.past)) == ("", [text])
+        review.leave()
+    assert review.session.view.filter == ""
+    assert review.session.keys == array("q", review.desk.queue(review.run))
+    review.desk.close()
