@@ -20,6 +20,7 @@ from textual.widgets import Input, TextArea
 from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import Panes
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
@@ -127,6 +128,18 @@ class Stage:
     @property
     def session(self) -> Session:
         return self.controller.core.session
+
+    @property
+    def panes(self) -> Panes:
+        return self.controller.core.panes
+
+    @property
+    def notice(self) -> str:
+        return self.controller.state.notice.text
+
+    def run(self, text: str) -> None:
+        """Give a command line."""
+        self.app.act(lambda: self.controller.run(text))
 
     @property
     def current(self) -> str | None:

@@ -211,6 +211,10 @@ class Review:
     def current(self) -> str | None:
         return self.session.item.verdict.id if self.session.item else None
 
+    def hint(self, action: str) -> object:
+        """What the footer offers of an action."""
+        return self.state.hints[action]
+
     @property
     def copied(self) -> str:
         return next(one.text for one in reversed(self.requests) if isinstance(one, Copy))

@@ -79,7 +79,7 @@ class HistoryScreen(ListDialog[Event | None]):
         options.clear_options()
         events = self._lists[self._which]
         options.add_options(
-            [Option(Content(_event_line(event, self._form.found(event)))) for event in events]
+            [Option(Content(event_line(event, self._form.found(event)))) for event in events]
         )
         if not events:
             options.add_option(Option(Content("nothing yet"), disabled=True))
@@ -102,7 +102,7 @@ class HistoryScreen(ListDialog[Event | None]):
         self.dismiss(None)
 
 
-def _event_line(event: Event, found: RerunResult | None) -> str:
+def event_line(event: Event, found: RerunResult | None) -> str:
     """Return one event on one line: when, what, about which verdict, by whom."""
     what = inline(RERUNS.get(event.kind, event.kind), 20)
     if event.label is not None:

@@ -1,5 +1,7 @@
 """The names of the themes, for settings, commands and the palette."""
 
+from __future__ import annotations
+
 THEMES = {
     "desk": "dark",
     "desk-light": "paper",

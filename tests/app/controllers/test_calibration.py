@@ -47,7 +47,7 @@ def test_the_pages_turn_both_ways_and_around_and_each_is_read_once(tmp_path: Pat
             review.press(action)
             seen.append(NAMES[page(review).at])
             following = NAMES[(page(review).at + 1) % len(NAMES)]
-            assert review.state.hints["section.next"] == following
+            assert review.hint("section.next") == following
         assert seen == ["reliability", "jurors", "what-if", "jurors"]
         review.press("section.next", "section.next")
         assert NAMES[page(review).at] == "figures"
@@ -97,7 +97,7 @@ def test_an_error_of_a_page_is_one_line_that_goes_as_the_page_is_turned(tmp_path
 def test_a_confusion_cell_leads_to_its_verdicts(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("label.pass", "label.fail", "label.fail", "screen.calibration")
-        assert review.state.hints["drill"] is True
+        assert review.hint("drill") is True
         review.press("drill")
         place = next(i for i, o in enumerate(options(review)) if "decision:pass label:fail" in o)
         review.answer(place)
@@ -132,7 +132,7 @@ def test_only_the_figures_lead_to_verdicts(tmp_path: Path) -> None:
         review.press("screen.calibration", "section.next", "drill")
         assert review.notice == "no label makes a row yet: no verdict is behind it"
         review.press("leave", "label.pass", "screen.calibration", "section.next", "section.next")
-        assert review.state.hints["drill"] is False
+        assert review.hint("drill") is False
         review.press("drill")
         assert review.dialogs == []
 
@@ -142,11 +142,11 @@ def test_the_diagram_turns_into_its_table_and_back(tmp_path: Path) -> None:
         # From another page the key turns to the diagram first.
         review.press("label.pass", "label.fail", "screen.calibration", "diagram.table")
         assert "RELIABILITY" in text(review)
-        assert review.state.hints["diagram.table"] == "as a table"
+        assert review.hint("diagram.table") == "as a table"
         review.press("diagram.table")
         assert "BINS" in text(review)
         assert "RELIABILITY" not in text(review)
-        assert review.state.hints["diagram.table"] == "as a diagram"
+        assert review.hint("diagram.table") == "as a diagram"
         review.press("diagram.table")
         assert "RELIABILITY" in text(review)
 
@@ -154,7 +154,7 @@ def test_the_diagram_turns_into_its_table_and_back(tmp_path: Path) -> None:
 def test_intervals_switch_between_the_run_and_such_items(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("screen.calibration")
-        assert review.state.hints["target.switch"] == Target.ITEMS.value
+        assert review.hint("target.switch") == Target.ITEMS.value
         review.press("target.switch")
         assert page(review).target is Target.ITEMS
         review.press("target.switch")
@@ -196,7 +196,7 @@ def test_a_blind_session_reads_nothing_of_other_rules_and_lists_no_bins(tmp_path
         assert "page what-if" not in reads(review)
         review.press("diagram.table")
         assert "RELIABILITY" in text(review)
-        assert review.state.hints["drill"] is False
+        assert review.hint("drill") is False
         review.press("drill")
         assert "would tell of the panel" in review.notice
         assert review.dialogs == []
@@ -212,6 +212,6 @@ def test_withheld_figures_are_not_even_read(tmp_path: Path, feedback: Feedback, 
         review.press("screen.calibration")
         for _ in PAGES:
             assert told in text(review)
-            assert review.state.hints["drill"] is False
+            assert review.hint("drill") is False
             review.press("section.next")
         assert reads(review) == []

@@ -164,10 +164,10 @@ def test_a_file_is_asked_for_and_one_left_comes_back(tmp_path: Path) -> None:
 def test_the_keys_turn_to_the_details_and_back(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("screen.runs")
-        assert review.state.hints["pane.next"] == "details"
+        assert review.hint("pane.next") == "details"
         review.press("pane.next")
         assert page(review).reading
-        assert review.state.hints["pane.next"] == "list"
+        assert review.hint("pane.next") == "list"
         review.press("pane.previous")
         assert not page(review).reading
 

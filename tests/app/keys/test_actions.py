@@ -11,10 +11,8 @@ from textual.widgets import OptionList
 
 from reviewdesk.app.keys.actions import (
     ACTIONS,
-    GIVES_LABEL,
-    app_bindings,
-    screen_bindings,
 )
+from reviewdesk.app.keys.bindings import app_bindings, screen_bindings
 from reviewdesk.app.keys.names import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, offered
 from reviewdesk.app.screens.base import DeskScreen
@@ -58,7 +56,7 @@ def test_titles_tell_actions_apart() -> None:
 
 
 async def on(stage: Stage, name: str) -> DeskScreen:
-    stage.app.go(name)
+    stage.app.act(lambda: stage.controller.desk.go(name))
     await stage.settle()
     return stage.app.top
 
@@ -93,7 +91,7 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
             options = stage.app.screen.query_one(OptionList)
             options.highlighted = options.get_option_index(name)
             await stage.press("enter")
-        assert stage.review.panes.zoomed
+        assert stage.panes.zoomed
         # Zoomed on the queue, the item cannot be read, and a label must not be given.
         assert "where it can be read" in stage.drawn()
         await stage.press("z", "question_mark")
@@ -142,18 +140,10 @@ async def test_every_action_is_in_the_palette_and_runs_from_it(tmp_path: Path) -
                 await stage.settle()
                 while not isinstance(stage.app.screen, DeskScreen):
                     await stage.press("escape")
-                stage.app.go("review")
+                await on(stage, "review")
                 await stage.settle()
         await stage.press("ctrl+p", *"ansi-light", "enter", "enter")
         assert stage.app.theme == "ansi-light"
-
-
-@pytest.mark.parametrize("name", SCREENS)
-async def test_every_action_of_every_screen_is_carried_out(tmp_path: Path, name: str) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
-        screen = await on(stage, name)
-        assert there(name) <= set(screen.verbs) | set(stage.app.controller.verbs)
 
 
 @pytest.mark.parametrize("name", SCREENS)
@@ -164,7 +154,7 @@ async def test_every_key_does_its_action(
     async with staged(desk, run) as stage:
         await on(stage, name)
         done: list[str] = []
-        monkeypatch.setattr(stage.app, "do", done.append)
+        monkeypatch.setattr(stage.controller, "handle", lambda action, _late: done.append(action))
         for action in ACTIONS.values():
             if (
                 name in action.where
@@ -174,15 +164,3 @@ async def test_every_key_does_its_action(
                 await stage.press(*action.keys.split(","))
                 assert done == [action.id] * len(action.keys.split(","))
                 done.clear()
-
-
-async def test_a_label_by_name_from_another_screen_only_goes_to_the_item(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run) as stage:
-        for name in GIVES_LABEL:
-            await on(stage, "runs")
-            stage.app.choose(name)
-            await stage.settle()
-            assert stage.app.top is stage.review
-            assert "read the item first" in stage.drawn()
-        assert not any(row.label for row in desk.rows(desk.queue(run)))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory, RerunReader
-from reviewdesk.app.messages import Arrival
+from reviewdesk.app.controllers.rerun_history import (
+    NOTHING,
+    Arrival,
+    OpenRerun,
+    RerunHistory,
+    RerunReader,
+)
 from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.paint.rerun import rerun_lines, running_lines
-from reviewdesk.app.workers.rerun import OpenRerun
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ask, panel_from, prepare
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
@@ -205,24 +208,6 @@ async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> 
         assert stage.app.asking
 
 
-async def test_history_tells_who_was_asked_and_what_came(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    await asked(desk, run, tmp_path)
-    async with staged(desk, run) as stage:
-        await stage.press("at")
-        drawn = stage.drawn()
-        assert "re-run agreed to: the whole panel of local, 3 calls to 127.0.0.1" in drawn
-        assert "re-run ended: fail, 3 answered" in drawn
-
-
-async def test_the_copy_has_the_reruns(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    await asked(desk, run, tmp_path)
-    async with staged(desk, run) as stage:
-        await stage.press("y")
-        assert [one["flipped"] for one in json.loads(stage.app.clipboard)["reruns"]] == [True]
-
-
 STEPS: list[list[str]] = [[], ["enter"], ["escape", "d"], ["f2", "at"], ["tab"], ["f2", "R"]]
 
 
@@ -243,16 +228,6 @@ async def test_blind_twins_with_and_without_reruns_draw_the_same_cells(
                 seen[other].append(stage.styled())
     for keys, one, twin in zip(STEPS, *seen, strict=True):
         assert one == twin, keys
-
-
-async def test_once_labelled_a_blind_session_shows_the_rerun(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    await asked(desk, run, tmp_path)
-    async with staged(desk, run, view=View(blind=True)) as stage:
-        jury = stage.review.panes.text("jury")
-        assert "RE-RUNS" not in jury.text
-        await stage.press("p", "backspace")
-        assert "RE-RUNS" in jury.text
 
 
 def whole(item: Item, **more: Any) -> str:

@@ -11,7 +11,6 @@ from textual.widgets import Tooltip
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.paint.styled import block, inline
-from reviewdesk.cli.plain.text import number
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run
 from tests.app.appkit import SMALL, open_run, report, seeds, staged, verdict
@@ -74,27 +73,6 @@ async def test_nothing_of_textuals_own_lies_over_the_first_look(opened: tuple[De
             await stage.pilot.resize_terminal(*size)
             await stage.settle()
             assert not stage.review.query_one(Tooltip).display
-
-
-async def test_the_saved_mark_comes_with_its_figures(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    async with staged(desk, run) as stage:
-        for key in ("p", "f", "p", "i", "p"):
-            await stage.press(key)
-            assert stage.review.meter.saved.startswith("saved ✓")
-            found = desk.calibration(run).labelled
-            assert f"n {found.n}" in stage.drawn()
-            assert f"Brier {number(found.brier)}" in stage.drawn()
-
-
-async def test_a_label_is_given_where_the_item_can_be_read(opened: tuple[Desk, Run]) -> None:
-    desk, run = opened
-    async with staged(desk, run, size=SMALL) as stage:
-        await stage.press("escape", "p")
-        assert "enter opens the item" in stage.drawn()
-        assert desk.progress(run).labelled == 0
-        await stage.press("enter", "p")
-        assert desk.progress(run).labelled == 1
 
 
 def test_emoji_are_painted_with_a_width_that_terminals_agree_on() -> None:

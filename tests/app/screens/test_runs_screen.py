@@ -52,7 +52,7 @@ async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) 
     async with staged(desk, run) as stage:
         await stage.press("colon", *"order -range", "enter")
         assert "order -range" in stage.drawn()
-        assert len(stage.review.session.keys) == 12
+        assert len(stage.session.keys) == 12
         await stage.press("f5")
         assert "alpha" in details(stage).text
         assert "older version" not in details(stage).text

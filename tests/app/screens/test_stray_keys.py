@@ -46,11 +46,6 @@ def given(path: Path) -> list[tuple[str, int]]:
         conn.close()
 
 
-def remove(folder: Path) -> None:
-    for file in folder.glob("d.db*"):
-        file.unlink()
-
-
 async def burst(stage: Stage, *keys: str) -> None:
     """Keys that are on their way before the first of them has been handled."""
     for key in keys:
@@ -178,22 +173,6 @@ async def test_a_note_in_one_burst_with_its_enter_is_whole(tmp_path: Path) -> No
     async with staged(desk, run) as stage:
         await stage.press("c")
         await burst(stage, *"hello", "enter")
-        item = stage.review.session.item
+        item = stage.session.item
         assert item is not None
         assert item.note == "hello"
-
-
-async def test_a_desk_that_was_deleted_saves_nothing_and_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "d.db"
-    desk, run = open_run(path, report([verdict(1), verdict(2)]))
-    async with staged(desk, run) as stage:
-        remove(tmp_path)
-        first = stage.current
-        await stage.press("p")
-        assert "deleted or replaced" in stage.drawn()
-        assert "saved ✓" not in stage.drawn()
-        assert stage.current == first
-        await stage.press("c", *"kept", "enter", "c")
-        assert isinstance(stage.app.screen, NoteDialog)
-        assert stage.app.screen.text == "kept"
-        assert not path.exists()

@@ -10,6 +10,7 @@ from textual.color import Color
 from textual.geometry import Region
 from textual.widget import Widget
 
+from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.theme.inks import contrast
 from reviewdesk.app.widgets.lines import Pane
@@ -53,7 +54,9 @@ async def palette(stage: Stage) -> None:
 
 
 async def question(stage: Stage) -> None:
-    stage.app.push_screen(Question("Show what is hidden?", "A label is then not blind."))
+    stage.app.push_screen(
+        Question(QuestionForm("Show what is hidden?", "A label is then not blind."))
+    )
     await stage.settle()
 
 

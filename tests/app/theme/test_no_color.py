@@ -7,7 +7,6 @@ import pty
 import re
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from rich.style import Style
 from textual.color import Color
 
 from reviewdesk.app.theme.no_color import Colourless
-from reviewdesk.errors import ReviewDeskError
 from tests.app.appkit import open_run, report, staged, verdict
 from tests.app.screens.test_theme_screens import SCENES
 from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until
@@ -107,8 +105,8 @@ async def test_no_dialog_and_no_theme_brings_colour_back(
             if stage.app.screen is not stage.review:
                 await stage.press("escape")
         assert stage.app.theme == "no-color"
-        with suppress(ReviewDeskError):
-            stage.app.use_theme("desk-light")
+        stage.run("theme desk-light")
+        assert "NO_COLOR is set" in stage.notice
         assert stage.app.theme == "no-color"
 
 

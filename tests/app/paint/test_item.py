@@ -1,0 +1,90 @@
+"""The item's pane and the lines of history: who said what and when, and texts as they stand."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import jury_lines
+from reviewdesk.app.screens.history import event_line
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.domain.records import Item, Truth
+from reviewdesk.reports.bytes.source import Source
+from tests.app.builders import open_run, report, verdict
+
+HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}
+
+
+def text(
+    item: Item, width: int = 79, *, hidden: bool = False, plain: bool = False, beside: bool = True
+) -> str:
+    lines = item_lines(
+        item, width, hidden=hidden, reading=ReadingOptions(plain=plain, beside=beside)
+    )
+    return "\n".join(line.plain for line in lines)
+
+
+def labelled(path: Path, *, taken: bool) -> tuple[Desk, int]:
+    """A verdict that a person labelled in the file; the desk is ann's."""
+    desk = Desk.open(path, reviewer="ann", clock=lambda: datetime(2025, 1, 31, 12, tzinfo=UTC))
+    source = Source.from_bytes("run.json", json.dumps(report([verdict(1, human=HUMAN)])).encode())
+    run = desk.load(source, LoadOptions(import_labels=taken)).run
+    return desk, desk.find(run, "item/001")
+
+
+def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) -> None:
+    desk, key = labelled(tmp_path / "d.db", taken=True)
+    said = "2024-02-03 04:05  label fail, imported  "
+    shown = " ".join(text(desk.item(key)).split("\n"))
+    assert f"{said}dr ␛[2Jsmith" in shown
+    assert "  ann" not in shown
+    [event] = [event for event in desk.item(key).history if event.label]
+    assert event_line(event, None) == f"{said}item/001  dr ␛[2Jsmith"
+    desk.close()
+
+
+def test_a_label_of_the_reviewer_is_told_by_the_reviewer(tmp_path: Path) -> None:
+    desk, key = labelled(tmp_path / "d.db", taken=False)
+    desk.label(key, Truth.PASS)
+    shown = text(desk.item(key))
+    assert "2025-01-31 12:00  label pass  ann" in shown
+    assert "imported" not in shown
+    assert "in file: fail by dr ␛[2Jsmith" in shown
+    assert "in file" not in text(desk.item(key), hidden=True)
+    desk.close()
+
+
+@pytest.mark.parametrize(("beside", "together"), [(True, True), (False, False)])
+def test_a_pair_stands_side_by_side_or_below(tmp_path: Path, beside: bool, together: bool) -> None:
+    pair = verdict(1, output="the first draft", alternative="the second draft")
+    desk, run = open_run(tmp_path / "d.db", report([pair]))
+    lines = text(desk.item(desk.find(run, "item/001")), beside=beside).split("\n")
+    assert any("first draft" in at and "second draft" in at for at in lines) is together
+    desk.close()
+
+
+def test_json_is_indented_and_shown_as_it_is_where_asked(tmp_path: Path) -> None:
+    written = '{"a":[1,1.50],"a":"b"}'
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=written)]))
+    item = desk.item(desk.find(run, "item/001"))
+    # Nothing is lost: the key that stands twice and the number as it was written.
+    assert text(item).count('"a":') == 2
+    assert "1.50" in text(item)
+    assert written not in text(item)
+    assert written in text(item, plain=True)
+    desk.close()
+
+
+def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
+    # Two of four pass at .7 and meet a quorum of .5; mean, trimmed mean and median are .4 and fail.
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, (0.8, 0.8, 0.0, 0.0))]))
+    lines = jury_lines(desk.item(desk.find(run, "item/001")), 79)
+    shown = " ".join(" ".join(line.plain for line in lines).split())
+    told = shown[shown.index("the rules disagree. quorum: pass; trimmed mean") :]
+    assert told.index("quorum: pass") < told.index(": fail")
+    desk.close()
