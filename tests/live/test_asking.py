@@ -25,7 +25,7 @@ from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.session import TOGETHER
 from reviewdesk.live.wires.transport import HttpTransport
-from reviewdesk.reports.canonical.models import JurorEntry
+from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, FakeTransport, Kept, call, juror
 from tests.live.server import Server, verdict
 from tests.live.test_retry import GOOD, URL
@@ -84,7 +84,7 @@ async def test_a_ballot_says_what_the_juror_said(wire: str) -> None:
         # 120 tokens at 1 and 40 at 10 dollars a million.
         "cost_usd": pytest.approx(0.00052),
     }  # fmt: skip
-    JurorEntry.model_validate(ballot)
+    JurorModel.model_validate(ballot)
     assert ballot_of(asked, kept.exchanges[0], redactor([], KEYS)) == ballot
 
 
@@ -105,7 +105,7 @@ async def test_without_a_key_nothing_is_sent(value: str | None) -> None:
     assert (ballot["status"], ballot["error"]["type"]) == ("missing_key", "missing_key")
     assert "TEST_KEY" in ballot["error"]["message"]
     assert (transport.sent, kept.exchanges) == ([], [])
-    JurorEntry.model_validate(ballot)
+    JurorModel.model_validate(ballot)
 
 
 @pytest.mark.parametrize(

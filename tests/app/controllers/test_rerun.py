@@ -19,6 +19,7 @@ from reviewdesk.app.controllers.rerun_history import Arrival
 from reviewdesk.app.paint.rerun import event_text
 from reviewdesk.app.workers.rerun import arrival_of
 from reviewdesk.desk.live import rerun_history
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
@@ -287,7 +288,7 @@ def test_ballots_come_one_by_one_while_the_review_goes_on(tmp_path: Path) -> Non
 
 
 def test_the_fields_of_a_ballot_are_read() -> None:
-    given = {"id": "a", "pass": True, "score": 0.5, "status": "ok"}
+    given: CanonicalBallot = {"id": "a", "pass": True, "score": 0.5, "status": "ok"}
     assert arrival_of(given) == Arrival("a", True, 0.5, "ok", "")
     failed = arrival_of({"id": "a", "status": "error", "error": {"message": "no"}})
     assert failed.failed

@@ -17,7 +17,7 @@ from reviewdesk.live.jurors import CallSession, ask, ballot_of
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.wires.transport import HttpTransport
-from reviewdesk.reports.canonical.models import JurorEntry
+from reviewdesk.reports.canonical.models import JurorModel
 from tests.live.builders import KEY, KEYS, FakeClock, Kept, call, juror
 from tests.live.faults import FAULTS, Ending
 from tests.live.server import Server
@@ -61,7 +61,7 @@ async def test_a_fault_ends_as_its_own_ballot(
     ballot, exchanges, server = await asked(ending, wire)
     assert ballot["status"] == ending.status
     assert ballot.get("error", {}).get("type", "") == ending.kind
-    JurorEntry.model_validate(ballot)
+    JurorModel.model_validate(ballot)
     assert [one.attempt for one in exchanges] == list(range(ending.calls))
     assert len(server.calls) == ending.calls
     assert {seen.key for seen in server.calls} == {KEY}  # the sentinel did go out
@@ -81,7 +81,7 @@ async def test_a_closed_port_ends_as_no_connection(wire: str) -> None:
     assert (ballot["status"], ballot["error"]["type"]) == ("error", "connection")
     # The first attempt and three retries.
     assert [one.status for one in kept.exchanges] == [None] * 4
-    JurorEntry.model_validate(ballot)
+    JurorModel.model_validate(ballot)
 
 
 def test_there_are_enough_faults_and_each_ends_in_its_own_way() -> None:
