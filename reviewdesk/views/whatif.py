@@ -129,8 +129,8 @@ def _group(
     most = max(row.flipped for row in rows)
     made = []
     for row in rows:
-        mark = Text("▲", Tone.WARN) if most and row.flipped == most else Text("")
-        made.append(_row(row, name(row.variant), Text("●", Tone.STRONG) if row.own else mark))
+        mark = Text("▲ ", Tone.WARN) if most and row.flipped == most else Text("")
+        made.append(_row(row, name(row.variant), Text("● ", Tone.STRONG) if row.own else mark))
     return Section("", (_figures((title, Text(note, Tone.MUTED)), made, title),))
 
 

@@ -15,6 +15,7 @@ from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif.policies import Variant
+from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.views import whatif
 from tests.helpers import controls, load, open_desk, report, verdict
 
@@ -99,6 +100,13 @@ def test_groups_stand_in_two_columns_with_their_figures_under_each_other(tmp_pat
     assert [line.split() for line in left if line.startswith("● mean")] == [
         ["●", "mean", "0", "0", "1.000", "0", "-", "-", "-", "0"]
     ]
+
+
+def test_marks_stand_apart_from_names_in_markdown(tmp_path: Path) -> None:
+    desk, run = opened(tmp_path, verdict("one", 0.9, 0.9, 0.0))
+    lines = [*document_markdown(whatif.what_if(what_if(desk, run)))]
+    assert any(line.startswith("| ● **mean** | 0 |") for line in lines)
+    assert any(line.startswith("| ▲ **lowest** | **1** |") for line in lines)
 
 
 def test_policies_that_were_asked_for_have_their_whole_names(tmp_path: Path) -> None:

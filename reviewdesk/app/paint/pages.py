@@ -19,6 +19,7 @@ from reviewdesk.app.paint.styled import (
 )
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace
+from reviewdesk.views.words import number
 
 EXPORT = "reviewdesk labels export"
 
@@ -102,7 +103,7 @@ def _figures(figures: Calibration | Metrics, width: int) -> Lines:
     lines = [Content(""), heading("THE NUMBERS SAY", width)]
     lines += _facts([("design", f"{design} ({which}, n {found.n})")], width)
     facts = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
-    lines += _facts([(n, "-" if v is None else f"{v:.3f}") for n, v in facts], width)
+    lines += _facts([(name, number(value)) for name, value in facts], width)
     for warning in warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     return lines
