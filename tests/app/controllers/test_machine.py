@@ -152,4 +152,4 @@ class ReviewMachine(RuleBasedStateMachine):
 
 
 TestReview = ReviewMachine.TestCase
-TestReview.settings = settings(stateful_step_count=25, deadline=None)
+TestReview.settings = settings(stateful_step_count=20, deadline=None)

@@ -141,7 +141,7 @@ async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:
         assert stage.current is not None
 
 
-@pytest.mark.parametrize("size", [(1, 1), (39, 24), (40, 24), (200, 9), (140, 24)], ids=str)
+@pytest.mark.parametrize("size", [(1, 1), (40, 24), (200, 9)], ids=str)
 async def test_it_starts_at_any_size(opened: tuple[Desk, Run], size: tuple[int, int]) -> None:
     async with staged(*opened, size=size) as stage:
         await stage.press("p")
@@ -155,7 +155,7 @@ async def test_it_starts_at_any_size(opened: tuple[Desk, Run], size: tuple[int, 
 async def test_no_size_breaks_it(opened: tuple[Desk, Run]) -> None:
     given = 0
     async with staged(*opened) as stage:
-        for width in (1, 2, 20, 39, 40, 80, 100, 139, 140, 200):
+        for width in (1, 20, 39, 40, 139, 140):
             for height in (1, 9, 24):
                 await stage.pilot.resize_terminal(width, height)
                 await stage.press("p", "question_mark", "escape", "c", "escape")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import product
 from pathlib import Path
-
-import pytest
 
 from reviewdesk.app.screens.runs import RunsScreen
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.desk import Desk
 from reviewdesk.domain.query.words import ORDERS
-from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 from tests.helpers import unmeasure
 
@@ -58,16 +56,15 @@ async def test_an_older_run_is_measured_when_its_desk_is_opened(tmp_path: Path) 
         assert "older version" not in details(stage).text
 
 
-@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
-@pytest.mark.parametrize("blind", [False, True])
-async def test_every_order_is_offered_in_words(
-    tmp_path: Path, size: tuple[int, int], blind: bool
-) -> None:
+async def test_every_order_is_offered_in_words(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
-    async with staged(desk, run, size=size, view=View(blind=blind)) as stage:
-        await stage.press("o")
-        drawn = stage.drawn()
-        for name, note in ORDERS.items():
-            hidden = blind and name not in {"draw", "file", "id"}
-            told = "a seeded permutation" if blind and name == "draw" else note
-            assert f"{name:<10} {'hidden: asks first' if hidden else told}" in drawn
+    async with staged(desk, run) as stage:
+        for blind, size in product((False, True), (WIDE, SMALL)):
+            await stage.pilot.resize_terminal(*size)
+            await stage.press("o")
+            drawn = stage.drawn()
+            for name, note in ORDERS.items():
+                hidden = blind and name not in {"draw", "file", "id"}
+                told = "a seeded permutation" if blind and name == "draw" else note
+                assert f"{name:<10} {'hidden: asks first' if hidden else told}" in drawn
+            await stage.press("escape", *(["b"] if size == SMALL else []))

@@ -54,15 +54,18 @@ async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.Mo
             assert all(style.color is None and style.bgcolor is None for style in styles)
 
 
-@pytest.mark.parametrize("name", [*THEMES])
-async def test_the_theme_comes_from_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+async def test_the_theme_comes_from_the_environment_and_every_other_can_be_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("REVIEWDESK_THEME", name)
+    monkeypatch.setenv("REVIEWDESK_THEME", "ansi-dark")
     desk, run = open_run(tmp_path / "d.db", report([verdict(1)]))
     async with staged(desk, run) as stage:
-        assert stage.app.theme == name
-        assert "JURORS" in stage.drawn()
+        assert stage.app.theme == "ansi-dark"
+        for name in THEMES:
+            stage.run(f"theme {name}")
+            await stage.settle()
+            assert stage.app.theme == name
+            assert "JURORS" in stage.drawn()
 
 
 async def test_selected_text_is_copied(tmp_path: Path) -> None:

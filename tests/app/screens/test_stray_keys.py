@@ -55,23 +55,22 @@ async def burst(stage: Stage, *keys: str) -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, pytest.param(SMALL, marks=pytest.mark.slow)], ids=str)
-@pytest.mark.parametrize("opener", [*OPENERS, "d", "f4", "f5"])
 async def test_label_keys_in_a_dialog_or_on_its_heels_label_nothing(
-    tmp_path: Path, size: tuple[int, int], opener: str
+    tmp_path: Path, size: tuple[int, int]
 ) -> None:
     path = tmp_path / "d.db"
     desk, run = open_run(path, report([verdict(1), verdict(2)]))
     async with staged(desk, run, size=size) as stage:
-        stage.clock.wait(1.0)
-        if opener != "d":
+        for opener in (*OPENERS, "f4", "f5"):
+            stage.clock.wait(1.0)
             await burst(stage, opener, "p", "f", "i")
-        await stage.press(opener) if isinstance(stage.app.screen, DeskScreen) else None
-        if isinstance(stage.app.screen, DeskScreen) and stage.app.top is stage.review:
-            # Nothing to compare with, so no dialog opened.
-            assert opener == "d"
-        else:
+            if isinstance(stage.app.screen, DeskScreen) and stage.app.top is stage.review:
+                await stage.press(opener)
+            assert stage.app.screen is not stage.review, opener
             await stage.press(*LABELS)
-        assert given(path) == []
+            assert given(path) == [], opener
+            while stage.app.screen is not stage.review:
+                await stage.press("escape")
 
 
 async def test_what_was_typed_in_a_field_is_text(tmp_path: Path) -> None:
