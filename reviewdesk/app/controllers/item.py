@@ -20,12 +20,12 @@ from reviewdesk.app.controllers.requests import (
     PromptForm,
     Sideways,
 )
-from reviewdesk.app.controllers.rerun_history import RERUN_EVENTS
-from reviewdesk.app.controllers.rerun_result import Outcomes, outcome
+from reviewdesk.app.controllers.rerun_history import RERUN_EVENTS, Outcomes
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_runs
 from reviewdesk.desk.review.clipboard import keep_copy
+from reviewdesk.domain.panel.rerun_result import outcome
 from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from reviewdesk.app.controllers.rerun_history import Arrival, OpenRerun
 from reviewdesk.app.workers.rerun import RERUN, RerunEnded, TaskStop, rerun
+from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun
 from reviewdesk.errors import DeskError, ReviewDeskError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from reviewdesk.app.controllers.rerun_result import RerunResult
 from reviewdesk.app.keys.commands import Completer
+from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event, Item
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm
 from reviewdesk.app.controllers.rerun_form import RerunForm
-from reviewdesk.app.controllers.rerun_result import counted, stopped_after
 from reviewdesk.app.keys.commands import files
 from reviewdesk.app.workers.rerun import RERUN, RerunEnded
 from reviewdesk.desk.live import rerun
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped
+from reviewdesk.domain.panel.rerun_result import counted, stopped_after
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone

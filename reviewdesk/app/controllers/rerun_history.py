@@ -1,60 +1,21 @@
-"""The re-runs of an item, running and ended, as the screen shows them."""
+"""Read the re-runs of an item, and the results of re-runs by their events."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun_history import RerunRecord
-from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.rerun import FlipRate, flip_rates
+from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory, RerunResult, outcome
+from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Item, Run
+    from reviewdesk.domain.records import Event, Item, Run
 
 RERUN_EVENTS = frozenset({"rerun_planned", "rerun_ended"})
 """The kinds of events that belong to re-runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
-
-    juror: str
-    vote: bool | None
-    score: float | None
-    status: str
-    error: str
-
-    @property
-    def failed(self) -> bool:
-        """Whether the ballot holds no answer; an abstention counts as an answer."""
-        return bool(self.error) or Status(self.status).missing
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRerun:
-    """A running re-run: the jurors that are asked, and the ballots so far."""
-
-    key: int
-    verdict: str
-    asked: tuple[str, ...]
-    came: tuple[Arrival, ...] = ()
-    stopping: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RerunHistory:
-    """The re-runs of an item, oldest first, flip rates of item and run, and a running re-run."""
-
-    told: tuple[RerunRecord, ...] = ()
-    here: tuple[FlipRate, ...] = ()
-    in_run: tuple[FlipRate, ...] = ()
-    running: OpenRerun | None = None
-
-
 NOTHING = RerunHistory()
 
 
@@ -72,11 +33,40 @@ class RerunReader:
         records = rerun_history.of_item(desk, item)
         if not records:
             return replace(NOTHING, running=mine)
-        here = flip_rates([(item.verdict, [one.rerun for one in records])])
-        return RerunHistory(records, here, self._of_run(desk, item.run), mine)
+        reruns = tuple(one.rerun for one in records)
+        here = flip_rates([(item.verdict, reruns)])
+        return RerunHistory(reruns, here, self._of_run(desk, item.run), mine)
 
     def _of_run(self, desk: Desk, run: Run) -> tuple[FlipRate, ...]:
         mark = run.hash, rerun_history.newest(desk, run)
         if mark != self._mark:
             self._mark, self._rates = mark, rerun_history.flips_of_run(desk, run)
         return self._rates
+
+
+class Outcomes:
+    """Finds the results of ended re-runs by their events; reads each verdict once."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Start with nothing read."""
+        self._desk = desk
+        self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
+
+    def of(self, event: Event) -> RerunResult | None:
+        """Return the result of an event's re-run, ``None`` if it has none or the run is gone."""
+        if event.run is None or event.verdict is None or "answered" not in event.detail:
+            return None
+        place = event.run, event.verdict
+        if place not in self._known:
+            self._known[place] = self._read(*place)
+        return self._known[place].get(event.detail.get("plan", 0))
+
+    def _read(self, run: str, verdict: str) -> dict[int, RerunResult]:
+        desk = self._desk
+        try:
+            item = desk.item(desk.find(desk.run(run), verdict))
+            records = rerun_history.of_item(desk, item)
+        except ReviewDeskError:
+            # The event can be shown without the verdict.
+            return {}
+        return {one.plan: outcome(item, one.rerun) for one in records if one.plan}

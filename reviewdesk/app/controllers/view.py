@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reviewdesk.app.controllers.rerun_history import RerunHistory
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk.review.runs import RunDetails, RunLine
+from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views.document import Tone

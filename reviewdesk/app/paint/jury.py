@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.rerun_history import NOTHING, RerunHistory
+from reviewdesk.app.controllers.rerun_history import NOTHING
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.document import section_lines
@@ -33,6 +33,7 @@ from reviewdesk.domain.assessment.assess import Seat, State
 from reviewdesk.domain.assessment.flags import SHORT, Flag, FlagNote
 from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.jury.agreement import AgreementPair
+from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.settings import Feedback

@@ -8,8 +8,6 @@ from typing import Any
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.controllers.rerun_history import Arrival, OpenRerun, RerunHistory
-from reviewdesk.app.controllers.rerun_result import RerunResult, outcome, stopped_after
 from reviewdesk.app.paint.styled import (
     Lines,
     Piece,
@@ -34,6 +32,14 @@ from reviewdesk.domain.panel.rerun import (
     contract_note,
     flipped,
     missing,
+)
+from reviewdesk.domain.panel.rerun_result import (
+    Arrival,
+    OpenRerun,
+    RerunHistory,
+    RerunResult,
+    outcome,
+    stopped_after,
 )
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Ballot, Decision, Status
@@ -62,12 +68,12 @@ def offer_lines(item: Item, key: str, width: int) -> Lines:
 
 def rerun_lines(item: Item, again: RerunHistory, width: int) -> Lines:
     """Return every re-run, the newest first, then how often each juror turned its vote."""
-    if not again.told:
+    if not again.reruns:
         return []
-    note = f"{len(again.told)}, the newest first" if len(again.told) > 1 else ""
+    note = f"{len(again.reruns)}, the newest first" if len(again.reruns) > 1 else ""
     lines = [heading("RE-RUNS", width, note)]
-    for past in reversed(again.told):
-        lines += _rerun(item, past.rerun, width)
+    for past in reversed(again.reruns):
+        lines += _rerun(item, past, width)
     return [*lines, *_rates(again, width), Content("")]
 
 

@@ -12,7 +12,6 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import HistoryForm
-from reviewdesk.app.controllers.rerun_result import RerunResult
 from reviewdesk.app.paint.rerun import RERUNS, event_text
 from reviewdesk.app.paint.styled import (
     Lines,
@@ -25,6 +24,7 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
+from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from reviewdesk.app.controllers.rerun_history import Arrival
 from reviewdesk.desk.live.rerun_history import RerunRecord
 from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.panel.rerun_result import Arrival
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk

@@ -128,7 +128,7 @@ class ReviewMachine(RuleBasedStateMachine):
     def blind_reveals_nothing(self) -> None:
         state = self.review.state
         if state.session.hidden:
-            assert state.reruns.told == ()
+            assert state.reruns.reruns == ()
             assert state.hints["diff"] is False if state.page is None else True
 
     def _labels(self) -> list[tuple[Any, ...]]:

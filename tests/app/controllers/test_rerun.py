@@ -15,12 +15,12 @@ from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import DiffForm, FieldInput, HistoryForm, PromptForm
 from reviewdesk.app.controllers.rerun import parse
 from reviewdesk.app.controllers.rerun_form import RerunForm
-from reviewdesk.app.controllers.rerun_history import Arrival
 from reviewdesk.app.paint.rerun import event_text
 from reviewdesk.app.workers.rerun import arrival_of
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
+from reviewdesk.domain.panel.rerun_result import Arrival
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
@@ -317,7 +317,7 @@ async def test_the_whole_panel_the_missing_or_one_juror_is_asked(tmp_path: Path)
     assert review.notice == "item/001: asked again: 1 answered; pass → pass"
     assert await asked(review, index=3) == ["model-judge-1"]
     assert len(await asked(review)) == 3
-    assert len(review.state.reruns.told) == 3
+    assert len(review.state.reruns.reruns) == 3
     review.desk.close()
 
 
@@ -381,7 +381,7 @@ def _written(review: Review) -> tuple[list[Any], list[Any]]:
 
 
 def reruns(review: Review) -> Sequence[object]:
-    return review.state.reruns.told
+    return review.state.reruns.reruns
 
 
 def failing(seen: Any) -> str:

@@ -8,18 +8,13 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.rerun_history import (
-    NOTHING,
-    Arrival,
-    OpenRerun,
-    RerunHistory,
-    RerunReader,
-)
+from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.paint.rerun import rerun_lines, running_lines
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ask, panel_from, prepare
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
+from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun, RerunHistory
 from reviewdesk.domain.records import Item, Run, Truth, View
 from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, NAMES, panel_file

@@ -1,19 +1,51 @@
-"""The result of a re-run, as counts and in words."""
+"""Re-runs of one item, running and ended, as a person sees them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalVerdict
-from reviewdesk.domain.panel.rerun import Rerun, changes, missing
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.domain.enums import Status
+from reviewdesk.domain.panel.rerun import FlipRate, Rerun, changes, missing
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Decision
 
-if TYPE_CHECKING:
-    from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Event, Item
-    from reviewdesk.domain.verdict import Decision
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
+
+    juror: str
+    vote: bool | None
+    score: float | None
+    status: str
+    error: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the ballot holds no answer; an abstention counts as an answer."""
+        return bool(self.error) or Status(self.status).missing
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRerun:
+    """A running re-run: the jurors that are asked, and the ballots so far."""
+
+    key: int
+    verdict: str
+    asked: tuple[str, ...]
+    came: tuple[Arrival, ...] = ()
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RerunHistory:
+    """The re-runs of an item, oldest first, flip rates of item and run, and a running re-run."""
+
+    reruns: tuple[Rerun, ...] = ()
+    here: tuple[FlipRate, ...] = ()
+    in_run: tuple[FlipRate, ...] = ()
+    running: OpenRerun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +104,3 @@ def _cut_short(body: CanonicalVerdict) -> set[str]:
         for one in body["jurors"]
         if (error := one.get("error")) and error.get("type") == "stopped"
     }
-
-
-class Outcomes:
-    """Finds the results of ended re-runs by their events; reads each verdict once."""
-
-    def __init__(self, desk: Desk) -> None:
-        """Start with nothing read."""
-        self._desk = desk
-        self._known: dict[tuple[str, str], dict[int, RerunResult]] = {}
-
-    def of(self, event: Event) -> RerunResult | None:
-        """Return the result of an event's re-run, ``None`` if it has none or the run is gone."""
-        if event.run is None or event.verdict is None or "answered" not in event.detail:
-            return None
-        place = event.run, event.verdict
-        if place not in self._known:
-            self._known[place] = self._read(*place)
-        return self._known[place].get(event.detail.get("plan", 0))
-
-    def _read(self, run: str, verdict: str) -> dict[int, RerunResult]:
-        desk = self._desk
-        try:
-            item = desk.item(desk.find(desk.run(run), verdict))
-            records = rerun_history.of_item(desk, item)
-        except ReviewDeskError:
-            # The event can be shown without the verdict.
-            return {}
-        return {one.plan: outcome(item, one.rerun) for one in records if one.plan}
