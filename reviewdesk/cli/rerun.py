@@ -124,10 +124,11 @@ def _prepare(
 
 def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None:
     """Carry out the re-runs one after another, and print the result of each."""
-    from reviewdesk.cli.plain import rerun
+    from reviewdesk.cli.plain.document import section_text
     from reviewdesk.desk.live import rerun_json
     from reviewdesk.desk.live.rerun import ask_now
     from reviewdesk.domain.panel.turnout import Turnouts
+    from reviewdesk.views import rerun as views
     from reviewdesk.views.document import Section
     from reviewdesk.views.panel import turnout
 
@@ -137,15 +138,12 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
         turnouts.add([ballot])
         return _say_ballot(ballot)
 
-    found = ask_now(desk, prepared, arrived)
-    shapes = [
-        rerun_json.rerun(one.item, record) for one, record in zip(prepared, found, strict=True)
-    ]
+    found = [*zip(prepared, ask_now(desk, prepared, arrived), strict=True)]
     if as_json:
-        put_json(shapes)
+        put_json([rerun_json.rerun(one.item, record) for one, record in found])
     else:
-        for shape in shapes:
-            put(rerun.rerun(shape))
+        for one, record in found:
+            put(section_text(views.result(one.item, record.rerun)))
     say_section(Section("", turnout(turnouts)))
     if turnouts.failed == turnouts.ballots:
         click.get_current_context().exit(ExitCode.FAILED)

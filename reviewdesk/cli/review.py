@@ -348,17 +348,21 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
-    from reviewdesk.cli.plain import rerun, text
-    from reviewdesk.desk.live import rerun_json
+    from reviewdesk.cli.plain.document import document_text
     from reviewdesk.desk.live.rerun_history import of_item
     from reviewdesk.desk.review import json_shapes
+    from reviewdesk.domain.panel.rerun_result import RerunHistory
+    from reviewdesk.views import verdict as views
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item = desk.item(key)
+        records = of_item(desk, item)
         if as_json:
-            put_json(json_shapes.verdict(item, of_item(desk, item)))
+            put_json(json_shapes.verdict(item, records))
         else:
-            put(text.verdict(item))
-            for record in of_item(desk, item):
-                put(rerun.rerun(rerun_json.rerun(item, record)))
+            put(
+                document_text(
+                    views.verdict(item, RerunHistory(tuple(one.rerun for one in records)))
+                )
+            )

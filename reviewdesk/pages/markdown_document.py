@@ -72,8 +72,9 @@ def _paragraph(one: Paragraph) -> Iterator[str]:
 
 def _facts(one: Facts) -> Iterator[str]:
     for fact in one.rows:
+        mark = "" if fact.mark is None else fact.mark.text.lstrip()
         name = f"**{escaped(fact.name)}**: " if fact.name else ""
-        yield f"- {name}{_inline(fact.text)}"
+        yield f"- {mark}{name}{_inline(fact.text)}"
 
 
 def _flow(one: Flow) -> Iterator[str]:
@@ -91,7 +92,7 @@ def _table(one: Table) -> Iterator[str]:
     heads += [escaped(column.title) for column in one.columns[1:]]
     rows = [
         [
-            ("" if row.mark is None else escaped(row.mark.text)) + _inline(row.cells[0]),
+            ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _inline(row.cells[0]),
             *map(_inline, row.cells[1:]),
         ]
         for row in one.rows

@@ -90,6 +90,10 @@ class Fact:
     text: Words
     tone: Tone = Tone.MUTED
     """The tone of the name."""
+    short: str = ""
+    """A shorter name for where room is dear."""
+    mark: Text | None = None
+    """A sign before the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,12 @@ class Column:
     width: int = 0
     """The least width in cells, so that tables under each other line up."""
     right: bool = True
+    most: int = 0
+    """The most cells that its texts get, where room is dear; 0 means any number."""
+    tail: bool = False
+    """Whether a name that is too long is cut at its start; for the first column alone."""
+    folds: bool = False
+    """Whether a text goes on below its row where room is short; for the last column alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +156,8 @@ class Table:
     """The cells that the table fills, where there is room; 0 fits it to its cells."""
     caption: str = ""
     """What the table holds, for readers who do not see it below its heading."""
+    halves: bool = False
+    """Whether the rows may stand in two halves side by side, where there is room."""
 
     @property
     def marked(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from textual import events
 from textual.app import App
+from textual.content import Content
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KEYS
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -21,10 +22,12 @@ from reviewdesk.app.app import ReviewApp
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import Panes
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import Run, View
+from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.settings import Settings, load_settings
+from reviewdesk.views import verdict as verdict_views
 from tests.app.builders import SMALL, WIDE, Clock, juror, open_run, report, verdict
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "QuickPilot",
     "Stage",
     "juror",
+    "jury_lines",
     "open_run",
     "report",
     "seeds",
@@ -216,3 +220,8 @@ async def staged(
             await stage.settle()
         yield stage
     desk.close()
+
+
+def jury_lines(item: Item, width: int, **more: Any) -> list[Content]:
+    """The jury's pane as the terminal draws it."""
+    return document_lines(verdict_views.jury(item, **more), width)

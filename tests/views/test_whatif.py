@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.document import document_lines, section_lines
-from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.cli.plain.document import document_text, section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
@@ -17,6 +16,7 @@ from reviewdesk.domain.verdict import Rounding
 from reviewdesk.domain.whatif.policies import Variant
 from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.views import whatif
+from tests.app.appkit import jury_lines
 from tests.helpers import controls, load, open_desk, report, verdict
 
 WIDTHS = (1, 2, 8, 17, 18, 24, 39, 60, 79, 119, 120, 159)

@@ -20,7 +20,7 @@ from reviewdesk.app.controllers.requests import (
     PromptForm,
     Sideways,
 )
-from reviewdesk.app.controllers.rerun_history import RERUN_EVENTS, Outcomes
+from reviewdesk.app.controllers.rerun_history import Outcomes
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_runs
@@ -32,6 +32,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
+from reviewdesk.views.events import RERUNS
 
 _SIDEWAYS = 8
 """Columns by which one key press scrolls unwrapped lines."""
@@ -188,8 +189,8 @@ class ItemController:
         shown = [event for event in past if not hidden or event.author == core.desk.reviewer]
         if blind:
             # A re-run's answers must stay hidden from a blind reviewer like the first ones.
-            mine = [event for event in mine if event.kind not in RERUN_EVENTS]
-            shown = [event for event in shown if not hidden or event.kind not in RERUN_EVENTS]
+            mine = [event for event in mine if event.kind not in RERUNS]
+            shown = [event for event in shown if not hidden or event.kind not in RERUNS]
         title = "" if item is None else item.verdict.id
         form = HistoryForm(title, shown[::-1], mine, Outcomes(core.desk).of)
         core.ask(form, partial(self._go_to, session.run))

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Event, Item, Run
 
-RERUN_EVENTS = frozenset({"rerun_planned", "rerun_ended"})
-"""The kinds of events that belong to re-runs."""
 NOTHING = RerunHistory()
 
 

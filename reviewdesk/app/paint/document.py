@@ -14,7 +14,9 @@ from reviewdesk.app.paint.styled import (
     Lines,
     block,
     cut,
+    cut_start,
     flow,
+    fold,
     heading,
     inline,
     line,
@@ -24,6 +26,7 @@ from reviewdesk.app.paint.styled import (
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.views.document import (
     Block,
+    Column,
     Comparison,
     Document,
     Facts,
@@ -48,6 +51,9 @@ WIDE = 120
 _LONGEST = 20_000
 _NARROWEST = 8
 """The least width of names where no column of the table may be left out."""
+_BIG = {Tone.BIG_PASS, Tone.BIG_FAIL, Tone.BIG_WARN}
+_FOLDED = 13
+"""The cells that a folding column keeps before names get less than their least width."""
 
 
 def document_lines(document: Document, width: int) -> Lines:
@@ -95,7 +101,8 @@ def block_lines(one: Block, width: int, *, tall: bool = False) -> Lines:
 
 def words_line(words: Words, tone: Tone = Tone.TEXT) -> Content:
     """Return a text as one line of any width, made harmless."""
-    return line(*((inline(span.text, _LONGEST), span.tone) for span in spans(words, tone)))
+    pieces = ((inline(span.text, _LONGEST), span.tone) for span in spans(words, tone))
+    return line(*((f" {text} " if ink in _BIG else text, ink) for text, ink in pieces))
 
 
 def _paragraph(one: Paragraph, width: int) -> Lines:
@@ -106,7 +113,9 @@ def _paragraph(one: Paragraph, width: int) -> Lines:
 def _facts(one: Facts, width: int) -> Lines:
     lines: Lines = []
     for fact in one.rows:
-        name = line((pad(inline(fact.name, _LONGEST), one.column), fact.tone))
+        mark = "" if fact.mark is None else fact.mark.text
+        shown = mark + inline(fact.short or fact.name, _LONGEST)
+        name = line((pad(shown, one.column), fact.tone))
         lines += paragraph(words_line(fact.text), width, first=name, indent=one.column)
     return lines
 
@@ -127,28 +136,43 @@ def _table(one: Table, width: int) -> Lines:
     grid = [_cells(row, marks) for row in one.rows]
     heads = [line((column.title, Ink.MUTED)) for column in one.columns]
     heads[0] = _title(one.title) if one.title else heads[0].pad_left(marks)
+    kept, sizes, gap = _fit(one, [heads, *grid], width)
+    if one.columns[0].tail:
+        room = sizes[0] - marks
+        grid = [[row[0][:marks] + cut_start(row[0][marks:], room), *row[1:]] for row in grid]
+    columns = [one.columns[at] for at in kept]
+    lines: Lines = []
+    for cells in [heads, *grid]:
+        row = _row([cells[at] for at in kept], sizes, columns, gap)
+        lines += _folded(row, width) if columns[-1].folds else [cut(row, width)]
+    return _halves(lines, width) if one.halves else lines
+
+
+def _fit(
+    one: Table, grid: Sequence[Sequence[Content]], width: int
+) -> tuple[list[int], list[int], int]:
+    """Return the columns that are kept, their widths, and the gap between them."""
     kept = [*range(len(one.columns))]
-
-    def widths() -> list[int]:
-        cells = ([heads[at], *(row[at] for row in grid)] for at in kept)
-        return [
-            max(one.columns[at].width, *(cell.cell_length for cell in column))
-            for at, column in zip(kept, cells, strict=True)
-        ]
-
+    longest = [
+        max(column.width, *(row[at].cell_length for row in grid))
+        for at, column in enumerate(one.columns)
+    ]
+    longest = [
+        min(size, column.most or size) for size, column in zip(longest, one.columns, strict=True)
+    ]
+    names = min(one.least + 2 * one.marked, longest[0])
     while True:
-        sizes = widths()
+        sizes = [longest[at] for at in kept]
         gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= width and not one.span else 1
         room = width - sum(sizes[1:]) - gap * (len(sizes) - 1)
         last = max(kept, key=lambda at: one.columns[at].rank)
-        if room >= min(one.least + marks, sizes[0]) or not one.columns[last].rank:
+        if room >= names or not one.columns[last].rank:
             break
         kept.remove(last)
+    if one.columns[-1].folds and room < names:
+        room += max(0, sizes[-1] - _FOLDED)
     sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST, sizes[0]))
-    right = [one.columns[at].right for at in kept]
-    return [
-        cut(_row([cells[at] for at in kept], sizes, right, gap), width) for cells in [heads, *grid]
-    ]
+    return kept, sizes, gap
 
 
 def _cells(row: Row, marks: int) -> list[Content]:
@@ -167,16 +191,38 @@ def _title(title: Words) -> Content:
     return line(*pieces)
 
 
+def _halves(whole: Lines, width: int) -> Lines:
+    """Return the rows of a table in two halves side by side, if they fit."""
+    middle, half = len(whole) // 2, max(row.cell_length for row in whole)
+    if 2 * half + 4 > width:
+        return whole
+    left, right = whole[: middle + 1], [whole[0], *whole[middle + 1 :]]
+    return [
+        row.pad_right(half + 4 - row.cell_length) + other
+        for row, other in zip_longest(left, right, fillvalue=Content(""))
+    ]
+
+
+def _folded(row: Content, width: int) -> Lines:
+    """Fold a row that is too wide, so that the end of its last cell goes below."""
+    below: Lines = []
+    while row.cell_length > width and (at := row.plain.rfind(" · ")) > 0:
+        below.insert(0, line("    ") + row[at + 1 :])
+        row = row[:at]
+    return [part.rstrip() for whole in (row, *below) for part in fold(whole, width)]
+
+
 def _row(
-    cells: Sequence[Content], sizes: Sequence[int], right: Sequence[bool], gap: int
+    cells: Sequence[Content], sizes: Sequence[int], columns: Sequence[Column], gap: int
 ) -> Content:
     """Return one line of a table; a text that is too long for its column is cut."""
-    made = Content("")
-    for at, (whole, size) in enumerate(zip(cells, sizes, strict=True)):
-        cell = cut(whole, size)
-        space = Content(" " * (size - cell.cell_length))
-        made += Content(" " * gap * (at > 0)) + (space + cell if right[at] else cell + space)
-    return made
+    made, space = [], 0
+    for whole, size, column in zip(cells, sizes, columns, strict=True):
+        cell = whole if column.folds else cut(whole, size)
+        left = size - cell.cell_length
+        made += [Content(" " * (space + left * column.right)), cell]
+        space = gap + left * (not column.right)
+    return Content("").join(made)
 
 
 def _comparison(one: Comparison, width: int) -> Lines:
@@ -198,8 +244,8 @@ def _pair(name: Words, sides: tuple[Words, Words], width: int, *, mark: bool) ->
             *paragraph(left, width, indent=4, first=[("    ", "")]),
             *paragraph(right, width, indent=4, first=[("  → ", Ink.MUTED)]),
         ]
-    sizes = [label + 2, room, room]
-    return [_row([differs, left, right], sizes, [False] * 3, 0)]
+    columns = [Column("", right=False)] * 3
+    return [_row([differs, left, right], [label + 2, room, room], columns, 0)]
 
 
 _PAINTERS: dict[type, Callable[[Any, int], Lines]] = {

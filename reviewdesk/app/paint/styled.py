@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -16,9 +16,6 @@ from textual.content import Content, Span
 from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain import safetext
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.records import Event
 
 Lines: TypeAlias = list[Content]
 Painter: TypeAlias = Callable[[int], Lines]
@@ -49,14 +46,6 @@ def block(text: object, limit: int = 20_000) -> str:
 def moment(at: str) -> str:
     """Format a stored time to the minute, in UTC as it was stored."""
     return inline(at, 40)[:16].replace("T", " ")
-
-
-def given(event: Event) -> tuple[str, str]:
-    """Return when and by whom an event was made, or an imported label was originally given."""
-    if not event.detail.get("imported"):
-        return moment(event.at), inline(event.reviewer, 80)
-    at = event.detail.get("at")
-    return moment(at if isinstance(at, str) else event.at), inline(event.author, 80)
 
 
 def _steady(text: str) -> str:
@@ -101,13 +90,22 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def cut(content: Content, width: int) -> Content:
-    """Cut a styled line to ``width`` cells, with an ellipsis."""
+    """Cut a styled line at its end to ``width`` cells, with an ellipsis."""
     if content.cell_length <= width:
         return content
     if width <= 0:
         return Content("")
     kept = fitting(content.plain, width - 1)
     return content[:kept] + Content(ELLIPSIS)
+
+
+def cut_start(content: Content, width: int) -> Content:
+    """Cut a styled line at its start to ``width`` cells: the end of an id tells more."""
+    if content.cell_length <= width:
+        return content
+    if width <= 0:
+        return Content("")
+    return Content(ELLIPSIS) + content[len(content) - fitting_end(content.plain, width - 1) :]
 
 
 def wrap(text: str, width: int, first: int | None = None) -> list[str]:
@@ -142,7 +140,8 @@ def paragraph(
         rows = [line((row, ink)) for row in wrap(text, rest, room)]
     else:
         rows = [text[start:end] for start, end in cuts(text.plain, room, rest)]
-        rows = [row if row.cell_length <= rest else Content(ELLIPSIS) for row in rows]
+        # A double-width character cannot stand in a single column.
+        rows = [cut(row, rest if at else room) for at, row in enumerate(rows)]
     head = lead + Content(" " * max(0, indent - lead.cell_length)) + rows[0]
     return [head, *(Content(" " * indent) + row if indent else row for row in rows[1:])]
 

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 
 from reviewdesk.app.controllers.requests import DiffForm
-from reviewdesk.app.paint.diff import diff_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import (
     Lines,
     cut,
@@ -20,6 +20,7 @@ from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.domain.records import Run
+from reviewdesk.views.comparison import comparison
 
 
 class DiffScreen(Dialog[Run | None]):
@@ -80,7 +81,8 @@ class DiffScreen(Dialog[Run | None]):
             ]
 
         self.query_one(Bar).paint(head)
-        self.query_one(Pane).paint(lambda width: diff_lines(form.item, shown.other, width))
+        found = comparison(form.item, shown.other)
+        self.query_one(Pane).paint(lambda width: document_lines(found, width))
 
     def action_turn(self, by: int) -> None:
         """Compare with another run."""

@@ -12,20 +12,15 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import HistoryForm
-from reviewdesk.app.paint.rerun import RERUNS, event_text
-from reviewdesk.app.paint.styled import (
-    Lines,
-    clip,
-    cut,
-    given,
-    inline,
-    line,
-)
+from reviewdesk.app.paint.document import words_line
+from reviewdesk.app.paint.styled import Lines, cut, inline, line
 from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar
 from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event
+from reviewdesk.views.document import outside
+from reviewdesk.views.events import event, given
 
 
 class HistoryScreen(ListDialog[Event | None]):
@@ -78,9 +73,7 @@ class HistoryScreen(ListDialog[Event | None]):
         options = self.query_one(OptionList)
         options.clear_options()
         events = self._lists[self._which]
-        options.add_options(
-            [Option(Content(event_line(event, self._form.found(event)))) for event in events]
-        )
+        options.add_options([Option(event_line(one, self._form.found(one))) for one in events])
         if not events:
             options.add_option(Option(Content("nothing yet"), disabled=True))
         options.highlighted = 0 if events else None
@@ -102,23 +95,8 @@ class HistoryScreen(ListDialog[Event | None]):
         self.dismiss(None)
 
 
-def event_line(event: Event, found: RerunResult | None) -> str:
+def event_line(one: Event, found: RerunResult | None) -> Content:
     """Return one event on one line: when, what, about which verdict, by whom."""
-    what = inline(RERUNS.get(event.kind, event.kind), 20)
-    if event.label is not None:
-        what += f" {event.label.value}" + ("?" if event.tentative else "")
-        what += ", imported" if event.detail.get("imported") else ""
-    if event.kind in {"undo", "redo"}:
-        what += f": {inline(event.detail.get('was') or '', 60)}"
-    if "tags" in event.detail:
-        what += f" [{inline(', '.join(map(str, event.detail['tags'])), 80)}]"
-    if "on" in event.detail and not event.detail["on"]:
-        what = f"un{what}"
-    if event.detail.get("note"):
-        what += f": {inline(event.detail['note'], 60)}"
-    if event.kind in RERUNS:
-        what += f": {inline(event_text(event.detail, found), 160)}"
-    if event.undone:
-        what += " (undone)"
-    when, who = given(event)
-    return f"{when}  {what}  {inline(event.verdict or '', 80)}  {clip(who, 40)}"
+    when, who = given(one)
+    name = outside(one.verdict or "", 80)
+    return words_line((when, "  ", *event(one, found), "  ", name, "  ", who))

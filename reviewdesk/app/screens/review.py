@@ -18,16 +18,17 @@ from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.messages import PaintFailed, RowChosen
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import header_line, strip_lines, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.jury import hidden_lines, jury_lines
-from reviewdesk.app.paint.pages import done_lines, nothing_lines
+from reviewdesk.app.paint.pages import done_lines, hidden_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.texts.find import found_line, highlight
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
+from reviewdesk.views import verdict
 
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
@@ -249,7 +250,7 @@ def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
             return []
         if session.hidden:
             return hidden_lines(session, keymap, width)
-        lines = jury_lines(session.item, width, state.reruns, keymap.first("rerun"))
-        return highlight(lines, state.reading.find)
+        found = verdict.jury(session.item, state.reruns, keymap.first("rerun"))
+        return highlight(document_lines(found, width), state.reading.find)
 
     return painter

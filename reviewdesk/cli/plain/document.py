@@ -43,13 +43,14 @@ def _one_line(words: Words) -> str:
 
 
 def _paragraph(one: Paragraph) -> Iterator[str]:
-    yield _one_line(one.lead) + _one_line(one.text)
+    yield f"{_one_line(one.lead):{one.indent}}{_one_line(one.text)}"
 
 
 def _facts(one: Facts) -> Iterator[str]:
-    column = max([one.column, *(len(fact.name) + 2 for fact in one.rows)])
-    for fact in one.rows:
-        yield f"{_one_line(fact.name):{column}}{_one_line(fact.text)}".rstrip()
+    names = [("" if fact.mark is None else fact.mark.text) + fact.name for fact in one.rows]
+    column = max([one.column, *(len(name) + 2 for name in names)])
+    for name, fact in zip(names, one.rows, strict=True):
+        yield f"{_one_line(name):{column}}{_one_line(fact.text)}".rstrip()
 
 
 def _flow(one: Flow) -> Iterator[str]:
@@ -57,7 +58,8 @@ def _flow(one: Flow) -> Iterator[str]:
 
 
 def _quote(one: Quote) -> Iterator[str]:
-    yield _one_line(one.lead) + show(one.text, one.limit)
+    text = show(one.text, one.limit).replace("\n", f"\n{' ' * one.indent}")
+    yield f"{_one_line(one.lead):{one.indent}}{text}"
 
 
 def _table(one: Table) -> Iterator[str]:

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reviewdesk.domain.assessment.flags import SHORT
-from reviewdesk.domain.assessment.history import trail
-from reviewdesk.domain.assessment.notes import remarks
-from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.audit.mismatches import Breach
-from reviewdesk.domain.canonical import CanonicalCheck
-from reviewdesk.domain.records import Item, QueueRow
-from reviewdesk.domain.safetext import show, show_line
+from reviewdesk.domain.records import QueueRow
+from reviewdesk.domain.safetext import show_line
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -117,86 +113,3 @@ def _breaches(counts: Mapping[str, int] | None) -> str:
 def _tally(name: str, counts: Mapping[str, int]) -> str:
     found = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return f"{name}: {found or 'none'}"
-
-
-def verdict(item: Item) -> str:
-    """Return everything about one verdict as text."""
-    found, stated = item.assessment, item.verdict
-    lines = [
-        show_line(f"{item.run.name}:{stated.id}"),
-        show_line(stated.test),
-        (
-            f"decision {found.decision or '-'}  score {number(found.score)}  "
-            f"threshold {number(stated.policy.threshold)}  quorum {stated.policy.quorum or '-'}  "
-            f"votes {found.votes.passes}/{found.votes.answered}, {found.votes.seated} seated"
-            + (f", {silent}" if (silent := silent_words(found.seats)) else "")
-        ),
-        *_agreement(item),
-    ]
-    if word := stated.text("label"):
-        lines.append(f"consensus reported {show_line(word, 60)}")
-    lines += [f"  note: {remark}" for remark in remarks(stated, found)]
-    if stated.set_by_you:
-        lines.append(f"set by you: {', '.join(stated.set_by_you)}")
-    lines += [f"  {note.flag.label}: {note.reason}" for note in found.notes]
-    lines += ["", "jurors"]
-    lines += [_juror(seat) for seat in found.seats]
-    lines += ["", "rules"]
-    lines += [
-        f"  {name.replace('_', ' '):17} {number(getattr(found.values, name, None)):>6}  "
-        f"{getattr(found.decisions, name) or '-'}"
-        for name in found.decisions.__slots__
-    ]
-    for name, title in _TEXTS.items():
-        if text := stated.text(name):
-            lines += ["", title, text]
-    lines += [_check(check) for check in stated.body.get("checks") or ()]
-    return "\n".join(show(line) for line in [*lines, "", *_review(item)])
-
-
-def _agreement(item: Item) -> list[str]:
-    """Return the agreement with its band, and ours too if the report states its own."""
-    pair, ours = item.assessment.pair, item.assessment.agreement.spread
-    if not pair.reported:
-        return [f"agreement {number(pair.value)}  band {pair.band or '-'}  (ours, r_WG)"]
-    facts = trail(item.verdict, item.assessment)
-    named = ", ".join(word for word in ("reported", pair.metric, facts.agreement_reason) if word)
-    return [
-        f"agreement {number(pair.value)}  band {pair.band or '-'}  ({named})",
-        f"ours r_WG {number(ours.raw)}  band {ours.band or '-'}",
-    ]
-
-
-_TEXTS = {"rubric": "RUBRIC", "input": "INPUT", "output": "RESPONSE", "alternative": "RESPONSE B"}
-
-
-def _check(check: CanonicalCheck) -> str:
-    """Return one deterministic check as a line."""
-    word = {True: "pass", False: "fail", None: "none"}[check["pass"]]
-    return f"check {word}  {show_line(check['name'])}  {show_line(check.get('reason') or '')}"
-
-
-def _review(item: Item) -> list[str]:
-    """Return the reviewers' label, tags, note and mark, one per line."""
-    row = item.row
-    facts = {
-        "label": f"{row.label}{'?' if row.tentative else ''}" if row.label else "",
-        "tags": ", ".join([*item.tags, *item.other_tags]),
-        "note": item.note or "",
-        "mark": "marked" if item.marked else "",
-    }
-    return [f"{name:5} {show_line(text, 2000)}" for name, text in facts.items() if text]
-
-
-def _juror(seat: Any) -> str:
-    ballot = seat.ballot
-    vote = {True: "pass", False: "fail", None: show_line(ballot.label or "-", 30)}[ballot.vote]
-    score = number(ballot.score, 2)
-    if ballot.score is None and ballot.raw_score is not None:
-        score = f"raw {ballot.raw_score:g}"
-    dissent = "  DISSENT" if seat.dissent else ""
-    message = ballot.error or ballot.reason or ""
-    return (
-        f"  {show_line(ballot.id, 60)}  {score}  {vote}  {seat.words}{seat.aside}{dissent}\n"
-        f"      {show_line(message, 20_000)}"
-    )

@@ -15,7 +15,6 @@ from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.requests import DiffForm, FieldInput, HistoryForm, PromptForm
 from reviewdesk.app.controllers.rerun import parse
 from reviewdesk.app.controllers.rerun_form import RerunForm
-from reviewdesk.app.paint.rerun import event_text
 from reviewdesk.app.workers.rerun import arrival_of
 from reviewdesk.desk.live import rerun_history
 from reviewdesk.domain.canonical import CanonicalBallot
@@ -24,6 +23,7 @@ from reviewdesk.domain.panel.rerun_result import Arrival
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
+from reviewdesk.views.events import rerun_event_text as event_text
 from tests.app.builders import open_run, report, verdict
 from tests.app.panelkit import KEY, panel_file
 from tests.app.reviewkit import Review

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.screens.history import event_line
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.reports.bytes.source import Source
+from tests.app.appkit import jury_lines
 from tests.app.builders import open_run, report, verdict
 
 HUMAN = {"label": "fail", "by": "dr \x1b[2Jsmith", "at": "2024-02-03T04:05:06Z"}
@@ -44,7 +44,7 @@ def test_an_imported_label_is_told_by_its_author_and_its_time(tmp_path: Path) ->
     assert f"{said}dr ␛[2Jsmith" in shown
     assert "  ann" not in shown
     [event] = [event for event in desk.item(key).history if event.label]
-    assert event_line(event, None) == f"{said}item/001  dr ␛[2Jsmith"
+    assert event_line(event, None).plain == f"{said}item/001  dr ␛[2Jsmith"
     desk.close()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-import reviewdesk.app
+import reviewdesk
 from reviewdesk.app.paint.legend import (
     AGREE,
     CAME_OUT,
@@ -23,7 +23,7 @@ from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
-PAINTERS = ("queue", "item", "jury", "numbers", "frame")
+PAINTERS = ("app/paint/queue", "app/paint/frame", "app/paint/scores", "views/jury", "views/verdict")
 PLAIN = set("─−")
 """What needs no legend: rules and the minus sign."""
 
@@ -34,7 +34,7 @@ def drawn(width: int = 100) -> str:
 
 def signs_of(name: str) -> set[str]:
     """Every character beyond ASCII in the strings that a painter draws."""
-    tree = ast.parse((Path(reviewdesk.app.__path__[0]) / "paint" / f"{name}.py").read_text("utf-8"))
+    tree = ast.parse((Path(reviewdesk.__path__[0]) / f"{name}.py").read_text("utf-8"))
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         char

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.jury import jury_lines
-from reviewdesk.app.paint.numbers import provenance_lines
+from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.cli.plain import text as plain_text
+from reviewdesk.cli.plain.document import document_text
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.panel.hash import verdict_panel_hash
 from reviewdesk.domain.records import Item
-from tests.app.appkit import juror, open_run, report, verdict
+from reviewdesk.views.provenance import provenance
+from reviewdesk.views.verdict import verdict as verdict_view
+from tests.app.appkit import juror, jury_lines, open_run, report, verdict
 
 
 def item(tmp_path: Path, **more: Any) -> Item:
@@ -28,7 +29,7 @@ def item(tmp_path: Path, **more: Any) -> Item:
 
 def told(found: Item) -> str:
     """The pane with its line breaks undone."""
-    return " ".join(" ".join(line.plain for line in provenance_lines(found, 100)).split())
+    return " ".join(" ".join(line.plain for line in section_lines(provenance(found), 100)).split())
 
 
 def test_the_trim_with_its_version_and_the_scores_on_both_sides_of_it(tmp_path: Path) -> None:
@@ -148,7 +149,6 @@ def test_a_stated_alpha_of_one_verdict_is_not_derivable(tmp_path: Path) -> None:
     text = told(found)
     assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in text
     assert "mismatch" not in text
-    assert plain_text.verdict(found).splitlines()[3:5] == [
-        "agreement 0.700  band medium  (reported, krippendorff_alpha, not derivable)",
-        "ours r_WG -0.240  band low",
-    ]
+    shown = document_text(verdict_view(found))
+    assert "agreement   stated krippendorff_alpha 0.700 medium   ours r_WG -0.240 low" in shown
+    assert "krippendorff_alpha 0.700, not derivable from the ballots of one verdict" in shown

@@ -15,7 +15,7 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import ACTIONS, hints
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint import styled
-from reviewdesk.app.paint.diff import diff_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import (
     footer_line,
     header_line,
@@ -24,14 +24,14 @@ from reviewdesk.app.paint.frame import (
     strip_lines,
 )
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.jury import hidden_lines, jury_lines
-from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
+from reviewdesk.app.paint.pages import done_lines, hidden_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
 from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
-from tests.app.appkit import juror, open_run, report, verdict
+from reviewdesk.views.comparison import comparison
+from tests.app.appkit import juror, jury_lines, open_run, report, verdict
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m [bold]markup[/] [@click=app.quit]x[/] \u202eevil\u202c 日本語日本語 "
@@ -98,7 +98,8 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
     for width in WIDTHS:
         check(item_lines(item, width, hidden=False), width)
         check(jury_lines(item, width), width)
-        check(diff_lines(item, replace(item, run=rude_session.run), width), width)
+        twin = replace(item, run=rude_session.run)
+        check(document_lines(comparison(item, twin), width), width)
         check(hidden_lines(session, keymap, width), width)
         check(done_lines(rude_session, None, pace, keymap, width), width)
         check(nothing_lines(rude_session, keymap, width), width)

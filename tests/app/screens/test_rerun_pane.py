@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.content import Content
 
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
-from reviewdesk.app.paint.jury import jury_lines
-from reviewdesk.app.paint.rerun import rerun_lines, running_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live.rerun import ask, panel_from, prepare
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun, RerunHistory
 from reviewdesk.domain.records import Item, Run, Truth, View
-from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from reviewdesk.views import rerun
+from reviewdesk.views.document import Document
+from tests.app.appkit import SMALL, WIDE, jury_lines, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, NAMES, panel_file
 from tests.helpers import controls
 from tests.live.server import Reply, Seen, Server
@@ -46,10 +48,15 @@ def item_of(desk: Desk, run: Run) -> Item:
     return desk.item(desk.find(run, "item/001"))
 
 
+def drawn_lines(item: Item, found: RerunHistory, width: int) -> list[Content]:
+    sections = (*rerun.reruns(item, found), *rerun.running(found.running))
+    return document_lines(Document(sections), width)
+
+
 def text_of(desk: Desk, run: Run, width: int = 79) -> str:
     item = item_of(desk, run)
     again = RerunReader().read(desk, item, None)
-    return "\n".join(line.plain for line in rerun_lines(item, again, width))
+    return "\n".join(line.plain for line in drawn_lines(item, again, width))
 
 
 def squeezed(text: str) -> str:
@@ -127,7 +134,7 @@ async def test_no_line_is_too_wide_nor_acts_on_the_terminal(tmp_path: Path, widt
     hostile = Arrival("jud\x1b[2Jge", None, None, "error", "it \u202e broke\x07 " * 20)
     running = OpenRerun(item.row.key, "v", ("jud\x1b[2Jge", "b" * 300), (hostile,))
     again = RerunReader().read(desk, item, running)
-    lines = [*rerun_lines(item, again, width), *running_lines(running, width)]
+    lines = drawn_lines(item, again, width)
     assert all(line.cell_length <= width for line in lines)
     assert controls("\n".join(line.plain for line in lines)) == set()
     desk.close()
@@ -232,5 +239,5 @@ def whole(item: Item, **more: Any) -> str:
 def test_a_whole_panel_offers_nothing(tmp_path: Path) -> None:
     body = verdict(1, (0.9, 0.8, 0.75, 0.9, 0.8))
     desk, run = open_run(tmp_path / "d.db", report([body]))
-    assert "asks the" not in whole(item_of(desk, run), ask="R")
+    assert "asks the" not in whole(item_of(desk, run), key="R")
     desk.close()

@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from reviewdesk.app.paint.numbers import _rules
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jury.rule import Decisions
 from reviewdesk.domain.jury.strategies import STRATEGIES
 from reviewdesk.domain.verdict import Policy
+from reviewdesk.views.jury import rules
 from tests.domain.bodies import panel, read
 
 
 def test_the_screen_shows_every_rule_that_decides() -> None:
     verdict = read(panel(0.9, 0.8, 0.1), threshold=0.7, quorum=0.67)
-    shown = [name for name, *_ in _rules(assess(verdict), Policy(quorum=0.67))]
+    shown = [name for name, *_ in rules(assess(verdict), Policy(quorum=0.67))]
     decided = {field.name for field in fields(Decisions)}
     for strategy, method in STRATEGIES.items():
         if strategy in decided:

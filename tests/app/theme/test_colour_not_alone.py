@@ -12,10 +12,9 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.review_session import ReviewSession
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.frame import header_line, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.jury import jury_lines, jury_table
-from reviewdesk.app.paint.numbers import numbers_lines
 from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.desk import Desk
@@ -25,7 +24,8 @@ from reviewdesk.domain.audit.mismatches import Breach, Mismatch
 from reviewdesk.domain.records import Event, Item, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision, Status
 from reviewdesk.reports.bytes.source import Source
-from tests.app.appkit import open_run, report, verdict
+from reviewdesk.views.jury import jurors, numbers
+from tests.app.appkit import jury_lines, open_run, report, verdict
 from tests.helpers import ROOT
 
 COLUMNS = (47, 61, 79)
@@ -55,6 +55,10 @@ def item_of(session: Session) -> Item:
 
 def plain(lines: list[Content]) -> str:
     return "\n".join(content.plain for content in lines)
+
+
+def rules_lines(item: Item, width: int) -> list[Content]:
+    return section_lines(numbers(item.assessment, item.verdict.policy), width)
 
 
 ROWS: list[tuple[str, QueueRow, QueueRow]] = [
@@ -112,7 +116,9 @@ def test_a_juror_of_the_table_says_it(session: Session, change: str, width: int)
     seats = item_of(session).assessment.seats
     assert seats[0].state is State.COUNTED
     changed = (SEATS[change](seats[0]), *seats[1:])
-    assert plain(jury_table(seats, width)) != plain(jury_table(changed, width))
+    assert plain(section_lines(jurors(seats), width)) != plain(
+        section_lines(jurors(changed), width)
+    )
 
 
 @pytest.mark.parametrize("width", COLUMNS)
@@ -120,7 +126,7 @@ def test_a_trimmed_dissent_stands_out_in_table_and_plot(session: Session, width:
     seats = item_of(session).assessment.seats
     [lost] = [seat for seat in seats if seat.trimmed and seat.dissent]
     tame = tuple(replace(seat, dissent=False) if seat is lost else seat for seat in seats)
-    assert plain(jury_table(seats, width)) != plain(jury_table(tame, width))
+    assert plain(section_lines(jurors(seats), width)) != plain(section_lines(jurors(tame), width))
     plots = [strip_plot(group, 0.7, width).plain for group in (seats, tame)]
     assert plots[0].replace("◆", "○") == plots[1]
     assert plots[0] != plots[1]
@@ -174,12 +180,12 @@ def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -
 def test_a_rule_that_decides_otherwise_is_marked(session: Session, width: int) -> None:
     item = item_of(session)
     assert item.assessment.decision is Decision.PASS
-    text = plain(numbers_lines(item, width))
+    text = plain(rules_lines(item, width))
     # Unanimity fails on the one dissent, and the lowest score is below the threshold.
     marked = [line for line in text.splitlines()[1:] if "≠" in line]
     assert marked
     assert all("fail" in line or "inconclusive" in line for line in marked)
-    agreed = plain(numbers_lines(altered(item, decision=Decision.FAIL), width))
+    agreed = plain(rules_lines(altered(item, decision=Decision.FAIL), width))
     assert agreed != text
 
 

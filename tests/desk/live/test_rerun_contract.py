@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.cli.plain import rerun
+from reviewdesk.cli.plain.document import section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history, rerun_json
 from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, prepare
@@ -22,6 +22,7 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.views.rerun import result
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEYS
 from tests.live.server import Server
@@ -85,7 +86,7 @@ async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
     shape = rerun_json.rerun(prepared.item, made)
     assert shape["contract_before"] == 1
     assert f"version 1 of the reply contract; a re-run asks under version {VERSION}" in (
-        rerun.rerun(shape)
+        section_text(result(prepared.item, made.rerun))
     )
 
 

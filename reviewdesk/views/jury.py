@@ -1,0 +1,248 @@
+"""What is said of a jury: its decision, its flags, its jurors, their numbers and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reviewdesk.domain.assessment.assess import Assessment, Seat, State
+from reviewdesk.domain.assessment.flags import SHORT, Flag, FlagNote
+from reviewdesk.domain.assessment.seats import silent_words
+from reviewdesk.domain.jury.agreement import AgreementPair
+from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Band, Decision, Policy
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Quote,
+    Row,
+    ScorePlot,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Words,
+    outside,
+)
+from reviewdesk.views.words import number
+
+_BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
+_LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
+_LOST, _DIFFERS = Text("◆ ", Tone.WARN), Text("≠ ", Tone.WARN)
+
+
+def decision(item: Item) -> tuple[Block, ...]:
+    """Return the decision with its score and votes, and how far the jurors agree."""
+    found, policy = item.assessment, item.verdict.policy
+    word = "NO DECISION" if found.decision is None else found.decision.value.upper()
+    first: list[Words] = [Text(word, _BIG.get(found.decision or Decision.ERROR, Tone.BIG_WARN))]
+    score: tuple[str | Text, ...] = ()
+    if found.score is not None:
+        score = (Text(number(found.score), Tone.STRONG),)
+    if policy.threshold is not None:
+        mine = " set by you" if "threshold" in item.verdict.set_by_you else ""
+        score += (Text(f" against {policy.threshold:g}{mine}", Tone.MUTED),)
+    if found.rule.used is not None:
+        score += (Text(f" by {found.rule.used.value.replace('_', ' ')}", Tone.MUTED),)
+    votes = found.votes
+    first += [score] if score else []
+    first.append(f"{votes.passes} of {votes.answered} pass, {votes.seated} seated")
+    if silent := silent_words(found.seats):
+        first.append(Text(silent, Tone.WARN))
+    return Flow(tuple(first)), Flow(tuple(_agreement(found)))
+
+
+def _agreement(found: Assessment) -> list[Words]:
+    spread, reported = found.agreement.spread, found.pair.reported
+    groups: list[Words] = [Text("agreement", Tone.MUTED)]
+    groups += [_stated_agreement(found.pair)] if reported else []
+    ours = Text(f"{'ours r_WG' if reported else 'r_WG'} {number(spread.raw)}", Tone.MUTED)
+    groups.append((ours, *_band(spread.band)))
+    if alike := [what for what in ("scores", "votes") if getattr(found, f"unanimous_{what}")]:
+        groups.append(Text(f"unanimous {' and '.join(alike)}", Tone.NOTE))
+    return groups
+
+
+def _stated_agreement(pair: AgreementPair) -> Words:
+    """Return the agreement that the report states, with its metric and band."""
+    if pair.metric is None:
+        return ("stated", *_band(pair.band))
+    figure = "none" if pair.value is None else number(pair.value)
+    return ("stated ", outside(pair.metric, 80), f" {figure}", *_band(pair.band))
+
+
+def _band(band: Band | None) -> tuple[str | Text, ...]:
+    """Return the band, which stands beside the figure it belongs to."""
+    if band is None:
+        return ()
+    return " ", Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT)
+
+
+def flags(notes: Sequence[FlagNote]) -> Block:
+    """Return each flag with its full reason. Flags that ask for a person come first."""
+    if not notes:
+        return Paragraph("no flags", Tone.MUTED)
+    ranked = sorted(notes, key=lambda note: note.flag not in _LOUD)
+    return Facts(tuple(map(_flag, ranked)), column=11)
+
+
+def _flag(note: FlagNote) -> Fact:
+    loud = note.flag in _LOUD
+    return Fact(
+        note.flag.label.replace("_", " "),
+        outside(note.reason, 20_000),
+        Tone.WARN if loud else Tone.STRONG,
+        short=SHORT.get(note.flag, "?"),
+        mark=_LOST if loud else Text("  "),
+    )
+
+
+def ranked(seats: Sequence[Seat]) -> list[Seat]:
+    """Return the jurors in reading order: trimmed dissents, then counted, trimmed and failed."""
+    return sorted(seats, key=lambda seat: (_rank(seat), seat.ballot.seat))
+
+
+def _rank(seat: Seat) -> int:
+    if seat.trimmed:
+        return 0 if seat.dissent else 2
+    return 3 if seat.state is State.FAILED else 1
+
+
+def jurors(seats: Sequence[Seat]) -> Section:
+    """Return the table of jurors, in reading order."""
+    if not seats:
+        return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
+    weights = any(seat.ballot.weight is not None for seat in seats)
+    models = any(seat.ballot.model not in {None, "", seat.ballot.id} for seat in seats)
+    columns = (
+        Column("juror", tail=True, right=False),
+        *([Column("model", rank=1, right=False)] if models else []),
+        Column("family", right=False),
+        Column("score"),
+        Column("vote", most=10, right=False),
+        *([Column("weight", right=False)] if weights else []),
+        Column("state", right=False, folds=True),
+    )
+    rows = [
+        Row(
+            tuple(_cells(seat, models=models, weights=weights)),
+            _LOST if seat.trimmed and seat.dissent else Text("  "),
+        )
+        for seat in ranked(seats)
+    ]
+    return Section("Jurors", (Table(columns, tuple(rows), least=15, caption="The jury"),))
+
+
+def _cells(seat: Seat, *, models: bool, weights: bool) -> list[Words]:
+    ballot = seat.ballot
+    quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
+    lost = seat.trimmed and seat.dissent
+    model = outside(ballot.model or "", 200, Tone.MUTED) if ballot.model != ballot.id else ""
+    family = "?" if seat.family is None else seat.family.name + "*" * seat.family.extended
+    score = number(ballot.score)
+    if ballot.score is None and ballot.raw_score is not None:
+        score = f"raw {ballot.raw_score:g}"
+    weight = words.NONE if ballot.weight is None else f"{ballot.weight:g}"
+    return [
+        outside(ballot.id, 200, Tone.WARN if lost else quiet),
+        *([model] if models else []),
+        Text(family, Tone.MUTED),
+        Text(score, quiet),
+        _vote(seat, quiet),
+        *([Text(weight, quiet)] if weights else []),
+        state(seat),
+    ]
+
+
+def _vote(seat: Seat, quiet: Tone) -> Words:
+    """Return the vote, or the label that the juror gave in its place."""
+    ballot = seat.ballot
+    if ballot.vote is not None:
+        return Text(words.VOTES[ballot.vote], Tone.PASS if ballot.vote else Tone.FAIL)
+    if ballot.usable and ballot.label:
+        return outside(ballot.label, 60, quiet)
+    return Text(words.NONE, Tone.MUTED)
+
+
+def state(seat: Seat) -> Words:
+    """Return the state in words, so that dissent and contradiction need no colour to be seen."""
+    text, tone = seat.words, Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
+    if seat.dissent:
+        text, tone = f"{text} · DISSENT", Tone.WARN
+    if seat.ballot.contradicts:
+        text, tone = f"{text} · ≠ score", Tone.WARN
+    return Text(text, tone), Text(seat.aside, Tone.MUTED)
+
+
+def numbers(found: Assessment, policy: Policy) -> Section:
+    """Return each rule's value and decision, the plot of the scores, and their spread."""
+    columns = (
+        Column("rule", right=False),
+        Column("value"),
+        Column("decides", width=12, right=False),
+    )
+    rows = tuple(_rule_row(*rule, found.decision) for rule in rules(found, policy))
+    table = Table(columns, rows, halves=True, caption="What each rule gives")
+    close = found.agreement
+    spread = {
+        "closeness": close.closeness, "SD": close.sd, "range": close.range,
+        "margin": close.margin, "unit alpha": close.alpha,
+    }  # fmt: skip
+    facts = tuple((Text(f"{name} ", Tone.MUTED), number(value)) for name, value in spread.items())
+    plot = ScorePlot(found.seats, policy.threshold)
+    return Section("Numbers", (table, plot, Flow(facts)), "≠ differs from the verdict")
+
+
+def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
+    """Return the name of each rule, its value, and what it decides."""
+    values, made, votes = found.values, found.decisions, found.votes
+    seated, answered = (f"{votes.passes} of {n}" for n in (votes.seated, votes.answered))
+    share = own_share(policy.supermajority) or DEFAULT_SHARE
+    quorum = words.NONE if policy.quorum is None else outside(policy.quorum, 12).text
+    strict = made.quorum_strict, made.quorum_answered
+    return [
+        ("mean", number(values.mean), made.mean),
+        (f"trimmed mean −{found.trim.per_side}", number(values.trimmed_mean), made.trimmed_mean),
+        ("median", number(values.median), made.median),
+        ("weighted average", number(values.weighted_average), made.weighted_average),
+        ("highest", number(values.highest), made.highest),
+        ("lowest", number(values.lowest), made.lowest),
+        (f"quorum {quorum}", seated, made.quorum),
+        *([("quorum, strict", seated, strict[0])] if strict[0] != made.quorum else []),
+        *([("quorum, answered", answered, strict[1])] if strict[1] != made.quorum else []),
+        ("majority", seated, made.majority),
+        ("unanimous", answered, made.unanimous),
+        (f"supermajority {share}", answered, made.supermajority),
+    ]
+
+
+def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | None) -> Row:
+    differs = made is not None and verdict is not None and made != verdict
+    tone = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}.get(made or Decision.ERROR)
+    word = Text(words.NONE if made is None else made.value, tone or Tone.MUTED)
+    return Row((Text(name, Tone.MUTED), value, word), _DIFFERS if differs else Text("  "))
+
+
+def reasons(seats: Sequence[Seat]) -> Section:
+    """Return every juror's full reason, or its error if it failed, in reading order."""
+    blocks: list[Block] = []
+    for seat in ranked(seats):
+        ballot = seat.ballot
+        mark = "◆ " if seat.trimmed and seat.dissent else ""
+        names: list[Words] = [(Text(mark, Tone.STRONG), outside(ballot.id, 200, Tone.STRONG))]
+        if ballot.model and ballot.model != ballot.id:
+            names.append(outside(ballot.model, 200, Tone.MUTED))
+        names += [] if ballot.score is None else [number(ballot.score)]
+        blocks += [*([Gap()] if blocks else []), Flow((*names, state(seat)), gap=2)]
+        blocks += [Quote(ballot.error, Tone.WARN, indent=2)] if ballot.error else []
+        if ballot.reason:
+            blocks.append(Quote(ballot.reason, indent=2))
+        elif not ballot.error:
+            blocks.append(Paragraph("no reason given", Tone.MUTED, indent=2))
+    return Section("Reasons", tuple(blocks))

@@ -1,0 +1,223 @@
+"""What is said of re-runs: each beside the first verdict, juror by juror."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reviewdesk.domain.panel.rerun import (
+    Change,
+    FlipRate,
+    Rerun,
+    RerunScope,
+    changes,
+    contract_note,
+    flipped,
+    missing,
+)
+from reviewdesk.domain.panel.rerun_result import (
+    Arrival,
+    OpenRerun,
+    RerunHistory,
+    outcome,
+    stopped_after,
+)
+from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import Ballot, Status
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Block,
+    Column,
+    Fact,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    table,
+)
+from reviewdesk.views.words import moment, number
+
+_SCOPES = {
+    RerunScope.PANEL: "the whole panel",
+    RerunScope.MISSING: "the missing jurors",
+    RerunScope.JUROR: "one juror",
+    None: "a panel",
+}
+
+
+def offer(item: Item, key: str) -> tuple[Block, ...]:
+    """Return the offer to ask an incomplete panel again; ``key`` is the key that does it."""
+    gone = missing(item.verdict)
+    if not key or not (gone or item.assessment.degraded):
+        return ()
+    who: Words = "asks the panel again"
+    if gone:
+        who = ("asks the missing jurors again: ", outside(", ".join(gone), 200))
+    return (Paragraph(who, Tone.NOTE, Text(f"{key} ", Tone.KEY), len(key) + 1),)
+
+
+def running(found: OpenRerun | None) -> tuple[Section, ...]:
+    """Return the answer of each juror of the running re-run, or that it is awaited."""
+    if found is None:
+        return ()
+    came, rows = list(found.came), []
+    for name in found.asked:
+        answer = next((one for one in came if one.juror == name), None)
+        if answer is not None:
+            came.remove(answer)
+        rows.append(Row((outside(name, 200), _arrival(answer)), Text("  ")))
+    stopping = ", stopping" if found.stopping else ""
+    note = f"{len(found.came)} of {len(found.asked)} came back{stopping}"
+    columns = Column("juror", most=24, right=False), Column("answer", right=False, folds=True)
+    return (Section("Asking again", (Table(columns, tuple(rows), least=10),), note),)
+
+
+def _arrival(found: Arrival | None) -> Words:
+    if found is None:
+        return Text("waiting", Tone.MUTED)
+    if found.error:
+        error = outside(found.error, 200, Tone.WARN)
+        return outside(found.status, 40, Tone.WARN), Text(": ", Tone.WARN), error
+    if found.status == Status.ABSTAINED:
+        return found.status
+    return words.VOTES[found.vote] + ("" if found.score is None else f" {found.score:.3f}")
+
+
+def reruns(item: Item, found: RerunHistory) -> tuple[Section, ...]:
+    """Return every re-run, the newest first, then how often each juror turned its vote."""
+    if not found.reruns:
+        return ()
+    count = len(found.reruns)
+    blocks: list[Block] = []
+    for made in reversed(found.reruns):
+        blocks += [*([Gap()] if blocks else []), *rerun(item, made)]
+    blocks += [Gap(), *_rates(found)] if found.in_run else []
+    note = f"{count}, the newest first" if count > 1 else ""
+    return (Section("Re-runs", tuple(blocks), note),)
+
+
+def result(item: Item, made: Rerun) -> Section:
+    """Return one re-run under the name of its verdict."""
+    name = outside(f"{item.run.name}:{item.verdict.id}", 500, Tone.STRONG)
+    return Section("", (Paragraph((name, "  asked again")), *rerun(item, made)))
+
+
+def rerun(item: Item, made: Rerun) -> tuple[Block, ...]:
+    """Return one re-run beside the first verdict: who asked whom, the result, and each juror."""
+    who = _SCOPES[made.scope]
+    facts: list[Words] = [
+        *(["stopped"] if made.stopped else []),
+        "of the report" if made.at is None else moment(made.at),
+        *([("by ", outside(made.reviewer, 60))] if made.reviewer else []),
+        (f"{who} of ", outside(made.panel, 80)) if made.panel else who,
+        *(["masked"] if made.masked else []),
+    ]
+    remarks = tuple(_remarks(made))
+    return (
+        Paragraph(joined(facts, " · "), Tone.STRONG),
+        Flow(tuple(_outcome(item, made))),
+        *([Facts(remarks, column=12)] if remarks else []),
+        *_changes(changes(item.verdict, made)),
+    )
+
+
+def _outcome(item: Item, made: Rerun) -> Iterator[Words]:
+    before, after = item.assessment, made.assessment
+    came = outcome(item, made)
+    lead = Text("decision ", Tone.MUTED)
+    if made.stopped:
+        lead = Text(f"{stopped_after(came.answered + came.failed, came.asked)}: ", Tone.WARN)
+    turned = flipped(before.decision, after.decision)
+    yield (
+        lead, words.decision(before.decision), " → ", words.decision(after.decision),
+        Text("  ≠ FLIPPED" if turned else "", Tone.WARN),
+    )  # fmt: skip
+    yield Text("score ", Tone.MUTED), f"{number(before.score)} → {number(after.score)}"
+    if made.correct is not None:
+        word = Text("correct", Tone.PASS) if made.correct else Text("wrong", Tone.FAIL)
+        yield word, Text(" against the label", Tone.MUTED)
+
+
+def _remarks(made: Rerun) -> Iterator[Fact]:
+    rule = made.assessment.rule
+    for reason in made.assessment.degraded:
+        yield Fact("degraded", outside(reason, 500), Tone.WARN)
+    for cast in made.verdict.ballots:
+        if cast.status.missing:
+            why = outside(cast.error or cast.status.words, 300)
+            yield Fact("no answer", (outside(cast.id, 80), ": ", why), Tone.WARN)
+    if rule.reason and rule.used is not None and rule.used is not rule.strategy:
+        asked = "the strategy" if rule.strategy is None else rule.strategy.value.replace("_", " ")
+        text = f"{rule.used.value.replace('_', ' ')} in the place of {asked}: "
+        yield Fact("fallback", (text, outside(rule.reason, 500)), Tone.WARN)
+    if made.contract_before is not None:
+        yield Fact("contract", contract_note(made.contract_before), Tone.NOTE)
+    if made.panel_hash is not None:
+        yield _hash(made, outside(made.panel_hash[:16]))
+
+
+def _hash(made: Rerun, short: Text) -> Fact:
+    """Say whether the panel that answered is the one that was committed."""
+    text: Words = (short, ", as committed before the first request")
+    if made.filed:
+        when = () if made.at is None else (", committed ", moment(made.at), ", as the report says")
+        text = (short, *when)
+    elif made.kept_its_panel is None:
+        text = (short, ", not committed beforehand")
+    elif not made.kept_its_panel:
+        committed = outside((made.committed or "")[:16])
+        text = ("changed: ", short, " answered, ", committed, " was committed")
+        return Fact("panel hash", text, Tone.WARN)
+    return Fact("panel hash", text)
+
+
+def _changes(found: Sequence[Change]) -> tuple[Block, ...]:
+    if not found:
+        return ()
+    heads = Column("juror", right=False), *map(Column, ("before", "after", "moved", ""))
+    return (Table(heads, tuple(map(_change, found)), caption="Each juror before and after"),)
+
+
+def _change(change: Change) -> Row:
+    quiet = Tone.TEXT if change.asked else Tone.MUTED
+    mark = "≠ vote flipped" if change.flipped else "" if change.asked else "stays"
+    moved = "" if change.moved is None else number(change.moved, sign="+")
+    cells = (
+        outside(change.juror, 200, quiet),
+        Text(_ballot_text(change.before), Tone.MUTED),
+        Text(_ballot_text(change.after), quiet),
+        Text(moved, quiet),
+        Text(mark, Tone.WARN if change.flipped else Tone.MUTED),
+    )
+    return Row(cells, Text("≠ " if change.flipped else "  ", quiet))
+
+
+def _ballot_text(cast: Ballot | None) -> str:
+    if cast is None:
+        return "not seated"
+    if not cast.usable:
+        return cast.status.value if cast.status.failed else cast.status.words
+    return f"{words.VOTES[cast.vote]} {number(cast.score)}"
+
+
+def _rates(found: RerunHistory) -> tuple[Block, ...]:
+    here = {rate.juror: rate for rate in found.here}
+    rows = [
+        (outside(rate.juror, 200), _rate(here.get(rate.juror)), _rate(rate))
+        for rate in found.in_run
+    ]
+    text = "flip rate: votes turned, of those given twice"
+    return Paragraph(text, Tone.MUTED), table(("juror", "this item", "this run"), rows, text)
+
+
+def _rate(rate: FlipRate | None) -> str:
+    if rate is None or rate.rate is None:
+        return words.NONE
+    return f"{rate.flipped} of {rate.asked}, {rate.rate:.0%}"

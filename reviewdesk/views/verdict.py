@@ -1,0 +1,225 @@
+"""Everything that is said of one verdict: its decision, jury, provenance, texts and labels."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
+from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.records import Event, Item
+from reviewdesk.domain.safetext import hidden_count
+from reviewdesk.views import jury as juries
+from reviewdesk.views import rerun
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Fact,
+    Facts,
+    Flow,
+    Paragraph,
+    Quote,
+    Section,
+    Text,
+    Tone,
+    Words,
+    outside,
+)
+from reviewdesk.views.events import RERUNS, event, given, tag_list
+from reviewdesk.views.provenance import provenance
+from reviewdesk.views.whatif import item_what_if
+from reviewdesk.views.words import VOTES, plural
+
+TEXTS = {
+    "rubric": "Rubric",
+    "input": "Input",
+    "output": "Response",
+    "alternative": "Response B",
+    "reference": "Reference",
+}
+"""The texts of a verdict's body, with their titles."""
+SIDE_NOTE = "pass = the rubric's claim holds for the first response"
+NO_RESPONSE = "the report holds none"
+_LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
+_CHECKS = {True: ("✓ ", Tone.PASS), False: ("✗ ", Tone.FAIL), None: ("– ", Tone.MUTED)}
+_NOTHING = RerunHistory()
+
+
+def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
+    """Return all about a verdict."""
+    name = outside(f"{item.run.name}:{item.verdict.id}", 500, Tone.STRONG)
+    return Document(
+        (Section("", (Paragraph(name), *summary(item))), *sections(item, history)),
+    )
+
+
+def summary(item: Item) -> tuple[Block, ...]:
+    """Return the key facts: test, decision, agreement, label and flags."""
+    own = item.verdict.test != item.verdict.id
+    return (
+        *([Paragraph(outside(item.verdict.test))] if own else []),
+        *juries.decision(item),
+        Flow((_label(item), *_marks(item, blind=False))),
+        juries.flags(item.assessment.notes),
+    )
+
+
+def sections(item: Item, history: RerunHistory = _NOTHING) -> tuple[Section, ...]:
+    """Return all sections below the key facts: the jury, the texts, the checks and the labels."""
+    return (*_jury(item, history), *_texts(item), *checks(item), *review(item, blind=False))
+
+
+def jury(item: Item, history: RerunHistory = _NOTHING, key: str = "") -> Document:
+    """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer."""
+    notes = item.assessment.notes
+    flags = (juries.flags(notes), *rerun.offer(item, key))
+    return Document(
+        (
+            Section("", juries.decision(item)),
+            *rerun.running(history.running),
+            Section("Flags" if notes else "", flags),
+            *_jury(item, history),
+        )
+    )
+
+
+def _jury(item: Item, history: RerunHistory) -> tuple[Section, ...]:
+    found = item.assessment
+    return (
+        juries.jurors(found.seats),
+        *rerun.reruns(item, history),
+        juries.numbers(found, item.verdict.policy),
+        item_what_if(item),
+        juries.reasons(found.seats),
+        provenance(item),
+    )
+
+
+def _texts(item: Item) -> list[Section]:
+    found = {"output": ""} | texts(item)
+    notes = {"alternative": SIDE_NOTE} | ({} if found["output"] else {"output": NO_RESPONSE})
+    return [
+        Section(title, (Quote(found[key]),) if found[key] else (), notes.get(key, ""))
+        for key, title in TEXTS.items()
+        if key in found
+    ]
+
+
+def texts(item: Item) -> dict[str, str]:
+    """Return the texts of a verdict's body that are not empty, by their keys."""
+    found = {key: _text(item.verdict.body.get(key)) for key in TEXTS}
+    return {key: text for key, text in found.items() if text}
+
+
+def _text(value: object) -> str:
+    """Return a field of the body as text, a list as one line per entry; empty if there is none."""
+    if isinstance(value, list):
+        return "\n".join(f"- {part}" for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
+    """Return the name of the test and of the verdict, and the signs that it carries."""
+    found = item.verdict
+    name = [] if found.id == found.test else [Paragraph(outside(found.id), Tone.MUTED)]
+    marks = tuple(_marks(item, blind=blind))
+    signs = [Flow(marks, gap=2)] if marks else []
+    return (Paragraph(outside(found.test), Tone.STRONG), *name, *signs)
+
+
+def _marks(item: Item, *, blind: bool) -> list[Words]:
+    """Return the item's signs: tags of the case, twins, hidden characters, the mark, and tags.
+
+    A blind session shows no tags of other reviewers.
+    """
+    case = item.verdict.body["case"]
+    groups: list[Words] = [
+        (Text("#", Tone.NOTE), outside(tag, 500, Tone.NOTE)) for tag in case.get("tags") or ()
+    ]
+    if item.same_content > 1:
+        groups.append(f"same content ×{item.same_content}")
+    if found := sum(_hidden_count(text) for text in texts(item).values()):
+        groups.append(Text(f"⚠ {plural(found, 'hidden character')}", Tone.WARN))
+    if item.marked:
+        groups.append(Text("* marked", Tone.NOTE))
+    if item.tags:
+        groups.append((Text("tags: ", Tone.NOTE), *_in_tone(tag_list(item.tags), Tone.NOTE)))
+    if item.other_tags and not blind:
+        others = _in_tone(tag_list(item.other_tags), Tone.MUTED)
+        groups.append((Text("tags of others: ", Tone.MUTED), *others))
+    return groups
+
+
+@lru_cache(maxsize=32)
+def _hidden_count(text: str) -> int:
+    return hidden_count(text)
+
+
+def _label(item: Item) -> Words:
+    label = item.row.label
+    if label is None:
+        return Text("no label", Tone.MUTED)
+    return "label ", Text(
+        f"{label}{'?' if item.row.tentative else ''}", _LABELS.get(label, Tone.NOTE)
+    )
+
+
+def checks(item: Item) -> tuple[Section, ...]:
+    """Return how each deterministic check ended."""
+    found = item.verdict.body.get("checks") or ()
+    return (Section("Checks", (Facts(tuple(map(_check, found)), column=8),)),) if found else ()
+
+
+def _check(check: CanonicalCheck) -> Fact:
+    sign, tone = _CHECKS[check["pass"]]
+    word = "none" if check["pass"] is None else VOTES[check["pass"]]
+    text: tuple[str | Text, ...] = (outside(check["name"]),)
+    if reason := check.get("reason"):
+        text += (": ", outside(reason, 2000))
+    return Fact(f"{sign}{word}", text, tone)
+
+
+def review(item: Item, *, blind: bool) -> tuple[Section, ...]:
+    """Return the label found in the file, the history of the item and its note.
+
+    A blind session shows neither labels nor tags, which may come from others.
+    """
+    blocks: list[Block] = []
+    human = item.verdict.body.get("human")
+    if human and not blind:
+        blocks.append(Paragraph(_file_label(human), Tone.NOTE))
+    # Re-runs have a section of their own.
+    past = [one for one in item.history if one.kind not in RERUNS]
+    if shown := [_event(one) for one in past if not (blind and _shows_opinion(one))]:
+        blocks.append(Facts(tuple(shown), column=18))
+    if item.note:
+        blocks.append(Quote(item.note, lead=Text("note  ", Tone.NOTE), indent=6))
+    return (Section("Label", tuple(blocks)),) if blocks else ()
+
+
+def _file_label(human: CanonicalHuman) -> Words:
+    text: tuple[str | Text, ...] = (
+        f"in file: {human['label']} by ", outside(human.get("by") or "unknown", 200)
+    )  # fmt: skip
+    text += (", ", outside(human["at"], 40)) if human.get("at") else ()
+    return text + ((": ", outside(human["note"], 2000)) if human.get("note") else ())
+
+
+def _shows_opinion(one: Event) -> bool:
+    """Whether an event shows what somebody thinks of the item."""
+    return one.label is not None or one.kind == "tags"
+
+
+def _event(one: Event) -> Fact:
+    when, who = given(one)
+    tone = Tone.MUTED if one.undone else Tone.TEXT
+    return Fact(
+        when.text, (*_in_tone(event(one), tone), "  ", Text(who.text, Tone.MUTED, outside=True))
+    )
+
+
+def _in_tone(words: tuple[str | Text, ...], tone: Tone) -> list[Text]:
+    """Return the pieces of a text, all in one tone."""
+    return [
+        Text(one, tone) if isinstance(one, str) else Text(one.text, tone, one.outside)
+        for one in words
+    ]
