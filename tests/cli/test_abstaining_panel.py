@@ -53,7 +53,7 @@ def test_the_item_and_the_queue(loaded: Cli) -> None:
         assert set(shown["decisions"].values()) == {None}
         assert "no_verdict" in shown["flags"]
         assert shown["reasons"]["no_verdict"].startswith("no votes: 3 ")
-        assert "decision -" in loaded("show", name).out
+        assert "NO DECISION" in loaded("show", name).out
     assert loaded("runs", "--json").json[0]["decisions"]["none"] == len(STRATEGIES)
 
 

@@ -61,9 +61,9 @@ def test_every_jurors_own_word_is_shown(cli: Cli, path: Path) -> None:
     assert shown["decision"] is None
     assert shown["label_reported"].startswith("SPLIT")
     assert [one["label"] for one in shown["jurors"]] == ["KEEP", "SPLIT", "ERROR"]
-    plain = cli("show", "q1").out
-    assert "consensus reported SPLIT" in plain
-    assert "  b  -  SPLIT  counted" in plain
+    rows = [" ".join(row.split()) for row in cli("show", "q1").out.splitlines()]
+    assert any(row.startswith("consensus reported SPLIT") for row in rows)
+    assert "b ? - SPLIT counted" in rows
 
 
 def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
@@ -74,7 +74,8 @@ def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
     assert (loaded["ballots"], loaded["failed_ballots"]) == (2, 0)
     shown = cli("show", "q", "--json").json
     assert [(one["raw_score"], one["score"]) for one in shown["jurors"]] == [(4, None), (2, None)]
-    assert "  a  raw 4  -" in cli("show", "q").out
+    rows = [" ".join(row.split()) for row in cli("show", "q").out.splitlines()]
+    assert "a ? raw 4 - waits for --scale" in rows
     (again,) = cli("ingest", path, "--scale", "0..8", "--json").json
     shown = cli("show", "q", "--json", "--run", again["run"]).json
     # 4 and 2 of 8.
