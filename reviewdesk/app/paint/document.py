@@ -160,7 +160,8 @@ def _fit(
     longest = [
         min(size, column.most or size) for size, column in zip(longest, one.columns, strict=True)
     ]
-    names = min(one.least + 2 * one.marked, longest[0])
+    marks = 2 * one.marked
+    names = min(one.least + marks, longest[0])
     while True:
         sizes = [longest[at] for at in kept]
         gap = 2 if sum(sizes) + 2 * (len(sizes) - 1) <= width and not one.span else 1
@@ -171,7 +172,7 @@ def _fit(
         kept.remove(last)
     if one.columns[-1].folds and room < names:
         room += max(0, sizes[-1] - _FOLDED)
-    sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST, sizes[0]))
+    sizes[0] = room if one.span else max(min(sizes[0], room), min(_NARROWEST + marks, sizes[0]))
     return kept, sizes, gap
 
 
