@@ -6,13 +6,13 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import measures
@@ -98,21 +98,6 @@ def truths(conn: sqlite3.Connection, run: int) -> dict[tuple[Truth, bool], int]:
         (run,),
     )
     return {(Truth(row["truth"]), bool(row["tentative"])): row["n"] for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionCounts:
-    """A run's verdicts counted by decision, by flag and by breach."""
-
-    decisions: Mapping[Decision | None, int]
-    flags: Mapping[Flag, int]
-    breaches: Mapping[Breach, int] = field(default_factory=dict)
-    unanimous_scores: int = 0
-    """Verdicts with two or more scores, all equal."""
-    unanimous_votes: int = 0
-    """Verdicts with two or more votes, all the same."""
-    unknown_ballots: int = 0
-    """Ballots whose answer was not understood."""
 
 
 def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, DecisionCounts]:

@@ -28,10 +28,10 @@ from reviewdesk.app.paint.table import (
     two_columns,
 )
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.desk.review.runs import RunDetails, RunLine
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.query.words import BREACHES, CHOICES
 from reviewdesk.domain.records import Run
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.measures import RunAlphas, Undefined
 from reviewdesk.domain.verdict import Decision
 

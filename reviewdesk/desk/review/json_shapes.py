@@ -13,13 +13,12 @@ from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.assessment.seats import ballot_counts
 from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
+from reviewdesk.domain.run.details import DecisionCounts, RunLine
 from reviewdesk.domain.verdict import Decision
-from reviewdesk.store.runs import DecisionCounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reviewdesk.desk.review.runs import RunLine
     from reviewdesk.domain.assessment.assess import Assessment
     from reviewdesk.domain.run.measures import RunAlphas
 

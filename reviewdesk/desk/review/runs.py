@@ -3,76 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.run.measures import UNMEASURED, RunAlphas
+from reviewdesk.domain.run.details import (
+    DecisionCounts,
+    LabelCounts,
+    RunDetails,
+    RunLine,
+    StratumDraw,
+)
+from reviewdesk.domain.run.measures import UNMEASURED
 from reviewdesk.store import labels, measures, runs
 from reviewdesk.store.connect import reading
-from reviewdesk.store.runs import DecisionCounts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
-
-__all__ = [
-    "DecisionCounts",
-    "LabelCounts",
-    "RunDetails",
-    "RunLine",
-    "StratumDraw",
-    "overview",
-    "run_details",
-    "tallies",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in the list of runs, with the number of labelled verdicts and its alphas."""
-
-    run: Run
-    labelled: int
-    alphas: RunAlphas = UNMEASURED
-
-
-@dataclass(frozen=True, slots=True)
-class StratumDraw:
-    """A stratum of a run's draw, with its number of verdicts and the size of its audit."""
-
-    name: str
-    size: int
-    audit: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
-    """Counts of a run's labelled verdicts; ``decided`` are those with a pass or a fail."""
-
-    decided: int
-    unsure: int
-    disputed: int
-    tentative: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunDetails:
-    """Everything about one run. ``filled`` is the policy that the user gave when loading it.
-
-    ``unlabelled`` counts the verdicts with a human label in the file but no label in this desk.
-    """
-
-    run: Run
-    file_hash: str
-    filled: Mapping[str, Any]
-    tally: DecisionCounts
-    strata: tuple[StratumDraw, ...]
-    labels: LabelCounts
-    desk: str
-    head: str
-    alphas: RunAlphas = UNMEASURED
-    unlabelled: int = 0
 
 
 def overview(desk: Desk) -> list[RunLine]:

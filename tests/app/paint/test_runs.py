@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.runs import details_lines, run_head, run_row
-from reviewdesk.desk.review.runs import (
-    RunDetails,
-    RunLine,
-    overview,
-    run_details,
-)
+from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.run.measures import UNMEASURED
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import Clock, load, open_desk, report, verdict

@@ -2,14 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviewdesk.desk.review.runs import (
-    LabelCounts,
-    overview,
-    run_details,
-    tallies,
-)
+from reviewdesk.desk.review.runs import overview, run_details, tallies
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Truth
+from reviewdesk.domain.run.details import LabelCounts
 from reviewdesk.domain.verdict import Decision
 from tests.helpers import load, numbered, open_desk, report, verdict
 
