@@ -139,7 +139,7 @@ def test_ids_names_and_files_are_hostile_too(call: Call, tmp_path: Path) -> None
     call("ingest", path, "--json")
     assert len(call("open", path)[0].splitlines()) == 1
     assert len(call("queue")[0].splitlines()) == 1
-    assert len(call("runs")[0].splitlines()) == 3
+    assert [line for line in call("runs")[0].splitlines() if line[:2] != "  "][1:] == []
     for more in ((), ("--json",)):
         call("show", EVIL, *more)
         call("label", EVIL, "pass", *more)

@@ -28,19 +28,22 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs with what they hold, how far their jurors agree, and their audit."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.cli.plain import text
+    from reviewdesk.cli.plain.document import section_text
     from reviewdesk.desk.review import json_shapes
-    from reviewdesk.desk.review.runs import overview, tallies
+    from reviewdesk.desk.review.runs import overview, run_details, tallies
+    from reviewdesk.views.run import short
 
     with open_desk() as desk:
-        counted = tallies(desk)
-        lines = [json_shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
         if as_json:
-            put_json(lines)
+            counted = tallies(desk)
+            put_json(
+                [json_shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
+            )
             return
         say(f"desk: {desk.path}")
-    for line in lines:
-        put(text.run_line(line))
+        texts = [section_text(short(run_details(desk, run))) for run in desk.runs()]
+    for text in texts:
+        put(text)
 
 
 @runs.command()

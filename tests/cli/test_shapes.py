@@ -155,13 +155,11 @@ def test_runs(loaded: Cli) -> None:
 def test_runs_in_plain_words(loaded: Cli) -> None:
     loaded("label", "split", "fail")
     line, *further = loaded("runs").out.splitlines()
-    for text in (
-        "4 verdicts, 1 flagged, 3 to audit, 1 labelled, 3 failed ballots, 0 skipped",
-        "decisions: 2 pass, 1 fail, 1 error",
-        "1 escalated",
-    ):
-        assert text in line
-    assert [part.split()[0] for part in further] == ["alpha", "audit"]
+    assert "4 verdicts, 1 flagged, 3 to audit, 1 labelled, 3 failed ballots, 0 skipped" in line
+    assert "4 verdicts: 2 pass, 1 fail, 1 error" in further[0]
+    assert "1 flagged for review: 1 escalated" in further[1]
+    # What belongs to a run is indented below its line.
+    assert all(part.startswith("  ") for part in further)
 
 
 def test_events(loaded: Cli) -> None:

@@ -9,7 +9,8 @@ from reviewdesk.app.controllers.core import RUNS, Core
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm, QuestionForm
 from reviewdesk.app.controllers.view import RunsState
 from reviewdesk.app.keys.commands import files
-from reviewdesk.desk.review.runs import RunDetails, RunLine, overview, run_details
+from reviewdesk.desk.review.runs import overview, run_details
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.views.document import Tone

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.texts.reading import ReadingOptions
-from reviewdesk.desk.review.runs import RunDetails, RunLine
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.domain.stats.figures import Target

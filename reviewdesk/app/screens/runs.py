@@ -13,11 +13,13 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.view import RunsState, ViewState
 from reviewdesk.app.keys.bindings import screen_bindings
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import page_header
-from reviewdesk.app.paint.runs import details_lines, run_head, run_row
+from reviewdesk.app.paint.runs import run_head, run_row
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.widgets.lines import Pane
+from reviewdesk.views.run import run
 
 WIDE = 120
 
@@ -111,4 +113,4 @@ def _rows(state: ViewState, page: RunsState, width: int) -> Lines:
 def _details(state: ViewState, page: RunsState, width: int) -> Lines:
     if page.details is None:
         return []
-    return details_lines(page.details, width, blind=state.session.view.blind)
+    return document_lines(run(page.details, blind=state.session.view.blind), width)

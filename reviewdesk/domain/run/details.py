@@ -55,6 +55,11 @@ class LabelCounts:
     disputed: int
     tentative: int
 
+    @property
+    def given(self) -> int:
+        """The number of verdicts with a label, whatever it says."""
+        return self.decided + self.unsure + self.disputed
+
 
 @dataclass(frozen=True, slots=True)
 class RunDetails:

@@ -8,32 +8,14 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.runs import details_lines, run_head, run_row
-from reviewdesk.desk.review.runs import overview, run_details
-from reviewdesk.domain.records import Truth
-from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.paint.runs import run_head, run_row
+from reviewdesk.domain.run.details import RunLine
 from reviewdesk.domain.run.measures import UNMEASURED
+from reviewdesk.views.run import run
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
-from tests.helpers import Clock, load, open_desk, report, verdict
-
-
-def loaded(folder: Path, *bodies: dict[str, Any], labels: int = 1) -> tuple[RunLine, RunDetails]:
-    folder.mkdir(exist_ok=True)
-    desk = open_desk(folder / "desk.db", clock=Clock())
-    header = {"generator": {"model": "gpt-4o", "vendor": "openai"}}
-    run = load(desk, report(*bodies, **header), "report.json", seed="same")
-    for key in list(desk.queue(run, "", "file"))[:labels]:
-        desk.label(key, Truth.PASS)
-    found = overview(desk)[0], run_details(desk, run)
-    desk.close()
-    return found
-
-
-THREE = (
-    verdict("a", 0.9, 0.8, 0.7),
-    verdict("b", 0.9, 0.2, 0.8, flagged=True),
-    verdict("c", 0.1, None, 0.3),
-)
+from tests.helpers import verdict
+from tests.views.test_run import THREE, loaded, text
 
 
 def row(line: RunLine, width: int, *, blind: bool = False, **more: bool) -> str:
@@ -84,85 +66,6 @@ def test_a_blind_line_tells_no_panel(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def words(found: RunDetails, width: int = 78, *, blind: bool = False) -> str:
-    lines = details_lines(found, width, blind=blind)
-    return "\n".join(" ".join(line.plain.split()) for line in lines)
-
-
-def test_everything_about_a_run(tmp_path: Path) -> None:
-    line, found = loaded(tmp_path, *THREE)
-    drawn = words(found)
-    for text in (
-        "file report.json",
-        "format canonical",
-        "loaded 2025-01-31 12:00 UTC",
-        "seed same",
-        "verdicts 3",
-        "ballots 9, 1 of them failed",
-        "skipped rows 0",
-        f"run hash {line.run.hash}",
-        f"file sha256 {found.file_hash}",
-        "generator gpt-4o, openai",
-        "defaults threshold 0.6, quorum 0.5, strategy mean",
-        "decided 1 of 3 (pass or fail)",
-        "pass 2",
-        "fail 1",
-        "inconclusive 0",
-        "esc 1 escalated",
-        "rest/fail 1 1",
-        "flagged/pass 1 -",
-        f"log head {found.head[:20]}",
-    ):
-        assert text in drawn, text
-
-
-def test_how_far_the_jurors_agree(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
-    drawn = words(found)
-    # Votes TTT, TFT, FF: of 8 ballots 5 pass, unlike pairs in b alone, 4 of them over m - 1 = 2.
-    # 1 - (2 / 8) / (2 * 5 * 3 / (8 * 7)) = .5333.
-    for text in (
-        "AGREEMENT of the jurors, over all verdicts",
-        "alpha 0.431 interval, on the scores\n- an interval needs ten verdicts with two ballots",
-        "on votes 0.533 nominal",
-        "on ranks",
-    ):
-        assert text in drawn, text
-    interval = replace(found.alphas, alpha_low=-0.25, alpha_high=0.75, reasons={})
-    assert "[-0.250, 0.750] 95% interval" in words(replace(found, alphas=interval))
-    silent = words(replace(found, alphas=UNMEASURED))
-    assert "alpha - loaded by an older version" in silent
-    assert "AUDIT where the report breaks its own rules ─" in silent
-    assert "no verdict breaks" not in silent
-
-
-def test_the_audit_names_the_filter_that_lists_the_verdicts(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
-    assert "none no verdict breaks a rule of the report" in words(found)
-    # The mean of .9 .8 .7 passes, and that of .1 .3 fails.
-    wrong = [{**THREE[0], "decision": "fail"}, {**THREE[2], "decision": "pass"}]
-    _, found = loaded(tmp_path / "wrong", *wrong)
-    assert "breach:decision 2 the stated rule does not give the stated decision" in words(found)
-    assert "breach:band" not in words(found)
-
-
-def test_notes_are_told_in_full(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
-    assert "NOTES what the reader noticed ─" in words(found)
-    note = "a note " + "that goes on " * 30 + "to its end"
-    drawn = words(replace(found, run=replace(found.run, notes=(note, "second"))))
-    assert note in " ".join(drawn.replace("·", "").split())
-    assert "second" in drawn
-
-
-def test_a_report_that_states_nothing_says_so(tmp_path: Path) -> None:
-    _, found = loaded(tmp_path, *THREE)
-    drawn = words(replace(found, run=replace(found.run, header={}), filled={"threshold": 0.7}))
-    assert "generator - not stated" in drawn
-    assert "defaults - none stated" in drawn
-    assert "set by you threshold 0.7" in drawn
-
-
 def twin(number: int, *, other: bool) -> dict[str, Any]:
     if not other or not number:
         return verdict(f"v{number}", 0.9, 0.8, 0.7)
@@ -183,9 +86,9 @@ def test_blind_twins_draw_the_same(tmp_path: Path, labels: int, width: int) -> N
     for line, details in found:
         one = run_row(line, width, current=True, chosen=True, blind=True)
         same = replace(details, desk="the desk")
-        drawn.append([one, *details_lines(same, width, blind=True)])
+        drawn.append([one, *document_lines(run(same, blind=True), width)])
     assert drawn[0] == drawn[1]
-    in_the_open = [words(replace(details, desk="the desk")) for _, details in found]
+    in_the_open = [text(replace(details, desk="the desk")) for _, details in found]
     assert in_the_open[0] != in_the_open[1]
     assert row(found[0][0], 158) != row(found[1][0], 158)
 
@@ -193,7 +96,7 @@ def test_blind_twins_draw_the_same(tmp_path: Path, labels: int, width: int) -> N
 def test_no_line_is_too_wide(tmp_path: Path) -> None:
     clean = HOSTILE.replace("\ud800", "")
     line, found = loaded(tmp_path, *THREE)
-    run = replace(
+    changed = replace(
         line.run,
         name=clean,
         file=clean,
@@ -204,25 +107,10 @@ def test_no_line_is_too_wide(tmp_path: Path) -> None:
             "defaults": {"weights": {clean: 1}},
         },
     )
+    hostile = replace(found, run=changed, desk=clean)
     for width in WIDTHS:
         for blind in (False, True):
             check([run_head(width, blind=blind)], width)
-            lines = [run_row(RunLine(run, 9), width, current=True, chosen=True, blind=blind)]
-            lines += details_lines(replace(found, run=run, desk=clean), width, blind=blind)
+            lines = [run_row(RunLine(changed, 9), width, current=True, chosen=True, blind=blind)]
+            lines += document_lines(run(hostile, blind=blind), width)
             check(lines, width)
-
-
-def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path) -> None:
-    def drawn(found: RunDetails, *, blind: bool = False) -> str:
-        return "\n".join(line.plain for line in details_lines(found, 100, blind=blind))
-
-    labelled = [verdict(name, human={"label": "pass"}) for name in ("a", "b")]
-    for bodies, said in (
-        (labelled, "2 human labels in the file; --import-labels takes them"),
-        (labelled[:1], "1 human label in the file; --import-labels takes it"),
-    ):
-        _, found = loaded(tmp_path / said[:1], *bodies, labels=0)
-        assert said in drawn(found)
-        assert "human" not in drawn(found, blind=True)
-    _, found = loaded(tmp_path / "none", verdict("c"), labels=0)
-    assert "human" not in drawn(found)

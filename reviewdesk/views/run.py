@@ -1,0 +1,270 @@
+"""What is said of a run: its file and report, its verdicts, how its jurors agree, its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.query.words import BREACHES, CHOICES
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.run.details import RunDetails
+from reviewdesk.domain.run.measures import Undefined
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.views import words
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Facts,
+    Paragraph,
+    Section,
+    Text,
+    Tone,
+    Words,
+    joined,
+    outside,
+    table,
+)
+
+_HIDDEN = (
+    "Blind: flags, decisions, agreement, audit, strata, ballots, skipped rows, notes and hashes "
+    "are left out, for they come from what the panels said."
+)
+_Pairs = list[tuple[str, Words]]
+
+
+def run(found: RunDetails, *, blind: bool = False) -> Document:
+    """Return all about one run; a blind document leaves out what rests on the panels' answers."""
+    about = _section("Run", _about(found, blind=blind), outside(found.run.name, 300))
+    report = _section("Report", _report(found))
+    labels = _section("Labels", _labels(found, blind=blind))
+    desk = _section("Desk", _desk(found, blind=blind))
+    if blind:
+        return Document((about, report, labels, desk), end=(Paragraph(_HIDDEN, Tone.NOTE),))
+    return Document(
+        (
+            about,
+            _section("Agreement", _agreement(found), "of the jurors, over all verdicts"),
+            _section("Audit", _breaches(found), "where the report breaks its own rules"),
+            report,
+            labels,
+            desk,
+        ),
+        (
+            _section("Decisions", _decisions(found)),
+            _section("Flags", _flags(found), f"{found.run.flagged:,} verdicts to review"),
+            *_strata(found),
+            _notes(found.run),
+        ),
+    )
+
+
+def title(found: Run) -> Text:
+    """Return the title of the report, or else the name of the run."""
+    stated = found.header.get("title")
+    return outside(stated if isinstance(stated, str) and stated.strip() else found.name, 300)
+
+
+def short(found: RunDetails) -> Section:
+    """Return a line about a run, then its counts, agreement, audit and notes, indented below it."""
+    run = found.run
+    text = (
+        f"  {run.hash[:8]}  {run.verdicts:,} verdicts, {run.flagged:,} flagged, {run.audit:,} to "
+        f"audit, {found.labels.given:,} labelled, {run.failed_ballots:,} failed ballots, "
+        f"{run.skipped:,} skipped"
+    )
+    source = ("  (", outside(run.format, 80), ", ", outside(run.file, 1000), ")")
+    line = Paragraph((outside(run.name, 300), text, *source))
+    pairs: _Pairs = [
+        *counts(found),
+        *_agreement(found),
+        *((name if ":" in name else "audit", text) for name, text in _breaches(found)),
+        *([("human labels", _file_labels_text(found))] if run.human_labels else []),
+        *(("note", outside(note, 5000)) for note in run.notes),
+    ]
+    return Section("", (line, Facts.of(*((f"  {name}", text) for name, text in pairs))))
+
+
+def counts(found: RunDetails) -> _Pairs:
+    """Return the decisions, flags and ballots of a run, each in one line."""
+    run, made, carried = found.run, found.tally.decisions, found.tally.flags
+    decided = [f"{made[word]:,} {word or 'none'}" for word in (*Decision, None) if made.get(word)]
+    flags = [f"{carried[flag]:,} {flag.label}" for flag in Flag if carried.get(flag)]
+    return [
+        ("decisions", f"{run.verdicts:,} verdicts: {', '.join(decided) or 'none'}"),
+        ("flags", f"{run.flagged:,} flagged for review: {', '.join(flags) or 'none'}"),
+        ("ballots", _ballots_text(found)),
+    ]
+
+
+def _section(name: str, pairs: Sequence[tuple[str, Words]], note: Words = "") -> Section:
+    column = max(13, *(len(name) + 1 for name, _ in pairs))
+    return Section(name, (Facts.of(*pairs, column=column),), note)
+
+
+def _about(found: RunDetails, *, blind: bool) -> _Pairs:
+    run = found.run
+    pairs: _Pairs = [
+        ("file", outside(run.file, 1000)),
+        ("format", outside(run.format, 80)),
+        ("loaded", (words.moment(run.loaded_at), " UTC")),
+        ("verdicts", f"{run.verdicts:,}"),
+    ]
+    # The item pane of a blind session shows no label of the file either.
+    if blind:
+        return pairs
+    return [
+        *pairs,
+        *([("human labels", _file_labels_text(found))] if run.human_labels else []),
+        ("ballots", _ballots_text(found)),
+        ("skipped rows", f"{run.skipped:,}"),
+    ]
+
+
+def _ballots_text(found: RunDetails) -> str:
+    unknown = found.tally.unknown_ballots
+    text = f"{found.run.ballots:,}, {found.run.failed_ballots:,} of them failed"
+    return f"{text}, {unknown:,} not understood" if unknown else text
+
+
+def _file_labels_text(found: RunDetails) -> str:
+    """Describe the labels that came with the report, and how many could still be imported."""
+    count, left = found.run.human_labels, found.unlabelled
+    text = f"{words.plural(count, 'human label')} in the file"
+    if not left:
+        return f"{text}, none left to take: every such item has a label"
+    some = f"{left:,} of {count:,}" if left < count else "it" if count == 1 else "them"
+    return f"{text}; --import-labels takes {some}"
+
+
+def _report(found: RunDetails) -> _Pairs:
+    """Return what the head of the report states for all verdicts, and what a person filled in."""
+    header = found.run.header
+    stated: _Pairs = [
+        ("title", outside(header["title"], 300) if header.get("title") else ""),
+        ("made", words.moment(header["created_at"]) if header.get("created_at") else ""),
+        ("producer", _fields(header.get("producer"), "name", "version", "format")),
+        ("generator", _fields(header.get("generator"), "model", "vendor") or "- not stated"),
+        ("defaults", _settings(header.get("defaults")) or "- none stated"),
+        ("set by you", _settings(found.filled)),
+    ]
+    return [(name, text) for name, text in stated if text]
+
+
+def _fields(stated: Mapping[str, Any] | None, *keys: str) -> Words:
+    return joined([outside(stated[key], 200) for key in keys if stated.get(key)] if stated else [])
+
+
+def _settings(values: Mapping[str, Any] | None) -> Words:
+    return joined(
+        [
+            (outside(name, 60), " ", outside(value, 300))
+            for name, value in (values or {}).items()
+            if value not in (None, {}, [])
+        ]
+    )
+
+
+def _agreement(found: RunDetails) -> _Pairs:
+    """Return Krippendorff's alphas, or reasons for undefined ones, and the unanimous verdicts."""
+    alphas, counted = found.alphas, found.tally
+
+    def alpha_text(name: str, what: str) -> str:
+        why = alphas.reasons.get(name)
+        return (
+            f"{words.number(getattr(alphas, name))}  {what}" if why is None else f"-  {why.words}"
+        )
+
+    ends = words.interval(alphas.alpha_low, alphas.alpha_high)
+    interval = alpha_text("alpha_low", "") if ends == words.NONE else f"{ends}  95% interval"
+    scores = str(counted.unanimous_scores) if alphas.measured else words.NONE
+    return [
+        ("alpha", alpha_text("alpha", "interval, on the scores")),
+        *([("", interval)] if alphas.alpha is not None else []),
+        ("on votes", alpha_text("alpha_votes", "nominal")),
+        ("on ranks", alpha_text("alpha_ordinal", "ordinal, on the scores")),
+        ("unanimous", f"{scores} unanimous_scores, {counted.unanimous_votes} unanimous_votes"),
+    ]
+
+
+def _breaches(found: RunDetails) -> list[tuple[str, str]]:
+    """Return how many verdicts breach each rule, named by the filter that lists them."""
+    if not found.alphas.measured:
+        return [(words.NONE, Undefined.NOT_MEASURED.words)]
+    counted = found.tally.breaches
+    broken = [
+        (f"breach:{word}", f"{counted[kind]:,}  {CHOICES['breach'][word]}")
+        for word, kind in BREACHES.items()
+        if counted.get(kind)
+    ]
+    # Whether a quorum was rounded is counted with the breaches and is none.
+    if counted.keys() <= {Breach.ROUNDING}:
+        return [("none", "no verdict breaks a rule of the report"), *broken]
+    return broken
+
+
+def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
+    labels, done = found.labels, found.progress
+    pairs: _Pairs = [
+        ("decided", f"{labels.decided:,} of {found.run.verdicts:,} (pass or fail)"),
+        ("can't tell", f"{labels.unsure:,}"),
+        ("disputed", f"{labels.disputed:,}"),
+        ("tentative", f"{labels.tentative:,}"),
+    ]
+    if done is None or blind:
+        return pairs
+    return [
+        *pairs,
+        ("flagged", f"{done.flagged_done:,} of {done.flagged:,} have a label"),
+        ("audit", f"{done.audit_done:,} of {done.audit:,} have a label"),
+    ]
+
+
+def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
+    """Return the desk's file, the seed of the run, and the hashes that identify it."""
+    pairs: _Pairs = [("file", outside(found.desk, 1000)), ("seed", outside(found.run.seed, 200))]
+    if blind:
+        return pairs
+    return [
+        *pairs,
+        ("run hash", outside(found.run.hash, 80)),
+        ("file sha256", outside(found.file_hash, 80)),
+        # The log's chain includes the run's hash, which depends on what the panels said.
+        ("log head", outside(found.head, 200)),
+    ]
+
+
+def _decisions(found: RunDetails) -> _Pairs:
+    made, whole = found.tally.decisions, found.run.verdicts
+    return [
+        (word or "none", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
+        for word in (*Decision, None)
+    ]
+
+
+def _flags(found: RunDetails) -> _Pairs:
+    carried = found.tally.flags
+    flags: _Pairs = [
+        (SHORT.get(flag, "?"), f"{carried[flag]:,}  {flag.label.replace('_', ' ')}")
+        for flag in Flag
+        if carried.get(flag)
+    ]
+    return flags or [("none", "no verdict carries a flag")]
+
+
+def _strata(found: RunDetails) -> list[Section]:
+    if not found.strata:
+        return []
+    rows = [(one.name, f"{one.size:,}", f"{one.audit or '-'}") for one in found.strata]
+    grid = table(("stratum", "N", "audit"), rows, "The strata of the draw")
+    return [Section("Strata", (grid,), "how many verdicts, how many of them audited")]
+
+
+def _notes(run: Run) -> Section:
+    blocks: list[Block] = [
+        Paragraph(outside(note, 5000), lead=Text("· ", Tone.MUTED), indent=2) for note in run.notes
+    ]
+    return Section(
+        "Notes", tuple(blocks or [Paragraph("none", Tone.MUTED)]), "what the reader noticed"
+    )

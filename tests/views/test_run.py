@@ -1,0 +1,171 @@
+"""What is said of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.cli.plain.document import document_text, section_text
+from reviewdesk.desk.review.runs import overview, run_details
+from reviewdesk.domain.records import Progress, Truth
+from reviewdesk.domain.run.details import RunDetails, RunLine
+from reviewdesk.domain.run.measures import UNMEASURED
+from reviewdesk.views.run import run, short
+from tests.helpers import Clock, load, open_desk, report, verdict
+
+
+def loaded(folder: Path, *bodies: dict[str, Any], labels: int = 1) -> tuple[RunLine, RunDetails]:
+    folder.mkdir(exist_ok=True)
+    desk = open_desk(folder / "desk.db", clock=Clock())
+    header = {"generator": {"model": "gpt-4o", "vendor": "openai"}}
+    run = load(desk, report(*bodies, **header), "report.json", seed="same")
+    for key in list(desk.queue(run, "", "file"))[:labels]:
+        desk.label(key, Truth.PASS)
+    found = overview(desk)[0], run_details(desk, run)
+    desk.close()
+    return found
+
+
+THREE = (
+    verdict("a", 0.9, 0.8, 0.7),
+    verdict("b", 0.9, 0.2, 0.8, flagged=True),
+    verdict("c", 0.1, None, 0.3),
+)
+
+
+def text(found: RunDetails, *, blind: bool = False) -> str:
+    lines = document_text(run(found, blind=blind)).splitlines()
+    return "\n".join(" ".join(line.split()) for line in lines)
+
+
+def test_everything_about_a_run(tmp_path: Path) -> None:
+    line, found = loaded(tmp_path, *THREE)
+    drawn = text(found)
+    for said in (
+        "file report.json",
+        "format canonical",
+        "loaded 2025-01-31 12:00 UTC",
+        "seed same",
+        "verdicts 3",
+        "ballots 9, 1 of them failed",
+        "skipped rows 0",
+        f"run hash {line.run.hash}",
+        f"file sha256 {found.file_hash}",
+        "generator gpt-4o, openai",
+        "defaults threshold 0.6, quorum 0.5, strategy mean",
+        "decided 1 of 3 (pass or fail)",
+        "pass 2",
+        "fail 1",
+        "inconclusive 0",
+        "esc 1 escalated",
+        "rest/fail 1 1",
+        "flagged/pass 1 -",
+        f"log head {found.head[:20]}",
+    ):
+        assert said in drawn, said
+
+
+def test_how_far_the_jurors_agree(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    drawn = text(found)
+    # Votes TTT, TFT, FF: of 8 ballots 5 pass, unlike pairs in b alone, 4 of them over m - 1 = 2.
+    # 1 - (2 / 8) / (2 * 5 * 3 / (8 * 7)) = .5333.
+    for said in (
+        "AGREEMENT of the jurors, over all verdicts",
+        "alpha 0.431 interval, on the scores\n- an interval needs ten verdicts with two ballots",
+        "on votes 0.533 nominal",
+        "on ranks",
+    ):
+        assert said in drawn, said
+    interval = replace(found.alphas, alpha_low=-0.25, alpha_high=0.75, reasons={})
+    assert "[-0.250, 0.750] 95% interval" in text(replace(found, alphas=interval))
+    silent = text(replace(found, alphas=UNMEASURED))
+    assert "alpha - loaded by an older version" in silent
+    assert "AUDIT where the report breaks its own rules\n" in silent
+    assert "no verdict breaks" not in silent
+
+
+def test_the_audit_names_the_filter_that_lists_the_verdicts(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    assert "none no verdict breaks a rule of the report" in text(found)
+    # The mean of .9 .8 .7 passes, and that of .1 .3 fails.
+    wrong = [{**THREE[0], "decision": "fail"}, {**THREE[2], "decision": "pass"}]
+    _, found = loaded(tmp_path / "wrong", *wrong)
+    assert "breach:decision 2 the stated rule does not give the stated decision" in text(found)
+    assert "breach:band" not in text(found)
+
+
+def test_notes_are_told_in_full(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    assert "NOTES what the reader noticed\n" in text(found)
+    note = "a note " + "that goes on " * 30 + "to its end"
+    drawn = text(replace(found, run=replace(found.run, notes=(note, "second"))))
+    assert note in " ".join(drawn.replace("·", "").split())
+    assert "second" in drawn
+
+
+def test_a_report_that_states_nothing_says_so(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    drawn = text(replace(found, run=replace(found.run, header={}), filled={"threshold": 0.7}))
+    assert "generator - not stated" in drawn
+    assert "defaults - none stated" in drawn
+    assert "set by you threshold 0.7" in drawn
+
+
+def test_labels_that_came_with_the_file_are_counted_unless_blind(tmp_path: Path) -> None:
+    labelled = [verdict(name, human={"label": "pass"}) for name in ("a", "b")]
+    for bodies, said in (
+        (labelled, "2 human labels in the file; --import-labels takes them"),
+        (labelled[:1], "1 human label in the file; --import-labels takes it"),
+    ):
+        _, found = loaded(tmp_path / said[:1], *bodies, labels=0)
+        assert said in text(found)
+        assert "human" not in text(found, blind=True)
+    _, found = loaded(tmp_path / "none", verdict("c"), labels=0)
+    assert "human" not in text(found)
+
+
+def test_what_a_report_says_of_itself(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    header = {
+        "title": "A *title*",
+        "created_at": "2025-01-30T09:15:00+01:00",
+        "producer": {"name": "juror.py", "version": "2"},
+    }
+    drawn = text(replace(found, run=replace(found.run, header=header)))
+    assert "title A *title*\nmade 2025-01-30 09:15\nproducer juror.py, 2\n" in drawn
+
+
+def test_the_progress_is_told_unless_blind(tmp_path: Path) -> None:
+    _, found = loaded(tmp_path, *THREE)
+    assert "have a label" not in text(found)
+    progress = Progress(3, 1, 1, 0, 2, 1, 0, 0, 0)
+    found = replace(found, progress=progress)
+    assert "flagged 0 of 1 have a label\naudit 1 of 2 have a label" in text(found)
+    assert "have a label" not in text(found, blind=True)
+
+
+def test_a_run_in_a_few_lines(tmp_path: Path) -> None:
+    line, found = loaded(tmp_path, *THREE)
+    noted = replace(found, run=replace(found.run, notes=("first", "second"), human_labels=1))
+    head, *facts = section_text(short(noted)).splitlines()
+    assert head == (
+        f"run  {line.run.hash[:8]}  3 verdicts, 1 flagged, 2 to audit, 1 labelled, 1 failed "
+        "ballots, 0 skipped  (canonical, report.json)"
+    )
+    told = [" ".join(fact.split()) for fact in facts]
+    # a and b pass by their means of .8 and .633, c fails with .2; only b states an escalation.
+    assert told[0] == "decisions 3 verdicts: 2 pass, 1 fail"
+    assert told[1].startswith("flags 1 flagged for review: 1 escalated")
+    assert told[2:5] == [
+        "ballots 9, 1 of them failed",
+        "alpha 0.431 interval, on the scores",
+        "- an interval needs ten verdicts with two ballots",
+    ]
+    assert told[-4:] == [
+        "audit no verdict breaks a rule of the report",
+        "human labels 1 human label in the file, none left to take: every such item has a label",
+        "note first",
+        "note second",
+    ]
