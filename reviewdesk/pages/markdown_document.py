@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from reviewdesk.pages.marktext import code, escaped, fenced
+from reviewdesk.pages.marktext import code, escaped, fenced, started
 from reviewdesk.views.document import (
     Comparison,
     Document,
@@ -45,16 +45,20 @@ def section_markdown(section: Section, level: int = 3) -> Iterator[str]:
             yield from [*lines, ""]
 
 
-def _inline(words: Words, *, bold: bool = True) -> str:
+def _inline(words: Words, *, bold: bool = True, cell: bool = False) -> str:
     """Return a text on one line: our words escaped, text from outside as code."""
     return "".join(
-        code(span.text, 20_000)
+        code(span.text, cell=cell)
         if span.outside
         else _strong(escaped(span.text))
         if bold and span.tone in _BOLD
         else escaped(span.text)
         for span in spans(words)
     )
+
+
+def _cell(words: Words) -> str:
+    return _inline(words, cell=True)
 
 
 def _strong(text: str) -> str:
@@ -67,33 +71,33 @@ def _paragraph(one: Paragraph) -> Iterator[str]:
     text = _inline(one.text)
     if one.tone in _BOLD and not any(span.outside for span in spans(one.text)):
         text = _strong(_inline(one.text, bold=False))
-    yield _inline(one.lead).strip() + (" " if plain(one.lead).strip() else "") + text
+    yield started(f"{_inline(one.lead).strip()} {text}")
 
 
 def _facts(one: Facts) -> Iterator[str]:
     for fact in one.rows:
         mark = "" if fact.mark is None else fact.mark.text.lstrip()
-        name = f"**{escaped(fact.name)}**: " if fact.name else ""
-        yield f"- {mark}{name}{_inline(fact.text)}"
+        name = f"**{escaped(fact.name.strip())}**: " if fact.name else ""
+        yield f"- {started(mark + name + _inline(fact.text))}"
 
 
 def _flow(one: Flow) -> Iterator[str]:
-    yield " · ".join(_inline(group) for group in one.groups)
+    yield started(" · ".join(_inline(group) for group in one.groups))
 
 
 def _quote(one: Quote) -> Iterator[str]:
     if lead := _inline(one.lead).strip():
-        yield f"{lead}\n"
+        yield f"{started(lead)}\n"
     yield fenced(one.text, one.limit)
 
 
 def _table(one: Table) -> Iterator[str]:
-    heads = [_inline(one.title or one.columns[0].title)]
+    heads = [_cell(one.title or one.columns[0].title)]
     heads += [escaped(column.title) for column in one.columns[1:]]
     rows = [
         [
-            ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _inline(row.cells[0]),
-            *map(_inline, row.cells[1:]),
+            ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _cell(row.cells[0]),
+            *map(_cell, row.cells[1:]),
         ]
         for row in one.rows
     ]
@@ -113,8 +117,8 @@ def _comparison(one: Comparison) -> Iterator[str]:
     rows = []
     for name, left, right in one.rows:
         mark = "≠ " if plain(left) != plain(right) else ""
-        rows.append([mark + _inline(name), _inline(left), _inline(right)])
-    yield from table(["", *map(_inline, one.heads)], rows, [False] * 3)
+        rows.append([mark + _cell(name), _cell(left), _cell(right)])
+    yield from table(["", *map(_cell, one.heads)], rows, [False] * 3)
 
 
 def _nothing(_: ReliabilityDiagram | ScorePlot | Gap) -> Iterator[str]:

@@ -7,29 +7,34 @@ the span, or the cell of a table, are handled here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from reviewdesk.domain.safetext import show, show_line
 
 _TICKS = re.compile("`+")
 _MARKUP = re.compile(r"[\\`*_\[\]<>|#~]")
+_BULLET = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
 _PIPE = re.compile(r"\\*\|")
 
 
-def code(text: object, limit: int = 120) -> str:
-    """Return a text from outside on one line, as a code span that fits into a table cell."""
-    shown = show_line(text if isinstance(text, str) else str(text), limit)
+def code(text: str, limit: int = 20_000, *, cell: bool = False) -> str:
+    """Return a text from outside on one line, as a code span that may stand in a table's cell."""
+    shown = show_line(text, limit)
     if not shown.strip():
-        return "–"
+        return "-"
     fence = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
     if shown[0] in "` " or shown[-1] in "` ":
         shown = f" {shown} "
-    return f"{fence}{_PIPE.sub(_cell_safe, shown)}{fence}"
+    return f"{fence}{_PIPE.sub(_cell_safe, shown) if cell else shown}{fence}"
 
 
 def escaped(text: str) -> str:
     """Return words of our own with every sign that Markdown would read as markup escaped."""
     return _MARKUP.sub(r"\\\g<0>", show_line(text, 20_000))
+
+
+def started(text: str) -> str:
+    """Return Markdown that begins a line or a point: its first sign must not make a list of it."""
+    return _BULLET.sub(r"\g<1>\\\g<2>", text.strip(), count=1)
 
 
 def fenced(text: str, limit: int) -> str:
@@ -43,9 +48,3 @@ def _cell_safe(found: re.Match[str]) -> str:
     r"""Escape a pipe for a table cell; a space keeps backslashes before it from escaping ``\|``."""
     slashes = found[0][:-1]
     return f"{slashes} \\|" if slashes else "\\|"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table; the cells must be Markdown already."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return [f"| {' | '.join(cells)} |" for cells in lines]

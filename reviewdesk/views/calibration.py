@@ -72,6 +72,16 @@ def file_calibration(page: FilePage) -> Document:
     return Document(sections)
 
 
+def summary(page: CalibrationPage) -> Document:
+    """Return what a reader in a hurry needs: the pass rates, the warnings and the gates."""
+    found = page.calibration
+    if not found.labelled.n:
+        return _nothing(page, blind=True)
+    blocks = (*_rates(page), *_warnings(found.warnings))
+    gates = _gates(page.gates, page.fit, _basis(found), page.more)
+    return Document((Section("Pass rate", blocks, _basis(found)), gates))
+
+
 def _open(page: CalibrationPage, target: Target) -> Document:
     found = page.calibration
     basis = _basis(found)

@@ -7,8 +7,9 @@ from typing import Any
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.query.words import BREACHES, CHOICES
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.run.measures import Undefined
 from reviewdesk.domain.verdict import Decision
@@ -77,20 +78,62 @@ def short(found: RunDetails) -> Section:
     source = ("  (", outside(run.format, 80), ", ", outside(run.file, 1000), ")")
     line = Paragraph((outside(run.name, 300), text, *source))
     pairs: _Pairs = [
-        *counts(found),
+        *_counts(found),
         *_agreement(found),
         *((name if ":" in name else "audit", text) for name, text in _breaches(found)),
         *([("human labels", _file_labels_text(found))] if run.human_labels else []),
         *(("note", outside(note, 5000)) for note in run.notes),
     ]
-    return Section("", (line, Facts.of(*((f"  {name}", text) for name, text in pairs))))
+    column = max(len(name) for name, _ in pairs) + 4
+    facts = Facts.of(*((name and f"  {name}", text) for name, text in pairs), column=column)
+    return Section("", (line, facts))
 
 
-def counts(found: RunDetails) -> _Pairs:
+def summary(found: RunDetails) -> Section:
+    """Return the counts of a run, how far its labels have come, and alpha on the scores."""
+    done, labels = found.progress, found.labels
+    some = "" if done is None else f"; {done.flagged_done:,} of the {done.flagged:,} flagged"
+    pairs: _Pairs = [
+        *_counts(found),
+        ("labels", f"{words.plural(labels.given, 'verdict')} with a label{some}"),
+        *_agreement(found)[:1],
+        *([("skipped rows", f"{found.run.skipped:,}")] if found.run.skipped else []),
+    ]
+    return Section("", (Facts.of(*pairs),))
+
+
+def escalated(found: Sequence[tuple[Item, Sequence[Rerun]]], details: RunDetails) -> Section:
+    """Return the escalated verdicts, each with its re-runs in short."""
+    if not found:
+        return Section("Escalated", (Paragraph("No verdict is escalated."),))
+    heads = ("verdict", "decision", "score", "agreement", "label", "asked again")
+    rows = [_escalated(item, reruns) for item, reruns in found]
+    blocks: list[Block] = [table(heads, rows, "The escalated verdicts")]
+    if (left := details.tally.flags.get(Flag.ESCALATED, 0) - len(found)) > 0:
+        blocks.append(Paragraph(f"{left:,} more are escalated and not listed.", Tone.MUTED))
+    return Section("Escalated", tuple(blocks))
+
+
+def _escalated(item: Item, reruns: Sequence[Rerun]) -> list[Words]:
+    row, before = item.row, item.assessment.decision
+    turned = sum(flipped(before, one.assessment.decision) for one in reruns)
+    return [
+        outside(row.id, 200, Tone.STRONG),
+        words.decision(row.decision),
+        words.number(row.score, 2),
+        words.number(row.agreement, 2) + (f", {row.band}" if row.band else ""),
+        row.label or words.NONE,
+        f"{len(reruns):,}, {turned:,} turned over" if reruns else words.NONE,
+    ]
+
+
+def _counts(found: RunDetails) -> _Pairs:
     """Return the decisions, flags and ballots of a run, each in one line."""
     run, made, carried = found.run, found.tally.decisions, found.tally.flags
     decided = [f"{made[word]:,} {word or 'none'}" for word in (*Decision, None) if made.get(word)]
-    flags = [f"{carried[flag]:,} {flag.label}" for flag in Flag if carried.get(flag)]
+    flags = [
+        f"{carried[flag]:,} {flag.label.replace('_', ' ')}" for flag in Flag if carried.get(flag)
+    ]
     return [
         ("decisions", f"{run.verdicts:,} verdicts: {', '.join(decided) or 'none'}"),
         ("flags", f"{run.flagged:,} flagged for review: {', '.join(flags) or 'none'}"),

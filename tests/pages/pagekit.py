@@ -6,13 +6,12 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "rect", "line", "circle", "path"}
-PLAIN = {"class", "id", "role", "tabindex", "aria-label", "aria-labelledby"}
+VOID = {"meta", "link", "rect", "line", "circle", "path", "polyline"}
+PLAIN = {"class", "id", "role", "tabindex", "aria-label", "aria-labelledby", "dir"}
 BARE = {
     "head", "title", "style", "body", "header", "main", "footer", "nav", "section", "article", "h1",
-    "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "div", "span", "strong", "code", "pre",
-    "details", "summary", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr",
-    "desc",
+    "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "div", "span", "bdi", "pre", "details",
+    "summary", "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "td",
 }  # fmt: skip
 """Elements that take none but the plain attributes."""
 ALLOWED: dict[str, set[str]] = {
@@ -21,13 +20,13 @@ ALLOWED: dict[str, set[str]] = {
     "link": {"rel", "href"},
     "a": {"href"},
     "th": {"scope"},
-    "td": {"colspan"},
     "svg": {"viewbox"},
     "text": {"x", "y", "text-anchor", "transform"},
     "line": {"x1", "y1", "x2", "y2"},
     "rect": {"x", "y", "width", "height"},
     "circle": {"cx", "cy", "r"},
     "path": {"d"},
+    "polyline": {"points"},
 }
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.export.report import Progress
-from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.desk.live.rerun_history import flips_of_run, of_item
 from reviewdesk.desk.review.runs import run_details
-from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.panel.rerun import flip_rates
+from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import Cancelled
-from reviewdesk.pages import markdown, page
-from reviewdesk.pages.records import ListedVerdict, RunPage
+from reviewdesk.pages import markdown
+from reviewdesk.pages.html import page as html_page
+from reviewdesk.pages.parts import ListedVerdict, RunPage
 from reviewdesk.store import verdicts
 from reviewdesk.store.connect import explained
 
@@ -33,44 +37,37 @@ def html(
     """Yield the pieces of one self-contained HTML file."""
     with explained(desk.path):
         keys = verdicts.first_keys(desk.conn, run, run.verdicts if most is None else most)
-        yield from page.page(
-            _run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, progress)
-        )
+        found = _run_page(desk, run, len(keys))
+        yield from html_page(found, _listed_verdicts(desk, found, keys, progress))
 
 
 def summary(desk: Desk, run: Run, most: int = FEW) -> str:
-    """Return a few lines of Markdown for a pull request."""
+    """Return a Markdown summary for a pull request."""
     with explained(desk.path):
         keys = verdicts.escalated(desk.conn, run, most)
-        return markdown.summary(_run_page(desk, run, len(keys)), _listed_verdicts(desk, keys, None))
+        found = _run_page(desk, run, len(keys))
+        return markdown.page(found, _listed_verdicts(desk, found, keys, None))
 
 
 def _run_page(desk: Desk, run: Run, listed: int) -> RunPage:
-    details = run_details(desk, run)
-    flags = details.tally.flags
     return RunPage(
-        run=run,
-        file_hash=details.file_hash,
+        details=replace(run_details(desk, run), progress=desk.progress(run)),
         written_at=desk.at(),
-        head=details.head,
-        filled=details.filled,
-        decisions=details.tally.decisions,
-        flags=flags,
-        alphas=details.alphas,
-        progress=desk.progress(run),
-        calibration=calibration_page(desk, run, jurors=False, fits=FitScope.HEADLINE),
+        calibration=calibration_page(desk, run),
         jurors=jurors_page(desk, run),
+        what_if=what_if(desk, run),
         flips=flips_of_run(desk, run),
-        escalated=flags.get(Flag.ESCALATED, 0),
         listed=listed,
     )
 
 
 def _listed_verdicts(
-    desk: Desk, keys: Sequence[int], progress: Progress | None
+    desk: Desk, found: RunPage, keys: Sequence[int], progress: Progress | None
 ) -> Iterator[ListedVerdict]:
     for done, key in enumerate(keys, start=1):
         item = desk.item(key)
-        yield ListedVerdict(item, tuple(record.rerun for record in of_item(desk, item)))
+        reruns = tuple(record.rerun for record in of_item(desk, item))
+        here = flip_rates([(item.verdict, reruns)]) if reruns else ()
+        yield item, RerunHistory(reruns, here, found.flips)
         if progress is not None and not progress(done / len(keys), done):
             raise Cancelled("the export was cancelled; nothing was kept")

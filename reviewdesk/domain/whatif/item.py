@@ -52,12 +52,11 @@ def _panel(verdict: Verdict, threshold: float | None, dropped: str | None) -> _P
 
 
 def _result(verdict: Verdict, variant: Variant, panel: _Panel) -> PolicyResult:
-    own_policy = verdict.policy
-    policy = replace(
-        own_policy,
-        strategy=variant.strategy or own_policy.strategy,
-        threshold=own_policy.threshold if variant.threshold is None else variant.threshold,
-    )
+    policy = verdict.policy
+    if variant.strategy is not None and variant.strategy is not policy.strategy:
+        policy = replace(policy, strategy=variant.strategy)
+    if variant.threshold is not None:
+        policy = replace(policy, threshold=variant.threshold)
     if variant.outliers is not None:
         scores = [score for score in panel.scores if score is not None]
         mean_ = VALUES[variant.outliers](scores) if scores else None
@@ -92,4 +91,5 @@ def _ballot_at(ballot: Ballot, threshold: float | None) -> Ballot:
     """Return the ballot at another threshold: its score votes, unless it withheld its vote."""
     if threshold is None or ballot.score is None or ballot.withheld:
         return ballot
-    return replace(ballot, vote=ballot.score >= threshold - SLACK)
+    vote = ballot.score >= threshold - SLACK
+    return ballot if vote is ballot.vote else replace(ballot, vote=vote)

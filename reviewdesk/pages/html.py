@@ -1,0 +1,144 @@
+"""Write a run as one HTML file without scripts, external resources or links that leave it.
+
+All markup stands in ``templates/``. Their environment escapes every expression and makes its hidden
+characters visible through ``domain/safetext``, so no text from outside is ever markup.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reviewdesk.domain.safetext import show
+from reviewdesk.domain.stats.diagram import band, edges, place
+from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
+from reviewdesk.views import verdict
+from reviewdesk.views.document import (
+    Block,
+    Section,
+    Text,
+    Tone,
+    Words,
+    outside,
+    plain,
+    spans,
+)
+from reviewdesk.views.run import title
+from reviewdesk.views.whatif import item_what_if
+from reviewdesk.views.words import moment, plural
+
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+_LONGEST = 20_000
+_SIDE = 400.0
+"""The side of the square that figures are drawn in."""
+
+
+def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
+    """Yield the HTML file piece by piece; each verdict is rendered when it is reached."""
+    return _TEMPLATES.get_template("page.html").generate(
+        policy=POLICY,
+        title=title(found.details.run).text,
+        written_at=moment(found.written_at).text,
+        parts=parts(found),
+        listing=_listing_text(found),
+        verdicts=map(_entry, listed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A verdict of the page: its key facts in view, the rest in a block that opens."""
+
+    name: str
+    summary: tuple[Block, ...]
+    more: str
+    sections: tuple[Section, ...]
+
+
+def _entry(listed: ListedVerdict) -> _Entry:
+    item, history = listed
+    jurors = plural(len(item.assessment.seats), "juror")
+    reruns = f", {plural(len(history.reruns), 're-run')}" if history.reruns else ""
+    return _Entry(
+        name=outside(item.verdict.id).text,
+        summary=verdict.summary(item),
+        more=f"Texts and {jurors}{reruns}",
+        sections=(*verdict.sections(item, history), item_what_if(item)),
+    )
+
+
+def section_html(section: Section, level: int = 3) -> str:
+    """Return one section as HTML; ``level`` is that of its heading."""
+    blocks: Any = _TEMPLATES.get_template("blocks.html").module
+    return str(blocks.section(section, level))
+
+
+def _listing_text(found: RunPage) -> str:
+    """Say which verdicts follow, and how many are left out."""
+    every = found.details.run.verdicts
+    left = every - found.listed
+    if not every:
+        return "The run has no verdicts."
+    if not left:
+        return f"All {plural(every, 'verdict')}, the flagged first, then the labelled."
+    return (
+        f"{found.listed:,} of {plural(every, 'verdict')}, the flagged first, then the labelled; "
+        f"{left:,} are left out of this page and counted in every figure above it."
+    )
+
+
+def _harmless(value: object) -> Markup:
+    """Return the value of an expression as HTML; markup comes from our own macros alone."""
+    return value if isinstance(value, Markup) else _text(str(value))
+
+
+def _text(text: str, limit: int = _LONGEST) -> Markup:
+    return escape(show(text, limit))
+
+
+def _words(words: Words, tone: Tone = Tone.TEXT) -> Markup:
+    """Return a text of one line, each piece in its tone.
+
+    It is no macro because a page holds a hundred of them for each verdict. Text from outside stands
+    in ``bdi``, so that its direction does not turn the words around it.
+    """
+    return Markup("".join(map(_span, spans(words, tone))))  # noqa: S704 - _span escapes
+
+
+def _span(span: Text) -> str:
+    text = html.escape(show(span.text, _LONGEST))
+    tag = "bdi" if span.outside else "span"
+    if span.tone:
+        return f'<{tag} class="{span.tone}">{text}</{tag}>'
+    return f"<bdi>{text}</bdi>" if span.outside else text
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("reviewdesk.pages"),
+    autoescape=True,
+    finalize=_harmless,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {
+    "words": _words,
+    "plain": plain,
+    "cut": _text,
+    "sign": lambda mark: _words(mark) if mark is not None and mark.text.strip() else "",
+    "beside": zip,
+    "kind": lambda block: type(block).__name__,
+    "units": lambda share: round(_SIDE * share, 1),
+    "scored": lambda seats: [seat for seat in seats if seat.ballot.score is not None],
+    "band": band,
+    "edges": edges,
+    "place": place,
+}

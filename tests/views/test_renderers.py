@@ -1,0 +1,342 @@
+"""Every kind of document says the same on all four surfaces, and no more or less than it holds."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from markdown_it import MarkdownIt
+
+from reviewdesk import views
+from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.paint.styled import inline
+from reviewdesk.cli.plain.document import document_text
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.labels_file import calibrate_file
+from reviewdesk.desk.figures.whatif import attacked, what_if_item
+from reviewdesk.desk.figures.whatif import what_if as what_if_of
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.live.rerun_history import beside, of_item
+from reviewdesk.desk.review.marks import tag
+from reviewdesk.desk.review.runs import run_details
+from reviewdesk.domain.panel.rerun import flip_rates
+from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.safetext import show
+from reviewdesk.domain.stats.figures import Target
+from reviewdesk.pages.html import section_html
+from reviewdesk.pages.markdown_document import document_markdown
+from reviewdesk.reports import Source
+from reviewdesk.reports.labels.reader import read_labels
+from reviewdesk.views import jurors as juror_views
+from reviewdesk.views import rerun, whatif
+from reviewdesk.views import run as run_views
+from reviewdesk.views.calibration import calibration, file_calibration
+from reviewdesk.views.calibration import summary as calibration_summary
+from reviewdesk.views.comparison import comparison
+from reviewdesk.views.document import (
+    Block,
+    Comparison,
+    Document,
+    Facts,
+    Flow,
+    Gap,
+    Paragraph,
+    Quote,
+    ReliabilityDiagram,
+    ScorePlot,
+    Table,
+    Words,
+    plain,
+)
+from reviewdesk.views.jurors import jurors
+from reviewdesk.views.reliability import reliability
+from reviewdesk.views.verdict import jury, verdict
+from tests.helpers import SAMPLES, load, open_desk, report
+from tests.helpers import verdict as body_of
+
+HOSTILE = (
+    "\x1b[31mred\x1b[0m [bold]markup[/] <b onclick='x'>&amp;</b> `tick` ``two`` | pipe \\| ## 1. "
+    "@ann #12 **strong** \u202eevil\u202c 日本語 e\u0301 \x00\x9b ~~~ --- <details> $x$"
+)
+JUROR = "\x1b|`<b>`"
+"""A name for places where even a wide terminal cuts long ones."""
+WIDTH = 4000
+"""Cells of a terminal in which nothing is folded or cut."""
+DECORATION = str.maketrans("", "", "·:()─")
+"""What a renderer may set between the texts of a document."""
+
+
+def hostile_report() -> bytes:
+    lines = f"{HOSTILE}\n    {HOSTILE}\n\n- {HOSTILE}"
+    again = body_of("a", 0.2, 0.3, 0.8)
+    body = body_of(
+        f"a {HOSTILE}", 0.9, None, 0.2, flagged=True, input=lines, output=lines, rubric=HOSTILE,
+        alternative=lines, reference=[HOSTILE, "second"], bias_warning=HOSTILE,
+        case={"test": HOSTILE, "tags": ["tag", HOSTILE]},
+        checks=[{"name": HOSTILE, "pass": False, "reason": HOSTILE}, {"name": "x", "pass": None}],
+        human={"label": "pass", "by": HOSTILE, "note": HOSTILE},
+    )  # fmt: skip
+    body["jurors"][0] |= {"id": JUROR, "model": HOSTILE, "reason": lines}
+    body["jurors"][1]["error"] = {"message": HOSTILE}
+    again["jurors"][0] |= {"id": JUROR, "reason": HOSTILE}
+    names = ("id", "case", "input", "output", "rubric", "alternative", "reference")
+    again |= {name: body[name] for name in names}
+    body["reruns"] = [again]
+    return report(
+        body,
+        body_of("b"),
+        title=HOSTILE,
+        report_id=HOSTILE[:60],
+        producer={"name": HOSTILE, "version": HOSTILE},
+        generator={"model": HOSTILE, "vendor": HOSTILE},
+    )
+
+
+def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
+    """The documents about a run as a whole."""
+    page, seated = calibration_page(desk, run), jurors_page(desk, run)
+    details = replace(run_details(desk, run), progress=desk.progress(run))
+    noted = replace(details, run=replace(details.run, notes=(HOSTILE, "second")))
+    yield "calibration", calibration(page)
+    yield "calibration of such items", calibration(page, target=Target.ITEMS)
+    yield "calibration, blind", calibration(page, blind=True)
+    yield "calibration summary", calibration_summary(page)
+    yield "reliability", reliability(page)
+    yield "reliability, blind", reliability(page, blind=True)
+    yield "reliability table", reliability(page, as_table=True)
+    yield "run", run_views.run(noted)
+    yield "run, blind", run_views.run(noted, blind=True)
+    yield "run in short", Document((run_views.short(noted), run_views.summary(details)))
+    yield "jurors", jurors(seated)
+    yield "jurors of such items", jurors(seated, target=Target.ITEMS)
+    yield "jurors, blind", jurors(seated, blind=True)
+    yield "what if", whatif.what_if(what_if_of(desk, run))
+
+
+def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
+    """The documents about single verdicts of a run."""
+    listed = [told(desk, desk.item(key)) for key in desk.queue(run)]
+    for number, (item, history) in enumerate(listed):
+        yield f"verdict {number}", verdict(item, history)
+        yield f"jury {number}", jury(item, history, "R")
+        yield f"what if {number}", Document((whatif.item_what_if(item),))
+        results = what_if_item(item)
+        attacks = [(row.variant, attacked(item, row)) for row in results]
+        yield f"policies {number}", whatif.policies(item, results, attacks)
+        for record in of_item(desk, item):
+            yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
+            yield f"comparison {number}", comparison(item, beside(item, record))
+    flips = next(history.here for _, history in listed)
+    yield "re-runs of the run", Document(tuple(juror_views.flips(flips)))
+    escalated = [(item, history.reruns) for item, history in listed]
+    yield "escalated", Document((run_views.escalated(escalated, run_details(desk, run)),))
+
+
+def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:
+    reruns = tuple(record.rerun for record in of_item(desk, item))
+    rates = flip_rates([(item.verdict, reruns)])
+    return item, RerunHistory(reruns, rates, rates)
+
+
+@cache
+def documents() -> dict[str, Document]:
+    """A document of every kind: of a sample whose verdicts have labels, and of hostile texts."""
+    labels = SAMPLES / "library-desk-truth.jsonl"
+    rows = Source.from_path(SAMPLES / "labels-example.jsonl")
+    found = {"labels file": file_calibration(calibrate_file(rows))}
+    with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
+        run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run
+        found["no labels"] = calibration(calibration_page(desk, run))
+        import_labels(desk, run, read_labels(Source.from_path(labels)))
+        found |= of_run(desk, run)
+        sample = desk.load(Source.from_path(SAMPLES / "hostile.json")).run
+        found |= {f"sample: {name}": made for name, made in of_verdicts(desk, sample)}
+        nasty = load(desk, hostile_report(), f"{HOSTILE[:40].replace('/', '')}.json")
+        for key in desk.queue(nasty):
+            desk.note(key, HOSTILE)
+            tag(desk, key, ["<b> &amp; `x`", "second"])
+        for made in (of_run, of_verdicts):
+            found |= {f"hostile: {name}": one for name, one in made(desk, nasty)}
+    return found
+
+
+def said(document: Document, *, short: bool = False, halves: bool = False) -> str:
+    """All that a document says, in the order in which it is read.
+
+    A terminal shows ``short`` names of facts, and some tables in two ``halves`` side by side.
+    """
+    return "".join(
+        text
+        for section in document.every
+        for part in (
+            [section.title, plain(section.note)],
+            *(of_block(one, short=short, halves=halves) for one in section.blocks),
+        )
+        for text in part
+    )
+
+
+def of_block(one: Block, *, short: bool, halves: bool) -> list[str]:
+    match one:
+        case Paragraph():
+            return [plain(one.lead), plain(one.text)]
+        case Quote():
+            return [plain(one.lead), show(one.text, one.limit)]
+        case Facts():
+            return [
+                text
+                for fact in one.rows
+                for text in (
+                    fact.mark.text if fact.mark else "",
+                    (short and fact.short) or fact.name,
+                    plain(fact.text),
+                )
+            ]
+        case Flow():
+            return list(map(plain, one.groups))
+        case Comparison():
+            return [*map(plain, one.heads), *(text for row in one.rows for text in compared(*row))]
+        case Table():
+            return list(of_table(one, halves=halves))
+    assert isinstance(one, Gap | ReliabilityDiagram | ScorePlot)
+    return []
+
+
+def compared(name: Words, left: Words, right: Words) -> list[str]:
+    return ["≠" * (plain(left) != plain(right)), plain(name), plain(left), plain(right)]
+
+
+def of_table(one: Table, *, halves: bool) -> Iterator[str]:
+    heads = [plain(one.title) or one.columns[0].title, *(head.title for head in one.columns[1:])]
+    rows = [[row.mark.text if row.mark else "", *map(plain, row.cells)] for row in one.rows]
+    if one.halves and halves:
+        middle = (len(rows) + 1) // 2
+        left, right = [heads, *rows[:middle]], [heads, *rows[middle:], []]
+        rows = [cells for pair in zip(left, right, strict=False) for cells in pair]
+    else:
+        rows = [heads, *rows]
+    for cells in rows:
+        yield from cells
+
+
+def bare(text: str) -> str:
+    """A text without case, spaces, what is set between texts, and what a terminal cannot draw."""
+    text = inline(text.replace("\n", " "), 1_000_000).translate(DECORATION)
+    return "".join(text.split()).casefold()
+
+
+def without_figures(document: Document) -> Document:
+    """The document in one column, without the figures that a table beside them repeats."""
+    return Document(
+        tuple(
+            replace(
+                section,
+                blocks=tuple(
+                    one
+                    for one in section.blocks
+                    if not isinstance(one, ReliabilityDiagram | ScorePlot)
+                ),
+            )
+            for section in document.every
+        )
+    )
+
+
+def in_terminal(document: Document) -> str:
+    return "\n".join(line.plain for line in document_lines(document, WIDTH))
+
+
+class ShownText(HTMLParser):
+    """The text of a page, without the captions, which a terminal does not show."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.captions = 0
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        del attrs
+        self.captions += tag == "caption"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.captions -= tag == "caption"
+
+    def handle_data(self, data: str) -> None:
+        if not self.captions:
+            self.parts.append(data)
+
+
+def in_html(document: Document) -> str:
+    return "".join(ShownText("".join(map(section_html, document.every))).parts)
+
+
+def in_markdown(document: Document) -> str:
+    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(document_markdown(document)))
+    assert "html_block" not in {token.type for token in tokens}
+    return "".join(
+        "".join(child.content for child in token.children or ()) or token.content
+        for token in tokens
+        if token.type in {"inline", "fence"}
+    )
+
+
+RENDERERS: dict[str, Callable[[Document], str]] = {
+    "terminal": in_terminal,
+    "shell": document_text,
+    "HTML": in_html,
+    "Markdown": in_markdown,
+}
+
+
+def lost(document: Document, renderer: str) -> str:
+    """Where a renderer first says something else than the document; empty if it never does."""
+    document, terminal = without_figures(document), renderer == "terminal"
+    wanted = bare(said(document, short=terminal, halves=terminal))
+    found = bare(RENDERERS[renderer](document))
+    if wanted == found:
+        return ""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b),
+        min(len(wanted), len(found)),
+    )
+    return f"wanted …{wanted[max(0, at - 40) : at + 60]}, found …{found[max(0, at - 40) : at + 60]}"
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_renderer_says_all_of_every_document_and_nothing_else(renderer: str) -> None:
+    found = {name: lost(made, renderer) for name, made in documents().items()}
+    assert {name: text for name, text in found.items() if text} == {}
+
+
+def test_every_kind_of_block_and_document_is_walked() -> None:
+    blocks = {type(one) for made in documents().values() for s in made.every for one in s.blocks}
+    assert blocks == set(Block.__args__)  # type: ignore[attr-defined]
+    names = [one.name for one in pkgutil.iter_modules(views.__path__)]
+    modules = [import_module(f"{views.__name__}.{name}") for name in names]
+    made = {
+        f"{module.__name__.rpartition('.')[2]}.{name}"
+        for module in modules
+        for name, value in inspect.getmembers(module, inspect.isfunction)
+        if value.__module__ == module.__name__
+        and not name.startswith("_")
+        and value.__annotations__.get("return") == "Document"
+    }
+    assert made == {
+        "calibration.calibration", "calibration.file_calibration", "calibration.summary",
+        "comparison.comparison", "jurors.jurors", "reliability.reliability", "run.run",
+        "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
+    }  # fmt: skip
