@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.texts.reading import ReadingOptions
-from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
+from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.views.document import Tone
 
