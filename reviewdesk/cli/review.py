@@ -180,12 +180,12 @@ def open_(
 
 def _say_loaded(made: Loaded, *, labels: bool) -> None:
     """Print the notes of a loaded file and, with ``labels``, how many human labels it holds."""
-    from reviewdesk.cli.plain import text
+    from reviewdesk.views.queue import file_labels
 
     for note in made.notes:
         say(f"{made.run.name}: {note}")
     if labels and made.run.human_labels:
-        say(f"{made.run.name}: {text.human_labels(made.run.human_labels)}")
+        say(f"{made.run.name}: {file_labels(made.run.human_labels)}")
 
 
 def _view(
@@ -267,8 +267,9 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 @shared_options
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them; bad ones are named, the good ones stay loaded."""
-    from reviewdesk.cli.plain import text
+    from reviewdesk.cli.plain.document import section_text
     from reviewdesk.desk.review import json_shapes
+    from reviewdesk.views import queue as views
 
     _one_stdin(files)
     lines, bad = [], False
@@ -284,7 +285,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
                 continue
             lines.append(json_shapes.loaded(file, made))
             if not as_json:
-                put(text.loaded(lines[-1]))
+                put(section_text(views.loaded(file, made)))
     if as_json:
         put_json(lines)
     if bad:
@@ -331,14 +332,15 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
-    from reviewdesk.cli.plain import text
+    from reviewdesk.cli.plain.document import one_line
     from reviewdesk.domain.query.filter import MIXED
+    from reviewdesk.views.queue import queue_row
 
     order = MIXED if view.blind and view.order == "draw" else view.order
     keys = desk.queue(run, view.filter, order)
     for start in range(0, len(keys), 500):
         for row in desk.rows(keys[start : start + 500]):
-            put(text.queue_row(row, blind=view.blind))
+            put(one_line(queue_row(row, blind=view.blind)))
 
 
 @click.command(epilog="Example: reviewdesk show refund-after-30-days --json")

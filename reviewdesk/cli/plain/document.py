@@ -33,40 +33,41 @@ def document_text(document: Document) -> str:
 
 def section_text(section: Section) -> str:
     """Return a section: its title in capitals, its note, and its blocks."""
-    note = _one_line(section.note)
+    note = one_line(section.note)
     head = [f"{section.title.upper()}{'  ' if note else ''}{note}"] if section.title else []
     return "\n".join([*head, *(line for one in section.blocks for line in _LINES[type(one)](one))])
 
 
-def _one_line(words: Words) -> str:
+def one_line(words: Words) -> str:
+    """Return a text on one line, made harmless."""
     return show_line(plain(words), _LONGEST)
 
 
 def _paragraph(one: Paragraph) -> Iterator[str]:
-    yield f"{_one_line(one.lead):{one.indent}}{_one_line(one.text)}"
+    yield f"{one_line(one.lead):{one.indent}}{one_line(one.text)}"
 
 
 def _facts(one: Facts) -> Iterator[str]:
     names = [("" if fact.mark is None else fact.mark.text) + fact.name for fact in one.rows]
     column = max([one.column, *(len(name) + 2 for name in names)])
     for name, fact in zip(names, one.rows, strict=True):
-        yield f"{_one_line(name):{column}}{_one_line(fact.text)}".rstrip()
+        yield f"{one_line(name):{column}}{one_line(fact.text)}".rstrip()
 
 
 def _flow(one: Flow) -> Iterator[str]:
-    yield "   ".join(_one_line(group) for group in one.groups)
+    yield "   ".join(one_line(group) for group in one.groups)
 
 
 def _quote(one: Quote) -> Iterator[str]:
     text = show(one.text, one.limit).replace("\n", f"\n{' ' * one.indent}")
-    yield f"{_one_line(one.lead):{one.indent}}{text}"
+    yield f"{one_line(one.lead):{one.indent}}{text}"
 
 
 def _table(one: Table) -> Iterator[str]:
-    heads = [_one_line(one.title or one.columns[0].title)]
+    heads = [one_line(one.title or one.columns[0].title)]
     heads += [column.title for column in one.columns[1:]]
     marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
-    grid = [heads, *([_one_line(cell) for cell in row.cells] for row in one.rows)]
+    grid = [heads, *([one_line(cell) for cell in row.cells] for row in one.rows)]
     for mark, line in zip(marks, _aligned(grid, one.columns), strict=True):
         yield (f"{mark:2}" if one.marked else "") + line
 
@@ -86,10 +87,10 @@ def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterat
 
 
 def _comparison(one: Comparison) -> Iterator[str]:
-    grid = [["", *map(_one_line, one.heads)]]
+    grid = [["", *map(one_line, one.heads)]]
     for name, left, right in one.rows:
         mark = "≠ " if plain(left) != plain(right) else "  "
-        grid.append([mark + _one_line(name), _one_line(left), _one_line(right)])
+        grid.append([mark + one_line(name), one_line(left), one_line(right)])
     yield from _aligned(grid, [Column("", right=False)] * 3)
 
 

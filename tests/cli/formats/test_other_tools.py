@@ -74,8 +74,8 @@ def test_a_raw_score_is_shown_with_its_scale(cli: Cli, tmp_path: Path) -> None:
     assert (loaded["ballots"], loaded["failed_ballots"]) == (2, 0)
     shown = cli("show", "q", "--json").json
     assert [(one["raw_score"], one["score"]) for one in shown["jurors"]] == [(4, None), (2, None)]
-    rows = [" ".join(row.split()) for row in cli("show", "q").out.splitlines()]
-    assert "a ? raw 4 - waits for --scale" in rows
+    drawn = [" ".join(row.split()) for row in cli("show", "q").out.splitlines()]
+    assert "a ? raw 4 - waits for --scale" in drawn
     (again,) = cli("ingest", path, "--scale", "0..8", "--json").json
     shown = cli("show", "q", "--json", "--run", again["run"]).json
     # 4 and 2 of 8.

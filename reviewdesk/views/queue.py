@@ -1,0 +1,44 @@
+"""What is said of a row of the queue, and of a file that was loaded into it."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.records import Loaded, QueueRow
+from reviewdesk.views.document import Paragraph, Section, Words, outside
+from reviewdesk.views.words import NONE, number
+
+
+def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
+    """Return one verdict as one line; with ``blind``, only its id, test and label."""
+    mark = NONE if row.label is None else row.label + ("?" if row.tentative else "")
+    test = ("  ", outside(row.test, 120)) if row.test != row.id else ()
+    names = (outside(row.id, 80), *test)
+    if blind:
+        return (f"{mark:9}  ", *names)
+    flags = ",".join(short for flag, short in SHORT.items() if flag in row.flags)
+    facts = (
+        f"{mark:9} {row.decision or NONE:12} {number(row.score, 2):>5} "
+        f"{number(row.agreement, 2):>6} {row.band or NONE:6}  "
+    )
+    return (facts, *names, f"  [{flags}]" if flags else "")
+
+
+def loaded(file: str, made: Loaded) -> Section:
+    """Return what a loaded file holds, with the notes of its reader."""
+    run, unknown = made.run, made.unknown_ballots
+    counts = (
+        f" ({'new' if made.new else 'known'}, {run.format}), {run.verdicts} verdicts, "
+        f"{run.ballots} ballots, {run.flagged} flagged, {run.failed_ballots} failed ballots, "
+        f"{f'{unknown} not understood, ' if unknown else ''}{run.skipped} skipped"
+    )
+    more = [Paragraph(file_labels(run.human_labels), indent=2)] if run.human_labels else []
+    more += [
+        Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
+    ]
+    return Section("", (Paragraph((outside(file), ": ", outside(run.name), counts)), *more))
+
+
+def file_labels(found: int) -> str:
+    """Return how many labels came in a file, and the option that imports them."""
+    what, them = ("label", "it") if found == 1 else ("labels", "them")
+    return f"{found} human {what} in the file; --import-labels takes {them}"
