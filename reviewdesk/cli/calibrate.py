@@ -69,7 +69,7 @@ def calibrate(
 
 
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk import files
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
@@ -88,7 +88,7 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
 
 
 def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.views.calibration import calibration
@@ -106,7 +106,7 @@ def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> N
 def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape

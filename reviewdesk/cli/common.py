@@ -93,7 +93,7 @@ def say(text: str) -> None:
 
 def say_section(section: Section) -> None:
     """Print a section on stderr, line by line."""
-    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.cli.plain import section_text
 
     for line in section_text(section).splitlines():
         say(line)

@@ -206,7 +206,7 @@ def _put(found: Summary, *, as_json: bool) -> None:
 
 
 def _put_plain(found: Summary) -> None:
-    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.cli.plain import section_text
     from reviewdesk.views.document import Section
     from reviewdesk.views.panel import turnout
     from reviewdesk.views.words import money

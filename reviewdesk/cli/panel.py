@@ -29,7 +29,7 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     """
     import os
 
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.panel_check import as_json as shape
     from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.domain.verdict import Generator

@@ -124,7 +124,7 @@ def _prepare(
 
 def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None:
     """Carry out the re-runs one after another, and print the result of each."""
-    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.live import rerun_json
     from reviewdesk.desk.live.rerun import ask_now
     from reviewdesk.domain.panel.turnout import Turnouts

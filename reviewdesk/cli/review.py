@@ -267,7 +267,7 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 @shared_options
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them; bad ones are named, the good ones stay loaded."""
-    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.review import json_shapes
     from reviewdesk.views import queue as views
 
@@ -332,7 +332,7 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
-    from reviewdesk.cli.plain.document import one_line
+    from reviewdesk.cli.plain import one_line
     from reviewdesk.domain.query.filter import MIXED
     from reviewdesk.views.queue import queue_row
 
@@ -350,7 +350,7 @@ def _print_queue(desk: Desk, run: Run, view: View) -> None:
 @shared_options
 def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.rerun_history import of_item
     from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.panel.rerun_result import RerunHistory

@@ -28,7 +28,7 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     """List the loaded runs with what they hold, how far their jurors agree, and their audit."""
     if ctx.invoked_subcommand is not None:
         return
-    from reviewdesk.cli.plain.document import section_text
+    from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.review import json_shapes
     from reviewdesk.desk.review.runs import overview, run_details, tallies
     from reviewdesk.views.run import short

@@ -149,7 +149,7 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
 
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.whatif import shape, what_if
     from reviewdesk.views import whatif
 
@@ -165,7 +165,7 @@ def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bo
 def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
-    from reviewdesk.cli.plain.document import document_text
+    from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.whatif import attacked, item_shape, what_if_item
     from reviewdesk.views.whatif import policies
 

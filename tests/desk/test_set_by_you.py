@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from reviewdesk.cli.plain.document import document_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.desk.review import json_shapes
 from reviewdesk.domain.verdict import Decision

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reviewdesk.app.paint.document import section_lines
-from reviewdesk.cli.plain.document import section_text
+from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.stats.calibration import Rows

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.cli.plain.document import document_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.jurors.facts import (

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from reviewdesk import views
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import inline
-from reviewdesk.cli.plain.document import document_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
@@ -324,7 +324,7 @@ def test_a_renderer_says_all_of_every_document_and_nothing_else(renderer: str) -
 
 def test_every_kind_of_block_and_document_is_walked() -> None:
     blocks = {type(one) for made in documents().values() for s in made.every for one in s.blocks}
-    assert blocks == set(Block.__args__)  # type: ignore[attr-defined]
+    assert blocks == set(Block.__args__)
     names = [one.name for one in pkgutil.iter_modules(views.__path__)]
     modules = [import_module(f"{views.__name__}.{name}") for name in names]
     made = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.cli.plain.document import document_text, section_text
+from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk.review.runs import overview, run_details
 from reviewdesk.domain.records import Progress, Truth
 from reviewdesk.domain.run.details import RunDetails, RunLine

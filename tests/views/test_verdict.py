@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.cli.plain.document import document_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.views.comparison import comparison

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.paint.document import document_lines, section_lines
-from reviewdesk.cli.plain.document import document_text, section_text
+from reviewdesk.cli.plain import document_text, section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.whatif import what_if
 from reviewdesk.domain.records import Item, Run

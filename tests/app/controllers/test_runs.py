@@ -10,10 +10,11 @@ import pytest
 
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.view import RunsState
-from reviewdesk.app.paint.runs import details_lines
+from reviewdesk.app.paint.document import document_lines
 from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import Run, Truth, View
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.views.run import run
 from tests.app.builders import open_run, report, verdict
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, reviewing
@@ -28,7 +29,7 @@ def page(review: Review) -> RunsState:
 def details(review: Review, *, blind: bool = False) -> str:
     found = page(review).details
     assert found is not None
-    return " ".join(line.plain for line in details_lines(found, 79, blind=blind))
+    return " ".join(line.plain for line in document_lines(run(found, blind=blind), 79))
 
 
 def test_runs_are_listed_and_switched_with_all_state_kept(tmp_path: Path) -> None:

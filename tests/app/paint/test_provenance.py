@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.app.paint.document import section_lines
 from reviewdesk.app.paint.queue import queue_line
-from reviewdesk.cli.plain.document import document_text
+from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import trail
 from reviewdesk.domain.panel.hash import verdict_panel_hash

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.cli.plain.document import section_text
+from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history, rerun_json
 from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, prepare

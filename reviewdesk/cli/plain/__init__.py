@@ -1,1 +1,0 @@
-"""What the screens show, as plain text."""
