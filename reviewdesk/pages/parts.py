@@ -39,7 +39,7 @@ ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A part of a page under a heading of its own; ``name`` is what links to it."""
 
     name: str
@@ -47,7 +47,7 @@ class Part:
     sections: tuple[Section, ...]
 
 
-def parts(found: RunPage) -> tuple[Part, ...]:
+def parts(found: RunPage) -> tuple[PagePart, ...]:
     """Return all that is said of a run. What a key switches on the screen stands side by side."""
     page, every = found.calibration, jurors(found.jurors).every
     measured, seated = page.calibration.labelled.n > 0, bool(found.jurors.jurors)
@@ -56,8 +56,8 @@ def parts(found: RunPage) -> tuple[Part, ...]:
     drawn = reliability(page).every if measured else ()
     rated = [rates(found.jurors, Target.ITEMS)] if seated else []
     return (
-        Part("run", "Run", run(found.details).every),
-        Part("calibration", "Calibration", (metrics, *such, *drawn, *figures)),
-        Part("jurors", "Jurors", (every[0], *rated, *every[1:], *flips(found.flips))),
-        Part("what-if", "What if", what_if(found.what_if).every),
+        PagePart("run", "Run", run(found.details).every),
+        PagePart("calibration", "Calibration", (metrics, *such, *drawn, *figures)),
+        PagePart("jurors", "Jurors", (every[0], *rated, *every[1:], *flips(found.flips))),
+        PagePart("what-if", "What if", what_if(found.what_if).every),
     )

@@ -27,11 +27,14 @@ from reviewdesk.desk.figures.labels_file import calibrate_file
 from reviewdesk.desk.figures.whatif import attacked, what_if_item
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.live.panel_check import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.marks import tag
 from reviewdesk.desk.review.runs import run_details
+from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.rerun import flip_rates
 from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.turnout import Turnout, Turnouts
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.figures import Target
@@ -56,15 +59,18 @@ from reviewdesk.views.document import (
     Quote,
     ReliabilityDiagram,
     ScorePlot,
+    Section,
     Table,
     Words,
     plain,
 )
 from reviewdesk.views.jurors import jurors
+from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report
 from tests.helpers import verdict as body_of
+from tests.views.test_panel import FAR, NEAR, SHA
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m [bold]markup[/] <b onclick='x'>&amp;</b> `tick` ``two`` | pipe \\| ## 1. "
@@ -150,12 +156,24 @@ def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:
     return item, RerunHistory(reruns, rates, rates)
 
 
+def of_panels() -> dict[str, Document]:
+    """The documents about a panel: what it is, what is sent to it, and who answered."""
+    checked = check_panel(str(SAMPLES / "panel-hosted.yaml"), {})
+    plan = ConsentPlan((NEAR, FAR), ("m", HOSTILE), 3, 0.01234, ("A_KEY",), SHA)
+    turned = Turnouts({JUROR: Turnout(JUROR, 4)}, {})
+    return {
+        "panel": panel(checked.panel, checked.missing, ("B_KEY",)),
+        "consent": Document((consent(plan, "one juror of p", (1,)),)),
+        "turnout": Document((Section("", turnout(turned)),)),
+    }
+
+
 @cache
 def documents() -> dict[str, Document]:
     """A document of every kind: of a sample whose verdicts have labels, and of hostile texts."""
     labels = SAMPLES / "library-desk-truth.jsonl"
     rows = Source.from_path(SAMPLES / "labels-example.jsonl")
-    found = {"labels file": file_calibration(calibrate_file(rows))}
+    found = {"labels file": file_calibration(calibrate_file(rows)), **of_panels()}
     with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
         run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run
         found["no labels"] = calibration(calibration_page(desk, run))
@@ -337,6 +355,7 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     }
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
-        "comparison.comparison", "jurors.jurors", "reliability.reliability", "run.run",
+        "comparison.comparison", "jurors.jurors", "panel.panel", "reliability.reliability",
+        "run.run",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip
