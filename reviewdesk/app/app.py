@@ -46,9 +46,8 @@ from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.calibration import CalibrationScreen
-from reviewdesk.app.screens.choice import ChoiceDialog
 from reviewdesk.app.screens.dialog import Palette
-from reviewdesk.app.screens.dialogs import NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.dialogs import ChoiceDialog, NoteDialog, OrderDialog, Question
 from reviewdesk.app.screens.diff import DiffScreen
 from reviewdesk.app.screens.help import HelpScreen, live_actions
 from reviewdesk.app.screens.history import HistoryScreen
@@ -84,6 +83,8 @@ class ReviewApp(App[None], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
     ENABLE_COMMAND_PALETTE = True
+    lateness = 0.0
+    fault: BaseException | None = None
     # A list wraps its lines to its width, which must not be zero on a very narrow terminal.
     CSS = f"OptionList, CommandList {{ min-width: 16; }}{STYLES}"
 
@@ -112,12 +113,8 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.settings = settings or Settings()
         self.keymap = checked(self.settings)
         self.set_keymap(self.keymap.textual())
-        for theme in OWN:
-            self.register_theme(theme)
-        self.theme = self._first_theme()
+        self._use_own_themes()
         self.clock, self._stamp = clock, stamp
-        self.lateness = 0.0
-        self.fault: BaseException | None = None
         self.runner = WorkerRunner(self, desk)
         self.controller = ReviewController(
             desk,
@@ -229,13 +226,16 @@ class ReviewApp(App[None], inherit_bindings=False):
         """Return the filter that removes all colour if NO_COLOR is set, else Textual's filters."""
         return NO_COLOUR if self.no_color else super().get_line_filters()
 
-    def _first_theme(self) -> str:
-        """Return the theme of the settings or, if none is set, one that the terminal can show."""
+    def _use_own_themes(self) -> None:
+        """Use the theme of the settings or, if none is set, one that the terminal can show."""
+        for theme in OWN:
+            self.register_theme(theme)
         if self.no_color:
-            return COLOURLESS.name
-        if self.settings.source("theme") == DEFAULT:
-            return fallback(self.console.color_system)
-        return self.settings.theme
+            self.theme = COLOURLESS.name
+        elif self.settings.source("theme") == DEFAULT:
+            self.theme = fallback(self.console.color_system)
+        else:
+            self.theme = self.settings.theme
 
     # events
 

@@ -11,7 +11,7 @@ from reviewdesk.app.controllers.jobs import FIGURES, INDEX, Job, Jobs, Report, R
 from reviewdesk.app.controllers.label_guard import LabelGuard
 from reviewdesk.app.controllers.requests import Ask, Form, Request
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
-from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.review_session import resumed
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import (
     CalibrationState,
@@ -22,15 +22,14 @@ from reviewdesk.app.controllers.view import (
 )
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.texts.reading import ReadingOptions
-from reviewdesk.app.workers import tasks
 from reviewdesk.desk.figures.strip import LiveStrip
+from reviewdesk.desk.review import search
 from reviewdesk.domain.records import Item, Run, View
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
-    from reviewdesk.app.controllers.exposure import Exposure
     from reviewdesk.desk import Desk
 
 REVIEW, CALIBRATION, RUNS = "review", "calibration", "runs"
@@ -66,13 +65,15 @@ class Core:
     def __init__(
         self,
         desk: Desk,
+        run: Run,
+        view: View,
         settings: Settings,
         keys: Keymap,
         runner: Runner,
         clock: Callable[[], float],
         notice: str,
     ) -> None:
-        """Start without a session; ``begin`` opens one."""
+        """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line."""
         self.desk, self.settings, self.keys, self.clock = desk, settings, keys, clock
         self.jobs = Jobs(runner)
         self.guard = self.new_guard()
@@ -82,11 +83,11 @@ class Core:
         self.panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
         self.figures, self.saved, self._unmarked = Figures(), "", ""
         self.strip = LiveStrip()
-        self.notices = {REVIEW: Notice(notice)}
         self.requests: list[Request] = []
         self.start = self.rows = self.seek = 0
         self._reader = RerunReader()
-        self.review: ReviewSession
+        self.review, dropped = resumed(desk, run, view, settings.feedback)
+        self.notices = {REVIEW: Notice(dropped or notice)}
 
     def new_guard(self) -> LabelGuard:
         """Return a guard with the settings' interval."""
@@ -101,11 +102,6 @@ class Core:
     def where(self) -> str:
         """The screen in view, below any dialog."""
         return REVIEW if self.page is None else self.page.where
-
-    @property
-    def in_view(self) -> bool:
-        """Whether the item can be read on the review screen, whatever stands in front of it."""
-        return self.panes.readable and not self.panes.tiny
 
     # the status line
 
@@ -181,9 +177,9 @@ class Core:
 
     def arrange(self, panes: Panes) -> None:
         """Show the panes in another way; a label waits until the item itself has been drawn."""
-        before, self.panes = self.in_view, panes
-        if self.in_view and not before:
+        if panes.shows_item and not self.panes.shows_item:
             self.guard.hide()
+        self.panes = panes
 
     def choose(self, name: str) -> None:
         """Give a pane the keys; on a narrow terminal it alone is then in view."""
@@ -202,13 +198,7 @@ class Core:
 
     def recalibrate(self) -> None:
         """Read the strip's figures in the background; only the newest answer counts."""
-        session, strip = self.session, self.strip
-
-        def work(desk: Desk, _report: Report) -> Figures:
-            found = strip.read(desk, session.run)
-            alone = found.alone if session.view.blind else None
-            return Figures(found.calibration, alone, found.pace)
-
+        work = partial(_read_figures, self.strip, self.session)
         self.jobs.runner.start(Job(FIGURES, work, self._take_figures, fault="no figures"))
 
     def _take_figures(self, found: object, error: ReviewDeskError | None) -> None:
@@ -219,18 +209,6 @@ class Core:
             self.complain(error, where=REVIEW)
 
     # sessions and screens
-
-    def open(self, run: Run, view: View, exposure: Exposure | None = None) -> str:
-        """Open a session of ``run``; drop a filter or order that cannot be parsed, and say so."""
-        make = partial(
-            ReviewSession, self.desk, run, feedback=self.settings.feedback, exposure=exposure
-        )
-        try:
-            self.review = make(view)
-        except UsageError as error:
-            self.review = make(View(blind=view.blind, item=view.item))
-            return f"opened without the filter: {error}"
-        return ""
 
     def go(self, page: PageController | None) -> bool:
         """Bring a screen into view, the review without a page; return whether it changed.
@@ -260,7 +238,8 @@ class Core:
         blind = self.session.view.blind
         view = self.desk.view(run) or View(blind=blind)
         self.desk.opened(run)
-        notice = self.open(run, view, self.review.exposure)
+        feedback, seen = self.settings.feedback, self.review.exposure
+        self.review, notice = resumed(self.desk, run, view, feedback, seen)
         if view.blind is not blind:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
         self.index()
@@ -271,11 +250,21 @@ class Core:
 
     def index(self) -> None:
         """Measure the run and make its texts searchable, in the background."""
-        work = partial(tasks.index, run=self.session.run)
-        self.jobs.start(INDEX, work, self._indexed)
 
-    def _indexed(self, _found: object, error: ReviewDeskError | None) -> None:
-        if error is not None:
-            self.complain(error)
-        elif self.page is not None:
-            self.page.arrived()
+        def ended(_found: object, error: ReviewDeskError | None) -> None:
+            if error is not None:
+                self.complain(error)
+            elif self.page is not None:
+                self.page.arrived()
+
+        self.jobs.start(INDEX, partial(_index, self.session.run), ended)
+
+
+def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:
+    found = strip.read(desk, session.run)
+    alone = found.alone if session.view.blind else None
+    return Figures(found.calibration, alone, found.pace)
+
+
+def _index(run: Run, desk: Desk, report: Report) -> object:
+    return search.index(desk, run, lambda share, _count: report(share))

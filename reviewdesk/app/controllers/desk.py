@@ -1,4 +1,4 @@
-"""The controller of what works on every screen: screens, help, commands, loading and export."""
+"""The controller of what works on every screen: screens, help and the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.calibration import CalibrationController
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
-from reviewdesk.app.controllers.jobs import EXPORT, LOAD
+from reviewdesk.app.controllers.files import FileController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
@@ -23,16 +23,13 @@ from reviewdesk.app.controllers.runs import RunsController
 from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.app.theme.names import THEMES
-from reviewdesk.app.workers import tasks
-from reviewdesk.desk import LoadOptions, files
 from reviewdesk.desk.review import filters
-from reviewdesk.domain.records import Loaded
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.errors import UsageError
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 _PREFILLED = {
     "jump": "go ",
@@ -40,7 +37,6 @@ _PREFILLED = {
     "filter.forget": "forget ",
     "export": "export ",
 }
-_LABEL_KINDS = {".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
 
 
 class DeskController:
@@ -58,7 +54,8 @@ class DeskController:
         self._core, self._choose, self._on_review = core, choose, commands
         self._colourless = colourless
         self._typed: list[str] = []
-        self._commands = self._command_table()
+        self._files = FileController(core)
+        self._commands = {**self._command_table(), **self._files.commands}
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
@@ -92,8 +89,6 @@ class DeskController:
             "cal": lambda _: self._calibration(),
             "runs": lambda _: self._runs(),
             "run": lambda name: core.review_run(core.desk.run(name)),
-            "open": self.load,
-            "export": self._export,
             "save": self._save,
             "forget": self._forget,
             "theme": self._use_theme,
@@ -118,7 +113,7 @@ class DeskController:
             page.turn(0)
 
     def _runs(self) -> None:
-        page = RunsController(self._core, partial(self.load, review=False))
+        page = RunsController(self._core, partial(self._files.load, review=False))
         if self._core.go(page):
             page.arrived()
 
@@ -206,56 +201,3 @@ class DeskController:
         name = name.removeprefix("@")
         filters.forget(self._core.desk, name)
         self._core.say(f"forgot @{show_line(name)}", Tone.NOTE)
-
-    # loading and export
-
-    def _export(self, argument: str) -> None:
-        core, path = self._core, files.named(argument)
-        if files.run_kind(path) is not None:
-            self._export_run(path)
-            return
-        full = path.name.endswith("full.jsonl")
-        kind = "full" if full else _LABEL_KINDS.get(path.suffix, "mcptest")
-        text, exported = files.export(core.desk, core.session.run, kind)
-        files.write_new(core.desk, path, text)
-        written = f"{len(exported.rows)} rows written to {path}"
-        core.say(" · ".join([written, *exported.warnings]), Tone.NOTE)
-
-    def _export_run(self, path: Path) -> None:
-        core = self._core
-        files.check_new(path)
-
-        def ended(found: object, error: ReviewDeskError | None) -> None:
-            if error is not None:
-                core.complain(error)
-            else:
-                core.say(f"{show_line(str(found))}: written", Tone.NOTE)
-
-        work = partial(tasks.export, run=core.session.run, path=path)
-        core.jobs.start(EXPORT, work, ended, what="a run is being written")
-        core.say(f"writing {show_line(str(path))}", Tone.NOTE)
-
-    def load(self, path: str, *, review: bool = True) -> None:
-        """Load a report in the background; with ``review``, show its run once it is loaded."""
-        options = LoadOptions(audit_share=self._core.settings.audit_share)
-        work = partial(tasks.load, path=path, options=options)
-        ended = partial(self._loaded, review)
-        self._core.jobs.start(LOAD, work, ended, what="a report is being loaded")
-        self._core.say(f"loading {show_line(path)}", Tone.NOTE)
-
-    def _loaded(self, review: bool, found: object, error: ReviewDeskError | None) -> None:
-        """Say what was loaded; review it if it was loaded for that and no dialog is open."""
-        core = self._core
-        if error is not None:
-            core.complain(error)
-        if not isinstance(found, Loaded):
-            return
-        if review and not core.asking:
-            core.review_run(found.run)
-        known = "" if found.new else " (known already)"
-        notice = f"loaded {show_line(found.run.name)}: {found.run.verdicts:,} verdicts{known}"
-        # The reader's notes depend on the panel's answers, which a blind session hides.
-        notes = () if core.session.view.blind else found.notes
-        core.say(" · ".join([notice, *map(show_line, notes)]), Tone.NOTE)
-        if core.page is not None:
-            core.page.arrived()

@@ -1,11 +1,10 @@
-"""The controller of one item: notes, tags, marks, history, other runs, copying and reading."""
+"""The controller of one item: notes, tags, marks, history, other runs, and copying."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from reviewdesk.app.controllers.requests import (
     HistoryForm,
     NoteForm,
     PromptForm,
-    Sideways,
 )
 from reviewdesk.app.controllers.rerun_history import Outcomes
 from reviewdesk.app.keys.commands import last_of_list
@@ -27,25 +25,20 @@ from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_ru
 from reviewdesk.desk.review.clipboard import keep_copy
 from reviewdesk.domain.panel.rerun_result import outcome
 from reviewdesk.domain.query.completion import condition
-from reviewdesk.domain.records import Event, Item, Run
+from reviewdesk.domain.records import Event, Run
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
 from reviewdesk.views.events import RERUNS
 
-_SIDEWAYS = 8
-"""Columns by which one key press scrolls unwrapped lines."""
-
 
 class ItemController:
-    """Acts on the current item, and changes how its texts are drawn, never what they say."""
+    """Acts on the current item."""
 
-    def __init__(
-        self, core: Core, pages: Callable[[Item], int], use_filter: Callable[[str], None]
-    ) -> None:
-        """Act on the session of ``core``; ``pages`` counts the pages of an item's longest text."""
-        self._core, self._pages, self._use_filter = core, pages, use_filter
+    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
+        """Act on the session of ``core``; ``use_filter`` filters the queue."""
+        self._core, self._use_filter = core, use_filter
         self._tags: dict[int, str] = {}
         self._unsaved: dict[int, str] = {}
         """Notes that the desk could not save, by verdict key, so that no typed text is lost."""
@@ -53,7 +46,6 @@ class ItemController:
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The methods that carry out this controller's actions, by action id."""
-        requests = self._core.requests
         return {
             "note": self._note,
             "tags": self._ask_tags,
@@ -62,13 +54,6 @@ class ItemController:
             "history": self._history,
             "diff": self._diff,
             "copy.json": self._copy,
-            "text.next": partial(self._page, 1),
-            "text.previous": partial(self._page, -1),
-            "wrap": self._wrap,
-            "plain": self._plain,
-            "beside": self._beside,
-            "left": lambda: requests.append(Sideways(-_SIDEWAYS)),
-            "right": lambda: requests.append(Sideways(_SIDEWAYS)),
         }
 
     @property
@@ -241,37 +226,3 @@ class ItemController:
         core.requests.append(Copy(text))
         where = str(keep_copy(text, "copied.json")).replace(str(Path.home()), "~", 1)
         core.say(f"copied, {len(text):,} characters of JSON; also in {where}", Tone.NOTE)
-
-    # reading
-
-    def _page(self, by: int) -> None:
-        core, item = self._core, self._core.session.item
-        last = 0 if item is None else self._pages(item) - 1
-        if last < 1:
-            core.say_here("no text here is longer than a page")
-            return
-        page = max(0, min(core.reading.page + by, last))
-        core.start += page != core.reading.page
-        core.reading = replace(core.reading, page=page)
-        core.say_here(f"page {page + 1} of {last + 1}")
-
-    def _wrap(self) -> None:
-        core = self._core
-        core.reading = replace(core.reading, wrap=not core.reading.wrap)
-        sideways = f"{core.keys.first('left')} {core.keys.first('right')} move sideways"
-        wrapped = "lines are wrapped"
-        notice = wrapped if core.reading.wrap else f"lines are not wrapped: {sideways}"
-        core.say(notice, Tone.MUTED)
-
-    def _plain(self) -> None:
-        core = self._core
-        core.reading = replace(core.reading, plain=not core.reading.plain)
-        how = "shown exactly as they are" if core.reading.plain else "formatted"
-        core.say(f"texts are {how}", Tone.MUTED)
-
-    def _beside(self) -> None:
-        core = self._core
-        core.reading = replace(core.reading, beside=not core.reading.beside)
-        beside = core.reading.beside
-        layout = "side by side where there is room" if beside else "below each other"
-        core.say(f"two responses stand {layout}", Tone.MUTED)

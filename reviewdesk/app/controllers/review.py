@@ -14,11 +14,14 @@ from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import ItemController
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.labels import LabelController
+from reviewdesk.app.controllers.panes import PaneController
 from reviewdesk.app.controllers.queue import QueueController
+from reviewdesk.app.controllers.reading import ReadingController
 from reviewdesk.app.controllers.requests import MOVES, Request
 from reviewdesk.app.controllers.rerun import RerunController
 from reviewdesk.app.controllers.runs import RunsController
-from reviewdesk.app.controllers.view import PANES, Notice, ViewState
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.controllers.view import Panes, ViewState
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.domain.records import Item, QueueRow, Run, View
@@ -56,28 +59,23 @@ class ReviewController:
         ``clock`` returns monotonic seconds, for the label guard; ``pages`` counts the pages of an
         item's longest text; a ``colourless`` terminal has no themes to choose.
         """
-        self.core = core = Core(desk, settings, keys, runner, clock, notice)
-        dropped = core.open(run, view)
-        if dropped:
-            core.notices[REVIEW] = Notice(dropped)
+        self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
         self._pages = pages
         self.queue = QueueController(core)
-        item, rerun = ItemController(core, pages, self.queue.use), RerunController(core)
-        self.labels = LabelController(core)
+        item, rerun = ItemController(core, self.queue.use), RerunController(core)
+        reading = ReadingController(core, pages)
+        self.labels, self.panes = LabelController(core), PaneController(core)
         commands = {**self.queue.commands, **item.commands, **rerun.commands}
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
-        self._verbs = {**self.queue.verbs, **item.verbs, **rerun.verbs, **self.labels.verbs}
-        self._verbs |= self._pane_verbs()
-        self._on_every_screen = self.desk.verbs
-
-    def _pane_verbs(self) -> dict[str, Callable[[], None]]:
-        return {
-            "deeper": lambda: self._shift(1),
-            "shallower": lambda: self._shift(-1),
-            "pane.next": lambda: self._shift(1, around=True),
-            "pane.previous": lambda: self._shift(-1, around=True),
-            "zoom": self._zoom,
+        self._verbs = {
+            **self.queue.verbs,
+            **item.verbs,
+            **reading.verbs,
+            **rerun.verbs,
+            **self.labels.verbs,
+            **self.panes.verbs,
         }
+        self._on_every_screen = self.desk.verbs
 
     # out: the state and the requests
 
@@ -103,37 +101,16 @@ class ReviewController:
             None if core.page is None else core.page.state,
         )
 
+    def _hints(self) -> Mapping[str, object]:
+        session = self.core.session
+        pages = 0 if session.item is None else self._pages(session.item)
+        return _hints(session, self.core.panes, pages=pages)
+
     def take(self) -> tuple[Request, ...]:
         """Return the requests since the last call, in order."""
         taken = tuple(self.core.requests)
         self.core.requests.clear()
         return taken
-
-    def _hints(self) -> Mapping[str, object]:
-        """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
-        session, panes = self.core.session, self.core.panes
-        item, found = session.item, session.found
-        has_item, open_item = item is not None, item is not None and not session.hidden
-        labels = has_item and panes.readable
-        return {
-            **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
-            "reveal": has_item and session.hidden,
-            "deeper": panes.beside(1),
-            "shallower": panes.beside(-1),
-            "text.next": item is not None and self._pages(item) > 1,
-            "search.next": bool(found and found.places),
-            **dict.fromkeys(("next", "undo", "help", "quit"), True),
-            **dict.fromkeys(("defer", "note", "tags"), has_item),
-            **dict.fromkeys(("filter", "search"), True),
-            "blind": "open" if session.view.blind else True,
-            **dict.fromkeys(("screen.calibration", "screen.runs"), True),
-            "mark": has_item,
-            "order": True,
-            "history": has_item,
-            **dict.fromkeys(("diff", "rerun"), open_item),
-            **dict.fromkeys(("command", "back"), True),
-            "copy.json": has_item,
-        }
 
     # in: keys and commands
 
@@ -201,12 +178,6 @@ class ReviewController:
         """Start the guard's wait if the review screen shows something new."""
         self.core.guard.shown_once()
 
-    def entered(self, name: str) -> None:
-        """Give the keys to the pane that got the focus, if the panes stand side by side."""
-        panes = self.core.panes
-        if name in PANES and not panes.alone and name != panes.current:
-            self.core.choose(name)
-
     def step(self, lines: int) -> None:
         """Move through the list that has the keys: the queue's or that of the runs."""
         page = self.core.page
@@ -261,19 +232,28 @@ class ReviewController:
         except ReviewDeskError as error:
             core.complain(error, where=REVIEW)
 
-    # panes
 
-    def _shift(self, by: int, *, around: bool = False) -> None:
-        """Give the keys to the pane one level deeper or back."""
-        panes = self.core.panes
-        place = PANES.index(panes.current) + by
-        name = PANES[place % len(PANES)] if around else panes.beside(by)
-        if name:
-            self.core.choose(name)
-
-    def _zoom(self) -> None:
-        panes = self.core.panes
-        if not panes.wide and not panes.zoomed:
-            self.core.say("the pane has the whole screen already", Tone.MUTED)
-        else:
-            self.core.arrange(replace(panes, zoomed=not panes.zoomed))
+def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object]:
+    """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
+    item, found = session.item, session.found
+    has_item, open_item = item is not None, item is not None and not session.hidden
+    labels = has_item and panes.readable
+    return {
+        **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
+        "reveal": has_item and session.hidden,
+        "deeper": panes.beside(1),
+        "shallower": panes.beside(-1),
+        "text.next": pages > 1,
+        "search.next": bool(found and found.places),
+        **dict.fromkeys(("next", "undo", "help", "quit"), True),
+        **dict.fromkeys(("defer", "note", "tags"), has_item),
+        **dict.fromkeys(("filter", "search"), True),
+        "blind": "open" if session.view.blind else True,
+        **dict.fromkeys(("screen.calibration", "screen.runs"), True),
+        "mark": has_item,
+        "order": True,
+        "history": has_item,
+        **dict.fromkeys(("diff", "rerun"), open_item),
+        **dict.fromkeys(("command", "back"), True),
+        "copy.json": has_item,
+    }

@@ -20,7 +20,7 @@ from reviewdesk.app.controllers.session import (
 )
 from reviewdesk.desk.review import exposure
 from reviewdesk.domain.records import QueueRow, Run, View
-from reviewdesk.errors import NotFoundError
+from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.settings import Feedback
 
 if TYPE_CHECKING:
@@ -211,3 +211,15 @@ def _place(keys: array[int], key: int) -> int | None:
         return keys.index(key)
     except ValueError:
         return None
+
+
+def resumed(
+    desk: Desk, run: Run, view: View, feedback: Feedback, seen: Exposure | None = None
+) -> tuple[ReviewSession, str]:
+    """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
+    try:
+        return ReviewSession(desk, run, view, feedback=feedback, exposure=seen), ""
+    except UsageError as error:
+        kept = View(blind=view.blind, item=view.item)
+        session = ReviewSession(desk, run, kept, feedback=feedback, exposure=seen)
+        return session, f"opened without the filter: {error}"

@@ -70,6 +70,11 @@ class Panes:
         """Whether the item itself is on screen, not only its line in the queue."""
         return not self.alone or self.current != "queue"
 
+    @property
+    def shows_item(self) -> bool:
+        """Whether the item can be read: its pane is in view, on a terminal that has room."""
+        return self.readable and not self.tiny
+
     def beside(self, by: int) -> str:
         """Return the name of the pane one level deeper or back; empty at the end."""
         place = PANES.index(self.current) + by

@@ -17,6 +17,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.requests import (
+    ChoiceForm,
     FieldInput,
     NoteForm,
     OrderForm,
@@ -81,6 +82,48 @@ class Question(Dialog[bool]):
     def action_answer(self, answer: bool) -> None:
         """Close with the answer."""
         self.dismiss(answer)
+
+
+class ChoiceDialog(ListDialog[int | None]):
+    """Offers a list; closes with the index of the chosen option, ``None`` without a choice."""
+
+    CSS = """
+    ChoiceDialog { align: center middle; background: $background 50%; }
+    ChoiceDialog > Vertical { width: 76; max-width: 100%; height: auto; max-height: 100%;
+        background: $panel; padding: 1 1; }
+    ChoiceDialog OptionList { height: auto; max-height: 18; border: none; padding: 0;
+        background: $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,q", "close", "Close"),
+        ("j", "move('cursor_down')", "Down"),
+        ("k", "move('cursor_up')", "Up"),
+    ]
+
+    def __init__(self, form: ChoiceForm) -> None:
+        """Offer the options of ``form``."""
+        super().__init__()
+        self._form = form
+
+    def compose(self) -> ComposeResult:
+        """Show the title and the list."""
+        with Vertical():
+            yield Bar(self._head)
+            yield ChoiceList(
+                *(Option(Content(inline(o, 200))) for o in self._form.options), markup=False
+            )
+
+    def _head(self, width: int) -> Lines:
+        head = line((self._form.title, Ink.STRONG), ("   enter chooses, esc closes", Ink.MUTED))
+        return [cut(head, width)]
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the choice."""
+        self.dismiss(event.option_index)
+
+    def action_close(self) -> None:
+        """Close without a choice."""
+        self.dismiss(None)
 
 
 class OrderDialog(ListDialog[str | None]):

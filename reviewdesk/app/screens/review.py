@@ -174,7 +174,7 @@ class ReviewScreen(DeskScreen):
         widget = event.widget
         # The focus may have moved on since the event.
         if isinstance(widget, Widget) and widget.id and widget is self.focused:
-            self.front.act(partial(self.front.controller.entered, widget.id))
+            self.front.act(partial(self.front.controller.panes.entered, widget.id))
 
     def on_row_chosen(self, message: RowChosen) -> None:
         """Show the item whose line was clicked."""

@@ -14,10 +14,9 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import DeskError
-from reviewdesk.settings import Feedback, Settings
-from tests.app.builders import SMALL, WIDE, open_run, report, verdict
+from tests.app.builders import SMALL, WIDE
 from tests.app.controllers.second_run import second_run
-from tests.app.reviewkit import Review, reviewing
+from tests.app.reviewkit import reviewing
 from tests.domain.labels.test_strip import close, same
 
 
@@ -322,100 +321,6 @@ def test_a_filter_that_drops_the_labelled_item_keeps_the_queue_whole(tmp_path: P
         review.command("filter label:none")
         assert len(review.session.keys) == 5
         assert review.session.item is not None
-
-
-# blind review
-
-
-@pytest.mark.parametrize("opened_by", ["reveal", "label.pass"])
-def test_a_blind_label_is_blind_until_its_panel_was_seen(tmp_path: Path, opened_by: str) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        first = review.current
-        review.press(opened_by)
-        if opened_by == "label.pass":
-            # Scores 0.9, 0.8, 0.3 against 0.7 pass by quorum; their mean is 0.667.
-            assert review.notice == f"{first}: the panel said pass 0.67 (2 of 3)"
-            review.press("back")
-        assert not review.session.hidden
-        review.press("label.fail")
-        details = [event.detail for event in review.events()]
-        assert [detail["blind"] for detail in details] == (
-            [False] if opened_by == "reveal" else [True, False]
-        )
-        assert bool(details[-1].get("revealed_at")) is (opened_by == "reveal")
-
-
-def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(order="file")) as review:
-        review.controller.rows(review.session.keys[:2])
-        review.press("blind")
-        assert review.session.hidden
-        review.press("label.pass", "label.pass", "label.pass")
-        # The first was open, the second had its decision in the list beside it; the third had not.
-        assert [event.detail["blind"] for event in review.events()] == [False, False, True]
-
-
-def test_rows_of_a_blind_list_tell_nothing(tmp_path: Path) -> None:
-    with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.controller.rows(review.session.keys)
-        review.press("label.pass")
-        assert [event.detail["blind"] for event in review.events()] == [True]
-
-
-def test_an_open_label_is_not_blind(tmp_path: Path) -> None:
-    with reviewing(tmp_path) as review:
-        review.press("label.pass")
-        assert review.events()[0].detail["blind"] is False
-        assert review.notice == ""
-
-
-def test_what_was_seen_in_an_earlier_open_session_is_not_blind_later(tmp_path: Path) -> None:
-    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 5)]))
-    review = Review(desk, run)
-    first = review.current
-    review.press("quit")
-    assert review.closed
-    desk.close()
-    again = Desk.open(tmp_path / "d.db", reviewer="ann")
-    later = Review(again, run, view=View(blind=True, item=first))
-    assert later.current == first
-    later.press("label.pass", "label.pass")
-    assert [event.detail["blind"] for event in later.events()] == [False, True]
-    again.close()
-
-
-@pytest.mark.parametrize("feedback", list(Feedback))
-def test_the_panel_is_told_when_the_settings_say(tmp_path: Path, feedback: Feedback) -> None:
-    settings = Settings(feedback=feedback)
-    with reviewing(tmp_path, 3, view=View(blind=True), settings=settings) as review:
-        review.press("label.pass", "label.fail")
-        assert ("the panel said" in review.notice) is (feedback is Feedback.AFTER)
-        review.press("back")
-        assert review.session.hidden is (feedback is not Feedback.AFTER)
-        assert review.session.withheld is (feedback is not Feedback.AFTER)
-        review.press("next", "label.fail")
-        assert review.session.page is Page.DONE
-        assert review.session.withheld is (feedback is Feedback.NEVER)
-        review.press("back")
-        assert review.session.hidden is (feedback is Feedback.NEVER)
-        if feedback is Feedback.NEVER:
-            review.press("reveal")
-            assert not review.session.hidden
-        # A label that is given after the answer was told is not blind any more.
-        review.press("label.pass")
-        blind = [event.detail["blind"] for event in review.events()]
-        assert blind == [True, True, True, False]
-
-
-def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
-    settings = Settings(feedback=Feedback.END)
-    with reviewing(tmp_path, 3, view=View(blind=True), settings=settings) as review:
-        review.command("filter id~001")
-        review.press("label.pass")
-        assert review.session.page is Page.DONE
-        assert review.session.withheld
-        review.press("back")
-        assert review.session.hidden
 
 
 # the strip

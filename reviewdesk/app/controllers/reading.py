@@ -1,0 +1,64 @@
+"""The controller of how an item's texts are drawn, which never changes what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from reviewdesk.app.controllers.core import Core
+from reviewdesk.app.controllers.requests import Sideways
+from reviewdesk.domain.records import Item
+from reviewdesk.views.document import Tone
+
+_SIDEWAYS = 8
+"""Columns by which one key press scrolls unwrapped lines."""
+
+
+class ReadingController:
+    """Turns the pages of long texts, and the options of how texts are drawn."""
+
+    def __init__(self, core: Core, pages: Callable[[Item], int]) -> None:
+        """Act on the texts of ``core``; ``pages`` counts the pages of an item's longest text."""
+        self._core, self._pages = core, pages
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        core, toggle = self._core, self._toggle
+        sideways = f"{core.keys.first('left')} {core.keys.first('right')} move sideways"
+        beside, below = "side by side where there is room", "below each other"
+        texts, two = "texts are", "two responses stand"
+        return {
+            "text.next": partial(self._page, 1),
+            "text.previous": partial(self._page, -1),
+            "wrap": partial(
+                toggle, "wrap", "lines are wrapped", f"lines are not wrapped: {sideways}"
+            ),
+            "plain": partial(
+                toggle, "plain", f"{texts} shown exactly as they are", f"{texts} formatted"
+            ),
+            "beside": partial(toggle, "beside", f"{two} {beside}", f"{two} {below}"),
+            "left": lambda: core.requests.append(Sideways(-_SIDEWAYS)),
+            "right": lambda: core.requests.append(Sideways(_SIDEWAYS)),
+        }
+
+    def _page(self, by: int) -> None:
+        core, item = self._core, self._core.session.item
+        last = 0 if item is None else self._pages(item) - 1
+        if last < 1:
+            core.say_here("no text here is longer than a page")
+            return
+        page = max(0, min(core.reading.page + by, last))
+        core.start += page != core.reading.page
+        core.reading = replace(core.reading, page=page)
+        core.say_here(f"page {page + 1} of {last + 1}")
+
+    def _toggle(self, name: str, on: str, off: str) -> None:
+        """Turn one reading option on or off, and say which."""
+        core = self._core
+        turned = not getattr(core.reading, name)
+        option: dict[str, Any] = {name: turned}
+        core.reading = replace(core.reading, **option)
+        core.say(on if turned else off, Tone.MUTED)
