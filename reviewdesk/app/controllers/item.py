@@ -160,7 +160,6 @@ class ItemController:
             return
         core.desk.reveal(item.row.key)
         core.review.refresh()
-        core.review.exposure.opened(core.session)
         core.say_here("revealed: a label on this item is not blind", Tone.NOTE)
         core.show(keep=True, rows=True)
 

@@ -181,6 +181,8 @@ class ReviewSession:
         if item is not None:
             item = self.desk.item(item.row.key)
         self.session = replace(session, item=item, progress=self.desk.progress(session.run))
+        # Another reviewer's label may have ended what a blind session hid of the item.
+        self.exposure.opened(self.session)
 
     def view(self) -> View:
         """Return the view that the next start resumes with."""

@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.desk import Desk
-from reviewdesk.domain.records import View
+from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review, reviewing
@@ -103,3 +103,16 @@ def test_a_finished_filter_is_not_the_end(tmp_path: Path) -> None:
         assert review.session.withheld
         review.press("back")
         assert review.session.hidden
+
+
+def test_an_item_that_another_label_opened_meanwhile_is_not_blind(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        other = Desk.open(tmp_path / "d.db", reviewer="bob")
+        other.label(review.item.row.key, Truth.PASS)
+        other.close()
+        review.controller.poll()
+        review.after()
+        # The item is labelled, and so its panel's answer is on screen.
+        assert not review.session.hidden
+        review.press("label.fail")
+        assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [False]
