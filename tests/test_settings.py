@@ -21,7 +21,7 @@ from reviewdesk.settings import (
     load_settings,
     settings_path,
 )
-from reviewdesk.settings.model import SettingsModel
+from reviewdesk.settings.faults import SettingsModel
 from reviewdesk.settings.tomlfile import lines_of, values_of
 
 

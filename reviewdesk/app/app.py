@@ -40,11 +40,11 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.controllers.review import ReviewController
-from reviewdesk.app.keys.bindings import app_bindings
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.bindings import app_bindings
 from reviewdesk.app.screens.calibration import CalibrationScreen
 from reviewdesk.app.screens.dialog import Palette
 from reviewdesk.app.screens.dialogs import ChoiceDialog, NoteDialog, OrderDialog, Question

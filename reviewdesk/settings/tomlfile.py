@@ -145,7 +145,7 @@ def from_file(path: Path, text: str) -> tuple[dict[str, Any], dict[str, str]]:
         values = values_of(table)
     except (KeyError, ValueError):
         # The models are slow to load, and most files are right.
-        from reviewdesk.settings.model import problem_of
+        from reviewdesk.settings.faults import problem_of
 
         name, problem, hint = problem_of(table)
         raise SettingsError(place_of(place, lines, name), problem, hint) from None

@@ -130,7 +130,9 @@ def _escalated(item: Item, reruns: Sequence[Rerun]) -> list[Words]:
 def _counts(found: RunDetails) -> _Pairs:
     """Return the decisions, flags and ballots of a run, each in one line."""
     run, made, carried = found.run, found.tally.decisions, found.tally.flags
-    decided = [f"{made[word]:,} {word or 'none'}" for word in (*Decision, None) if made.get(word)]
+    decided = [
+        f"{made[word]:,} {word or 'no decision'}" for word in (*Decision, None) if made.get(word)
+    ]
     flags = [
         f"{carried[flag]:,} {flag.label.replace('_', ' ')}" for flag in Flag if carried.get(flag)
     ]
@@ -266,7 +268,8 @@ def _labels(found: RunDetails, *, blind: bool) -> _Pairs:
 
 def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
     """Return the desk's file, the seed of the run, and the hashes that identify it."""
-    pairs: _Pairs = [("file", outside(found.desk, 1000)), ("seed", outside(found.run.seed, 200))]
+    pairs: _Pairs = [("file", outside(found.desk, 1000))] if found.desk else []
+    pairs.append(("seed", outside(found.run.seed, 200)))
     if blind:
         return pairs
     return [
@@ -281,7 +284,7 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
 def _decisions(found: RunDetails) -> _Pairs:
     made, whole = found.tally.decisions, found.run.verdicts
     return [
-        (word or "none", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
+        (word or "no decision", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
         for word in (*Decision, None)
     ]
 

@@ -1,4 +1,4 @@
-"""Painters for the runs screen: a line for each loaded run, and the details of one."""
+"""Paint the list of the runs screen: a line for each loaded run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from reviewdesk.app.paint.styled import (
     moment,
     pad,
 )
-from reviewdesk.app.paint.table import (
-    number,
-)
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.run.details import RunLine
+from reviewdesk.views.words import number
 
 _COLUMNS = {
     "format": 9, "verdicts": 8, "flagged": 7, "labelled": 8, "alpha": 6, "failed": 6, "skipped": 7,

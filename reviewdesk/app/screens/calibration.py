@@ -13,11 +13,11 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.calibration import PAGES, CalibrationPageKind
 from reviewdesk.app.controllers.view import CalibrationState, ViewState
-from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import page_header
 from reviewdesk.app.paint.styled import Lines, paragraph
 from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.settings import Feedback

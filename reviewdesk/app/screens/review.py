@@ -15,7 +15,6 @@ from textual.widget import Widget
 
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.app.controllers.view import PANES, Panes, ViewState
-from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.messages import PaintFailed, RowChosen
 from reviewdesk.app.paint.document import document_lines
@@ -24,6 +23,7 @@ from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, hidden_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.texts.find import found_line, highlight
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList

@@ -12,12 +12,12 @@ from textual.containers import Container
 from textual.content import Content
 
 from reviewdesk.app.controllers.view import RunsState, ViewState
-from reviewdesk.app.keys.bindings import screen_bindings
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import page_header
 from reviewdesk.app.paint.runs import run_head, run_row
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.widgets.lines import Pane
 from reviewdesk.views.run import run
 

@@ -50,8 +50,10 @@ def summary(desk: Desk, run: Run, most: int = FEW) -> str:
 
 
 def _run_page(desk: Desk, run: Run, listed: int) -> RunPage:
+    # Where the desk lies on this machine is nobody's business who reads the page.
+    details = replace(run_details(desk, run), progress=desk.progress(run), desk="")
     return RunPage(
-        details=replace(run_details(desk, run), progress=desk.progress(run)),
+        details=details,
         written_at=desk.at(),
         calibration=calibration_page(desk, run),
         jurors=jurors_page(desk, run),

@@ -12,10 +12,10 @@ from textual.widgets import OptionList
 from reviewdesk.app.keys.actions import (
     ACTIONS,
 )
-from reviewdesk.app.keys.bindings import app_bindings, screen_bindings
 from reviewdesk.app.keys.names import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, offered
 from reviewdesk.app.screens.base import DeskScreen
+from reviewdesk.app.screens.bindings import app_bindings, screen_bindings
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.help import HelpScreen
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict

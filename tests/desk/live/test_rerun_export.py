@@ -72,7 +72,7 @@ def test_an_export_of_the_export_is_the_same(desk: Desk, run: Run) -> None:
 def test_page_and_summary_tell_of_them(desk: Desk, run: Run) -> None:
     page = "".join(html(desk, run))
     # The first verdict passes; the filed one and the second of the desk fail.
-    assert page.count(", turned over</strong>") == 2
+    assert page.count("≠ FLIPPED") == 2
     assert "Texts and 3 jurors, 3 re-runs" in page
     made = summary(desk, run)
     assert "3, 2 turned over" in made
