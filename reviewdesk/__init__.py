@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
-    from reviewdesk.domain.jury.label_rules import LabelRules, label_decision
-    from reviewdesk.domain.jury.label_votes import LabelVote, label_vote
+    from reviewdesk.domain.jury.label_rules import LabelRules, LabelVote, label_decision, label_vote
     from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
     from reviewdesk.domain.jury.rule import rule_for
     from reviewdesk.domain.jury.strategies import STRATEGIES
@@ -95,8 +94,7 @@ _WHERE = {
     "domain.stats.correction": "lang_reiczigel rogan_gladen wald",
     "domain.stats.figures": "Fit Part",
     "domain.stats.fit": "fit",
-    "domain.jury.label_rules": "LabelRules label_decision",
-    "domain.jury.label_votes": "LabelVote label_vote",
+    "domain.jury.label_rules": "LabelRules LabelVote label_decision label_vote",
     "domain.jury.rule": "rule_for",
     "domain.panel.spec": "Juror PanelSpec Price",
     "domain.assessment.notes": "remarks",

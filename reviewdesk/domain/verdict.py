@@ -188,12 +188,10 @@ class StatedTrim:
     high: tuple[str, ...] | None
     degraded: bool | None
 
-    def fraction_under(self, policy: Policy) -> float:
-        """Return the report's trim fraction (a stated 0 counts), else the policy's, else 0.2."""
-        for fraction in (self.fraction, policy.trim_fraction):
-            if fraction is not None:
-                return fraction
-        return DEFAULT_TRIM_FRACTION
+    def fraction_under(self, policy: Policy, default: float = DEFAULT_TRIM_FRACTION) -> float:
+        """Return the stated trim fraction (0 counts), else the policy's, else the default."""
+        fraction = policy.trim_fraction if self.fraction is None else self.fraction
+        return default if fraction is None else fraction
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from reviewdesk.domain.panel.cost import spent, worst_case
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import CeilingError
 from reviewdesk.live.journal.journal import Journal
@@ -96,7 +95,7 @@ def worst(call: Call) -> float | None:
     if price is None:
         return None
     sent = encoded(payload(call, endpoint(call.juror)))
-    return worst_case(price, len(sent), call.juror.max_tokens)
+    return price.cost(len(sent), call.juror.max_tokens)
 
 
 def booked(call: Call, exchange: Exchange) -> float | None:
@@ -118,7 +117,7 @@ def booked(call: Call, exchange: Exchange) -> float | None:
     price = call.juror.price
     if price is None or found.tokens_in is None or found.tokens_out is None:
         return worst(call)
-    return spent(price, found.tokens_in, found.tokens_out)
+    return price.cost(found.tokens_in, found.tokens_out)
 
 
 class Meter:

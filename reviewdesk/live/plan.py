@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
-from reviewdesk.domain.panel.cost import worst_case
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Call
 from reviewdesk.live.wires.proxies import address_text, proxy_for
@@ -48,7 +47,7 @@ def plan(
         digest.update(_without_nonce(call, place, body))
         price = call.juror.price
         priced = priced and price is not None
-        worst += worst_case(price, len(body), call.juror.max_tokens) if price else 0.0
+        worst += price.cost(len(body), call.juror.max_tokens) if price else 0.0
     return ConsentPlan(
         hosts=tuple(_host(name, found, proxies) for name, found in places.items()),
         models=tuple(models),

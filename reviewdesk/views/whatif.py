@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from reviewdesk.domain.records import Design, Item
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Decision, Rounding
-from reviewdesk.domain.whatif.attack import Attack
-from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.item import Attack, outcomes
 from reviewdesk.domain.whatif.policies import (
     MOST_LEFT_OUT,
     Group,
@@ -17,10 +16,7 @@ from reviewdesk.domain.whatif.policies import (
     Variant,
     WhatIfTable,
     departures,
-    left_out,
-    quorums,
-    thresholds,
-    trims,
+    settings,
     whole,
     written,
 )
@@ -205,7 +201,7 @@ def item_what_if(item: Item) -> Section:
     """Return which trims, quorums, thresholds and left-out jurors would turn this decision."""
     standing = item.assessment.decision
     names = seat_names([ballot.id for ballot in item.verdict.ballots])[:MOST_LEFT_OUT]
-    variants = (*trims(), *quorums(), *thresholds(), *left_out(names))
+    variants = settings(names)
     own, *found = outcomes(item.verdict, (Variant(), *variants))
     turned = [
         (one.variant, one.decision)

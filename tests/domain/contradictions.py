@@ -14,7 +14,7 @@ from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.notes import remarks
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
-from reviewdesk.domain.jury.label_votes import label_vote
+from reviewdesk.domain.jury.label_rules import label_vote
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
 from reviewdesk.domain.jury.rule import weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count

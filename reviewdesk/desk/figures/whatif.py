@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.whatif.attack import Attack, attacks
-from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.item import Attack, attacks, outcomes
 from reviewdesk.domain.whatif.policies import (
     Group,
     PolicyResult,

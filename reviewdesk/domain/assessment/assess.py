@@ -23,8 +23,8 @@ from reviewdesk.domain.jury.agreement import (
     unit_alpha,
     verdict_agreement,
 )
-from reviewdesk.domain.jury.label_rules import LabelRules
-from reviewdesk.domain.jury.label_votes import (
+from reviewdesk.domain.jury.label_rules import (
+    LabelRules,
     LabelVote,
     labelled,
     recount,

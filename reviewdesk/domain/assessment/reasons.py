@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
 from reviewdesk.domain.jury.injection import passages
-from reviewdesk.domain.jury.label_votes import undecided_word
+from reviewdesk.domain.jury.label_rules import undecided_word
 from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.safetext import show_line

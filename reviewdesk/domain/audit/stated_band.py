@@ -16,7 +16,7 @@ from reviewdesk.domain.jury.agreement import (
     r_wg,
     share_of_pairs,
 )
-from reviewdesk.domain.jury.label_votes import labelled
+from reviewdesk.domain.jury.label_rules import labelled
 from reviewdesk.domain.verdict import Band, Decision, Regime, Verdict, folded
 
 NOT_DERIVABLE = "not derivable"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from reviewdesk.domain.audit.stated_trim import trimmed_means
-from reviewdesk.domain.jury import family, label_votes
-from reviewdesk.domain.jury.label_rules import label_decision
-from reviewdesk.domain.jury.label_votes import labelled
+from reviewdesk.domain.jury import family
+from reviewdesk.domain.jury.label_rules import LabelRules, label_decision, labelled, recount
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.rule import Decisions, Votes, decision_by, rule_for
 from reviewdesk.domain.jury.strategies import STRATEGIES
@@ -108,12 +107,29 @@ def _label_decisions(verdict: Verdict) -> list[Decision]:
 
 
 def label_mismatch(verdict: Verdict) -> str | None:
-    """Return a text if the strategy does not give the consensus label and all weights are known."""
-    if verdict.policy.strategy is Strategy.WEIGHTED_VOTE:
-        weights = [ballot.weight for ballot in labelled(verdict.ballots)]
-        if None in weights:
-            return None
-    return label_votes.label_mismatch(verdict)
+    """Return a text if the reported consensus label is not what the stated strategy gives.
+
+    Any of the tied labels may have been picked, a panel that differs may have fallen back to a word
+    of its producer, and a weighted vote may have ignored the confidences. Nothing is said if a
+    weighted vote has an unknown weight.
+    """
+    stated, counted = verdict.text("label"), labelled(verdict.ballots)
+    if not stated or "strategy" in verdict.set_by_you:
+        return None
+    weighs = verdict.policy.strategy is Strategy.WEIGHTED_VOTE
+    if weighs and any(ballot.weight is None for ballot in counted):
+        return None
+    found = recount(verdict, verdict.policy.strategy)
+    if found is None:
+        return None
+    bare = recount(verdict, verdict.policy.strategy, LabelRules(use_confidence=False)) or found
+    allowed = {found.label, bare.label, *found.tied, *bare.tied}
+    if folded(stated) in map(folded, allowed):
+        return None
+    given = {folded(ballot.label) for ballot in counted}
+    if folded(found.label) not in given and folded(stated) not in given:
+        return None
+    return f"label: reported {stated}, but {found.rule} gives {found.label}"
 
 
 def same_family_mismatch(verdict: Verdict) -> str | None:

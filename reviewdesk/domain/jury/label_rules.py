@@ -1,13 +1,25 @@
-"""The rules that turn many labels into one, and the few labels that mean pass or fail."""
+"""Label votes: the rules that turn many labels into one, and the labels that mean pass or fail."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, supermajority
-from reviewdesk.domain.verdict import SLACK, UNCLEAR, Ballot, Decision, Strategy, folded
+from reviewdesk.domain.verdict import (
+    FAILED_LABELS,
+    SLACK,
+    UNCLEAR,
+    Ballot,
+    Decision,
+    Strategy,
+    Verdict,
+    folded,
+)
+from reviewdesk.errors import UsageError
 
 DISAGREE = "DISAGREE"
 BY_ORDER = "tie broken by order"
@@ -90,18 +102,9 @@ def _label_counts(counted: Sequence[Ballot]) -> dict[str, float]:
     return _label_weights(counted, [1.0] * len(counted))
 
 
-def _plurality(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
-    return _leader(_label_counts(counted), rules)
-
-
 def _unanimous(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
     first, *others = _label_counts(counted)
     return LabelConsensus(rules.fallback if others else first, bool(others))
-
-
-def _first_disagreement(counted: Sequence[Ballot], _rules: LabelRules) -> LabelConsensus:
-    first, *others = _label_counts(counted)
-    return LabelConsensus(DISAGREE if others else first, bool(others))
 
 
 def _weighted(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsensus:
@@ -133,11 +136,147 @@ def _supermajority(counted: Sequence[Ballot], rules: LabelRules) -> LabelConsens
     return LabelConsensus(label, len(_label_counts(counted)) > 1, reason=found.reason)
 
 
-LABEL_RULES: Mapping[Strategy, Callable[[Sequence[Ballot], LabelRules], LabelConsensus]] = {
-    Strategy.MAJORITY: _plurality,
+LabelRule: TypeAlias = Callable[[Sequence[Ballot], LabelRules], LabelConsensus]
+LABEL_RULES: Mapping[Strategy, LabelRule] = {
+    Strategy.MAJORITY: lambda counted, rules: _leader(_label_counts(counted), rules),
     Strategy.UNANIMOUS: _unanimous,
     Strategy.WEIGHTED_VOTE: _weighted,
-    Strategy.FIRST_DISAGREEMENT: _first_disagreement,
+    Strategy.FIRST_DISAGREEMENT: lambda counted, rules: _unanimous(
+        counted, replace(rules, fallback=DISAGREE)
+    ),
     Strategy.SUPERMAJORITY: _supermajority,
 }
 """The strategies that can count labels; each needs at least one usable ballot."""
+
+_PLAIN = LabelRules()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelVote:
+    """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
+
+    rule: str
+    """The name of the strategy or of the callable."""
+    label: str
+    disagreement: bool | None
+    """Whether the labels differ; ``None`` if no juror gave a label."""
+    agreement_pct: float | None
+    """The share of the usable ballots whose label is the consensus, 0..1."""
+    seated_share: float | None
+    """The share of all seats whose label is the consensus, 0..1."""
+    avg_confidence: float | None
+    """The mean of the confidences that the usable ballots give."""
+    usable: int
+    seated: int
+    tie: str | None = None
+    """How a tie was broken; ``None`` if there was none."""
+    tied: tuple[str, ...] = ()
+    """The labels that were tied."""
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+    """Why a supermajority is inconclusive, or why ``disagreement`` is ``None``."""
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision that the consensus means; inconclusive if a supermajority was missed."""
+        if self.rule == Strategy.SUPERMAJORITY and self.reason and self.usable:
+            return Decision.INCONCLUSIVE
+        return label_decision(self.label)
+
+
+def labelled(ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
+    """Return the ballots that a label vote counts: those that answered with a label."""
+    none = {"", *FAILED_LABELS}
+    return tuple(one for one in ballots if one.usable and folded(one.label) not in none)
+
+
+def label_vote(
+    ballots: Sequence[Ballot],
+    how: Strategy | str | Aggregate = Strategy.MAJORITY,
+    rules: LabelRules = _PLAIN,
+) -> LabelVote:
+    """Count the labels of ballots that were already collected; no model is called.
+
+    ``majority`` is a plurality, ``unanimous`` gives the fallback on any difference,
+    ``weighted_vote`` (or ``weighted``) sums weight times confidence, ``first_disagreement`` gives
+    DISAGREE on any difference, ``supermajority`` gives the fallback if no label has the share, and
+    a callable receives the usable ballots. Labels are compared without case; a failed ballot
+    (ERROR, PARSE_FAIL) is left out. Without a usable ballot the label is the fallback and
+    ``disagreement`` is ``None``. Source: cross-judge.
+    """
+    counted = labelled(ballots)
+    name, count = _counting(how)
+    found = LabelConsensus(rules.fallback, None, reason="no juror gave a label")
+    if counted:
+        found = count(counted, rules)
+    alike = sum(folded(ballot.label) == folded(found.label) for ballot in counted)
+    sure = [ballot.confidence for ballot in counted if ballot.confidence is not None]
+    return LabelVote(
+        rule=name,
+        label=found.label,
+        disagreement=found.disagreement,
+        agreement_pct=alike / len(counted) if counted else None,
+        seated_share=alike / len(ballots) if ballots else None,
+        avg_confidence=math.fsum(sure) / len(sure) if sure else None,
+        usable=len(counted),
+        seated=len(ballots),
+        tie=found.tie,
+        tied=found.tied,
+        notes=found.notes,
+        reason=found.reason,
+    )
+
+
+def _counting(how: Strategy | str | Aggregate) -> tuple[str, LabelRule]:
+    """Return the name of a label rule and the rule; raise UsageError if there is none."""
+    if not callable(how):
+        strategies = {strategy.value: strategy for strategy in LABEL_RULES}
+        strategy = strategies.get("weighted_vote" if how == "weighted" else how)
+        if strategy is None:
+            raise UsageError(
+                f"no label vote {how!r}", f"Known: {', '.join(strategies)}, a callable"
+            )
+        return strategy.value, LABEL_RULES[strategy]
+    name = getattr(how, "__name__", "custom")
+
+    def custom(counted: Sequence[Ballot], _rules: LabelRules) -> LabelConsensus:
+        answer: object = how(counted)
+        match answer:
+            case (str(label), bool(disagreement)):
+                return LabelConsensus(label, disagreement)
+        raise UsageError(f"the label rule {name} gave {answer!r}", "It must give (label, bool)")
+
+    return name, custom
+
+
+def recount(
+    verdict: Verdict, strategy: Strategy | None, rules: LabelRules = _PLAIN
+) -> LabelVote | None:
+    """Return the label vote of a verdict under a strategy, or ``None`` if labels do not decide it.
+
+    Majorities and unanimity count labels if no juror gave a score or a vote. Beside scores or votes
+    they count labels only if the report states a consensus label that its ballots could have given.
+    The policy sets the share of a supermajority.
+    """
+    rules = replace(rules, share=verdict.policy.supermajority)
+    if rules.aggregate is not None:
+        return label_vote(verdict.ballots, rules.aggregate, rules)
+    if strategy is None or strategy not in LABEL_RULES:
+        return None
+    counted = labelled(verdict.ballots)
+    if not counted:
+        return None
+    cast = any(one.score is not None or one.vote is not None for one in verdict.ballots)
+    if cast and STRATEGIES[strategy].reads is not Reads.LABELS:
+        stated = folded(verdict.text("label"))
+        within = {folded(word) for word in (rules.fallback, DISAGREE)}
+        if stated not in within | {folded(ballot.label) for ballot in counted}:
+            return None
+    return label_vote(verdict.ballots, strategy, rules)
+
+
+def undecided_word(verdict: Verdict) -> str | None:
+    """Return the consensus label of a report without a decision, if it is neither pass nor fail."""
+    stated = verdict.text("label")
+    undecided = verdict.decision is None and folded(stated) and label_decision(stated) is None
+    return stated if undecided else None

@@ -11,7 +11,6 @@ from reviewdesk.domain.jury.family import Family, family
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import LEAST_COMMITTED, exact_share
 from reviewdesk.domain.jury.trim import Breakdown, breakdown
-from reviewdesk.domain.panel.cost import spent, worst_case
 from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import CASE_SLOTS, render, slots_in
 from reviewdesk.domain.panel.spec import Juror, PanelSpec
@@ -50,7 +49,7 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
     if strategy in {Strategy.MEDIAN, Strategy.MAJORITY}:
         return Breakdown(seats, (seats - 1) // 2, None)
     if strategy is Strategy.QUORUM:
-        passing = next(c for c in range(1, seats + 1) if _meets(c, seats, rule))
+        passing = next(c for c in range(1, seats + 1) if quorum_met(c, seats, rule.quorum))
         return Breakdown(seats, min(passing, seats - passing + 1) - 1, None)
     if strategy is Strategy.SUPERMAJORITY:
         # A bought juror may vote the other way, or abstain until too few are left to decide.
@@ -58,10 +57,6 @@ def strategy_breakdown(strategy: Strategy, rule: PanelRule, seats: int) -> Break
         left = seats - LEAST_COMMITTED
         return None if left < 0 else Breakdown(seats, min(borne, left), None)
     return Breakdown(seats, 0, None) if strategy in _BROKEN_BY_ONE else None
-
-
-def _meets(passes: int, seats: int, rule: PanelRule) -> bool:
-    return quorum_met(passes, seats, rule.quorum)
 
 
 FEWEST_JURORS = 5
@@ -156,18 +151,12 @@ def _cost(jurors: Sequence[Juror], breaking: int) -> Cost | None:
     for juror in jurors:
         if juror.price is None:
             return None
-        sent = _bytes_sent(juror)
-        worst.append(worst_case(juror.price, sent, juror.max_tokens))
+        prompt = render(juror.system_prompt, juror.prompt, dict.fromkeys(CASE_SLOTS, "x"), _NONCE)
+        sent = ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
+        worst.append(juror.price.cost(sent, juror.max_tokens))
         answer = min(_ANSWER_TOKENS, juror.max_tokens)
-        typical.append(spent(juror.price, -(-sent // _BYTES_PER_TOKEN), answer))
+        typical.append(juror.price.cost(-(-sent // _BYTES_PER_TOKEN), answer))
     return Cost(sum(worst), sum(typical), sum(sorted(typical)[:breaking]))
-
-
-def _bytes_sent(juror: Juror) -> int:
-    """Return the bytes of one call: those of the case and of the prompts around it."""
-    full = dict.fromkeys(CASE_SLOTS, "x")
-    prompt = render(juror.system_prompt, juror.prompt, full, _NONCE)
-    return ITEM_BYTES + len(prompt.system.encode()) + len(prompt.user.encode())
 
 
 def _warnings(
@@ -178,7 +167,7 @@ def _warnings(
         *_repeated_models(seats),
         *_same_family_warnings(seats, generator),
         *_missing_weights(seats, strategy),
-        *_prompt_warnings(spec.jurors),
+        *(text for juror in spec.jurors for text in _prompt_warnings(juror)),
         *_plain_http_warnings(seats),
         *([] if spec.rubric else ["the panel has no rubric, so each case must bring its own"]),
     ]
@@ -230,29 +219,18 @@ def _missing_weights(seats: Sequence[PanelPlace], strategy: Strategy | None) -> 
     return [f"without a weight, counted as 1: {who}"]
 
 
-def _prompt_warnings(jurors: Sequence[Juror]) -> list[str]:
-    return [
-        text
-        for juror in jurors
-        for text in (*_system_prompt_warnings(juror), *_template_warnings(juror))
-    ]
-
-
-def _system_prompt_warnings(juror: Juror) -> Iterator[str]:
+def _prompt_warnings(juror: Juror) -> Iterator[str]:
     named = [slot for slot in slots_in(juror.system_prompt or "") if slot in CASE_SLOTS]
     if named:
         slots = ", ".join(f"{{{slot}}}" for slot in named)
         yield f"the system prompt of {juror.name} has {slots}, where nothing is filled in"
-
-
-def _template_warnings(juror: Juror) -> Iterator[str]:
     if juror.prompt is None:
         return
-    slots = slots_in(juror.prompt)
-    strange = ", ".join(f"{{{slot}}}" for slot in slots if slot not in CASE_SLOTS)
+    filled = slots_in(juror.prompt)
+    strange = ", ".join(f"{{{slot}}}" for slot in filled if slot not in CASE_SLOTS)
     if strange:
         yield f"the prompt of {juror.name} has {strange}, which only a case's context can fill"
-    if "rubric" not in slots:
+    if "rubric" not in filled:
         yield f"the prompt of {juror.name} has no {{rubric}} to judge by"
 
 

@@ -7,15 +7,14 @@ from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
-from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.panel import PanelRule, rule_of
 from reviewdesk.domain.panel.spec import (
     DEFAULT_MAX_TOKENS,
     DEFAULT_TIMEOUT,
     Juror,
     PanelSpec,
 )
-from reviewdesk.domain.verdict import Ballot, Rounding, Verdict
+from reviewdesk.domain.verdict import Ballot, Verdict
 from reviewdesk.errors import UsageError
 
 _HINT = "Name a panel file with --panel."
@@ -46,7 +45,7 @@ def panel_of(
         for cast, body in zip(verdict.ballots, bodies, strict=True)
         if wanted is None or cast.id in wanted
     )
-    return PanelSpec("the report's own panel", jurors, _rule(verdict))
+    return PanelSpec("the report's own panel", jurors, rule_of(verdict, PanelRule()))
 
 
 def _juror_settings(header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -95,23 +94,6 @@ def _vendor(cast: Ballot, vendors: Mapping[str, str]) -> str:
     if not word and known is not None and known.name in vendors:
         return known.name
     raise UsageError(f"the report does not say where {cast.id!r} ({cast.model}) is asked", _HINT)
-
-
-def _rule(verdict: Verdict) -> PanelRule:
-    policy, trim = verdict.policy, verdict.trim
-    plain = PanelRule()
-    fraction = policy.trim_fraction if trim.fraction is None else trim.fraction
-    return PanelRule(
-        strategy=policy.strategy,
-        threshold=plain.threshold if policy.threshold is None else policy.threshold,
-        quorum=plain.quorum if policy.quorum is None else policy.quorum,
-        weights=policy.weights,
-        trim=plain.trim if fraction is None else fraction,
-        rounding=trim.rounding or Rounding.DOWN,
-        failed_jurors=policy.failed_jurors,
-        supermajority=DEFAULT_SHARE if policy.supermajority is None else policy.supermajority,
-        regime=verdict.regime,
-    )
 
 
 def _text(value: object) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.label_rules import Aggregate
 from reviewdesk.domain.jury.strategies import strategy_named
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
-from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Regime, Rounding, Strategy
+from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Regime, Rounding, Strategy, Verdict
 from reviewdesk.errors import UsageError
 
 
@@ -75,3 +75,21 @@ def _enum_member(kind: type[Rounding | Regime], place: str, word: str) -> Roundi
     except ValueError:
         known = ", ".join(one.value for one in kind)
         raise UsageError(f"{place} is {word!r}", f"Known: {known}") from None
+
+
+def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
+    """Return the rule of a verdict; ``other`` fills in what its report leaves unknown."""
+    policy, trim = verdict.policy, verdict.trim
+    return replace(
+        other,
+        strategy=policy.strategy or other.strategy,
+        threshold=other.threshold if policy.threshold is None else policy.threshold,
+        quorum=other.quorum if policy.quorum is None else policy.quorum,
+        weights={**other.weights, **policy.weights},
+        trim=trim.fraction_under(policy, other.trim),
+        rounding=trim.rounding or other.rounding,
+        regime=verdict.regime or other.regime,
+        failed_jurors=policy.failed_jurors or other.failed_jurors,
+        supermajority=other.supermajority if policy.supermajority is None else policy.supermajority,
+        routes={},
+    )

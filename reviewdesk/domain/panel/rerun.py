@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +12,7 @@ from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.body_values import own_facts
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.panel import rule_of
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
@@ -85,41 +86,21 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     known = {juror.name: juror for juror in panel.jurors}
     ids = [cast.id for cast in verdict.ballots]
     for name in wanted:
-        _check(name, known, ids, panel.name, verdict.id)
+        if name not in ids:
+            raise UsageError(
+                f"{verdict.id}: there is no juror {name!r}", f"It has {', '.join(ids)}."
+            )
+        if name not in known:
+            raise UsageError(
+                f"the panel {panel.name} has no juror {name!r}", f"It has {', '.join(known)}."
+            )
     bodies = verdict.body["jurors"]
     asked = {seat: known[name] for seat, name in enumerate(ids) if name in wanted}
     kept = {seat: body for seat, body in enumerate(bodies) if seat not in asked}
     return RerunSeats(
-        PanelSpec(panel.name, panel.jurors, _rule_of(verdict, panel.rule), panel.rubric),
+        PanelSpec(panel.name, panel.jurors, rule_of(verdict, panel.rule), panel.rubric),
         asked,
         kept,
-    )
-
-
-def _check(
-    name: str, known: Mapping[str, Juror], ids: Sequence[str], panel: str, verdict: str
-) -> None:
-    if name not in ids:
-        raise UsageError(f"{verdict}: there is no juror {name!r}", f"It has {', '.join(ids)}.")
-    if name not in known:
-        raise UsageError(f"the panel {panel} has no juror {name!r}", f"It has {', '.join(known)}.")
-
-
-def _rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:
-    policy, trim = verdict.policy, verdict.trim
-    fraction = policy.trim_fraction if trim.fraction is None else trim.fraction
-    return replace(
-        other,
-        strategy=policy.strategy or other.strategy,
-        threshold=other.threshold if policy.threshold is None else policy.threshold,
-        quorum=other.quorum if policy.quorum is None else policy.quorum,
-        weights={**other.weights, **policy.weights},
-        trim=other.trim if fraction is None else fraction,
-        rounding=trim.rounding or other.rounding,
-        regime=verdict.regime or other.regime,
-        failed_jurors=policy.failed_jurors or other.failed_jurors,
-        supermajority=other.supermajority if policy.supermajority is None else policy.supermajority,
-        routes={},
     )
 
 
@@ -184,16 +165,14 @@ class Change:
         return self.after.score - self.before.score
 
     @property
+    def voted(self) -> bool:
+        """Whether the juror cast a vote both times."""
+        return all(cast is not None and cast.vote is not None for cast in (self.before, self.after))
+
+    @property
     def flipped(self) -> bool:
         """Whether the juror's vote changed to its opposite."""
-        return is_flip(self.before, self.after)
-
-
-def is_flip(before: Ballot | None, after: Ballot | None) -> bool:
-    """Return True if both ballots have a vote and the votes differ."""
-    if before is None or after is None or before.vote is None or after.vote is None:
-        return False
-    return before.vote is not after.vote
+        return {cast.vote for cast in (self.before, self.after) if cast} == {True, False}
 
 
 def contract_before(verdict: Verdict, asked: Iterable[Juror]) -> int | None:
@@ -260,17 +239,12 @@ def flip_rates(pairs: Iterable[tuple[Verdict, Sequence[Rerun]]]) -> tuple[FlipRa
 
     A juror counts only where it was asked again and voted both times.
     """
-    asked: dict[str, int] = {}
-    flips: dict[str, int] = {}
+    asked, flips = Counter[str](), Counter[str]()
     for verdict, reruns in pairs:
-        for rerun in reruns:
-            for change in changes(verdict, rerun):
-                if not change.asked or change.before is None or change.after is None:
-                    continue
-                if change.before.vote is None or change.after.vote is None:
-                    continue
-                asked[change.juror] = asked.get(change.juror, 0) + 1
-                flips[change.juror] = flips.get(change.juror, 0) + change.flipped
+        for change in (one for rerun in reruns for one in changes(verdict, rerun)):
+            if change.asked and change.voted:
+                asked[change.juror] += 1
+                flips[change.juror] += change.flipped
     return tuple(FlipRate(name, count, flips[name]) for name, count in asked.items())
 
 

@@ -40,6 +40,14 @@ class Price:
     input: float
     output: float
 
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        """Return the cost of one call in US dollars.
+
+        Tokens of byte-level vocabularies are one byte or longer, so the bytes sent and the most
+        tokens answered give the most that a call can cost.
+        """
+        return (tokens_in * self.input + tokens_out * self.output) / 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Juror:

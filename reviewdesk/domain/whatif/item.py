@@ -1,9 +1,11 @@
-"""The value and the decision that other rules give for one panel."""
+"""What other rules give for one panel, and how far bought jurors could move it under each."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 from reviewdesk.domain.jury.averages import mean
@@ -13,7 +15,7 @@ from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
 from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.jury.votes import Votes, tally
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.verdict import SLACK, Ballot, Rounding, Strategy, Verdict
+from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
 from reviewdesk.domain.whatif.policies import PolicyResult, Variant
 
 
@@ -93,3 +95,69 @@ def _ballot_at(ballot: Ballot, threshold: float | None) -> Ballot:
         return ballot
     vote = ballot.score >= threshold - SLACK
     return ballot if vote is ballot.vote else replace(ballot, vote=vote)
+
+
+MOST_TRIES = 400
+"""The most tries for one number of bought jurors; a number that needs more is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What ``bought`` jurors could force: the range of values, and other decisions."""
+
+    bought: int
+    low: float | None
+    high: float | None
+    change: float | None
+    """The largest distance from the panel's present value; ``None`` if either value is missing."""
+    decisions: tuple[Decision | None, ...]
+    """The reachable decisions that differ from the one that the rule gives now."""
+
+
+def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
+    """Return what 1, 2, ... bought jurors could force under a rule, up to all that answered.
+
+    Every set of jurors of each size is tried, and all of the set give the same score. A strategy
+    never falls when a score rises, so the scores 0 and 1 give the ends of the range. A rule on
+    outliers may fall, so each score of the panel is tried too, and the true range may be wider
+    than the one returned. A bought vote follows the bought score.
+    """
+    [base] = outcomes(verdict, [variant])
+    seated = sum(ballot.usable for ballot in verdict.ballots)
+    offers = sorted({0.0, 1.0, *(b.score for b in verdict.ballots if b.score is not None)})
+    if variant.outliers is None:
+        offers = [0.0, 1.0]
+    return tuple(
+        _attack(base, verdict, variant, bought, offers)
+        for bought in range(1, seated + 1)
+        if math.comb(seated, bought) * len(offers) <= MOST_TRIES
+    )
+
+
+def _attack(
+    base: PolicyResult, verdict: Verdict, variant: Variant, bought: int, offers: Sequence[float]
+) -> Attack:
+    threshold = verdict.policy.threshold
+    line = 0.5 if threshold is None else threshold
+    found: list[PolicyResult] = []
+    for chosen in combinations((one.seat for one in verdict.ballots if one.usable), bought):
+        for offer in offers:
+            ballots = tuple(
+                replace(
+                    one,
+                    score=None if one.score is None else offer,
+                    vote=offer >= line - SLACK,
+                    withheld=False,
+                )
+                if one.seat in chosen
+                else one
+                for one in verdict.ballots
+            )
+            found += outcomes(replace(verdict, ballots=ballots), [variant])
+    values = [one.value for one in found if one.value is not None]
+    low, high = min(values, default=None), max(values, default=None)
+    change = None
+    if base.value is not None and low is not None and high is not None:
+        change = max(base.value - low, high - base.value, 0.0)
+    others = {one.decision for one in found} - {base.decision}
+    return Attack(bought, low, high, change, tuple(sorted(others, key=str)))

@@ -170,32 +170,14 @@ def written(quorum: float | str) -> str:
     return quorum if isinstance(quorum, str) else f"{quorum:g}"
 
 
-def rules() -> tuple[Variant, ...]:
-    """Return a variant for every strategy, with the run's own trim and quorum."""
-    return tuple(map(Variant, STRATEGIES))
-
-
-def trims() -> tuple[Variant, ...]:
-    """Return a variant for each trimmed mean, by fraction and rounding."""
-    return tuple(
-        Variant(Strategy.TRIMMED_MEAN, fraction, rounding)
-        for fraction, rounding in product(FRACTIONS, Rounding)
+def settings(names: Iterable[str]) -> tuple[Variant, ...]:
+    """Return each trim, quorum and threshold as a variant, then one without each named juror."""
+    return (
+        *(Variant(Strategy.TRIMMED_MEAN, *cut) for cut in product(FRACTIONS, Rounding)),
+        *(Variant(Strategy.QUORUM, quorum=quorum) for quorum in QUORUMS),
+        *(Variant(threshold=threshold) for threshold in THRESHOLDS),
+        *(Variant(dropped=name) for name in names),
     )
-
-
-def quorums() -> tuple[Variant, ...]:
-    """Return a variant for each quorum, from half of the seats to all."""
-    return tuple(Variant(Strategy.QUORUM, quorum=quorum) for quorum in QUORUMS)
-
-
-def thresholds() -> tuple[Variant, ...]:
-    """Return a variant for each threshold, under the run's own rule."""
-    return tuple(Variant(threshold=threshold) for threshold in THRESHOLDS)
-
-
-def left_out(names: Iterable[str]) -> tuple[Variant, ...]:
-    """Return a variant without each juror in turn, under the run's own rule."""
-    return tuple(Variant(dropped=name) for name in names)
 
 
 def outliers() -> tuple[Variant, ...]:
@@ -204,8 +186,8 @@ def outliers() -> tuple[Variant, ...]:
 
 
 def whole(names: Iterable[str]) -> tuple[Variant, ...]:
-    """Return the variants of the whole table, which leaves out each of the named jurors in turn."""
-    return (*rules(), *trims(), *quorums(), *thresholds(), *left_out(names))
+    """Return the whole table's variants: every strategy with the run's own settings, then those."""
+    return (*map(Variant, STRATEGIES), *settings(names))
 
 
 def combined(

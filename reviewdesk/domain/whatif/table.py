@@ -24,8 +24,7 @@ from reviewdesk.domain.run.columns import (
     Ints,
     Small,
 )
-from reviewdesk.domain.stats import calibration
-from reviewdesk.domain.stats.calibration import Rows
+from reviewdesk.domain.stats.calibration import Counters, Rows
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import BulkDecisions, Panels
 from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant
@@ -103,7 +102,7 @@ def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) 
     now, then = _is_decided(made.decision), _is_decided(before)
     decided = int(now.sum())
     confidence, source = _confidence(panels, made, now)
-    rows = _rows(made, now, confidence, labels)
+    figures = Counters.of(_rows(made, now, confidence, labels))
     return Result(
         variant=variant,
         flipped=int((now & then & (made.decision != before)).sum()),
@@ -112,10 +111,10 @@ def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) 
         inconclusive=len(columns) - decided,
         undecided=int((made.decision < 0).sum()),
         pass_rate=int((made.decision == _PASS).sum()) / decided if decided else None,
-        n_labelled=len(rows.correct),
-        accuracy=calibration.accuracy(rows),
-        brier=calibration.brier(rows),
-        ece=calibration.ece(rows) if len(rows.correct) else None,
+        n_labelled=figures.n,
+        accuracy=figures.accuracy,
+        brier=figures.brier,
+        ece=figures.ece if figures.n else None,
         confidence=source,
         own=is_own(columns, variant),
     )

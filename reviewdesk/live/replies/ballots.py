@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from reviewdesk.domain.canonical import CanonicalAnswer, CanonicalBallot
-from reviewdesk.domain.panel.cost import spent
 from reviewdesk.domain.panel.spec import seat_body
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
@@ -133,6 +132,6 @@ def _add_usage(ballot: CanonicalBallot, call: Call, found: Envelope) -> None:
     if found.tokens_out is not None:
         ballot["tokens_out"] = found.tokens_out
     if cost is None and price and found.tokens_in is not None and found.tokens_out is not None:
-        cost = spent(price, found.tokens_in, found.tokens_out)
+        cost = price.cost(found.tokens_in, found.tokens_out)
     if cost is not None:
         ballot["cost_usd"] = cost

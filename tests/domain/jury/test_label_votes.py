@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import Assessment, State, assess
+from reviewdesk.domain.audit.stated_rule import label_mismatch
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.jury.label_rules import (
     BY_ORDER,
     BY_PRIORITY,
     LabelRules,
     label_decision,
+    label_vote,
 )
-from reviewdesk.domain.jury.label_votes import label_mismatch, label_vote
 from reviewdesk.domain.verdict import Ballot, Decision, Status
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import body, juror, maybe, read
@@ -294,9 +295,9 @@ def test_a_reported_label_is_held_to_its_own_rule(value: Any, text: str | None) 
 
 def test_a_weighted_vote_may_have_left_the_confidences_out() -> None:
     value = body(
-        juror("a", label="KEEP", confidence=0.2),
-        juror("b", label="KEEP", confidence=0.2),
-        juror("c", label="REJECT", confidence=0.9),
+        juror("a", label="KEEP", confidence=0.2, weight=1),
+        juror("b", label="KEEP", confidence=0.2, weight=1),
+        juror("c", label="REJECT", confidence=0.9, weight=1),
         strategy="weighted_vote",
     )
     # .4 against .9, or 2 against 1.

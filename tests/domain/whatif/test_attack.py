@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.jury.outliers import sigma, tukey, winsorised
 from reviewdesk.domain.jury.trim import trim_count
 from reviewdesk.domain.verdict import Decision, Strategy
-from reviewdesk.domain.whatif.attack import attacks
-from reviewdesk.domain.whatif.item import outcomes
+from reviewdesk.domain.whatif.item import attacks, outcomes
 from reviewdesk.domain.whatif.policies import Variant, outliers
 from tests.domain.bodies import GRID, panel, read
 
