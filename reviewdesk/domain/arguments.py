@@ -5,12 +5,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 from fractions import Fraction
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from reviewdesk.errors import UsageError
 
 _SHARE = re.compile(r"[0-9]{1,9}(/[0-9]{1,9}|\.[0-9]{1,18})?", re.ASCII)
+
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def member(kind: type[_Word], word: str, text: str) -> _Word:
+    """Return the member of an enumeration; raise UsageError, ``text`` and all words, if none is."""
+    try:
+        return kind(word)
+    except ValueError:
+        known = ", ".join(one.value for one in kind)
+        raise UsageError(f"{text} {word!r}", f"Known: {known}") from None
 
 
 def _is_finite(value: object) -> TypeGuard[float]:

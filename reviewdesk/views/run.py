@@ -11,7 +11,6 @@ from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.query.words import BREACHES, CHOICES
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.details import RunDetails
-from reviewdesk.domain.run.measures import Undefined
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views import words
 from reviewdesk.views.document import (
@@ -223,20 +222,18 @@ def _agreement(found: RunDetails) -> _Pairs:
 
     ends = words.interval(alphas.alpha_low, alphas.alpha_high)
     interval = alpha_text("alpha_low", "") if ends == words.NONE else f"{ends}  95% interval"
-    scores = str(counted.unanimous_scores) if alphas.measured else words.NONE
+    scores = f"{counted.unanimous_scores} unanimous_scores"
     return [
         ("alpha", alpha_text("alpha", "interval, on the scores")),
         *([("", interval)] if alphas.alpha is not None else []),
         ("on votes", alpha_text("alpha_votes", "nominal")),
         ("on ranks", alpha_text("alpha_ordinal", "ordinal, on the scores")),
-        ("unanimous", f"{scores} unanimous_scores, {counted.unanimous_votes} unanimous_votes"),
+        ("unanimous", f"{scores}, {counted.unanimous_votes} unanimous_votes"),
     ]
 
 
 def _breaches(found: RunDetails) -> list[tuple[str, str]]:
     """Return how many verdicts breach each rule, named by the filter that lists them."""
-    if not found.alphas.measured:
-        return [(words.NONE, Undefined.NOT_MEASURED.words)]
     counted = found.tally.breaches
     broken = [
         (f"breach:{word}", f"{counted[kind]:,}  {CHOICES['breach'][word]}")

@@ -14,7 +14,7 @@ from reviewdesk.domain.run.details import (
     RunLine,
     StratumDraw,
 )
-from reviewdesk.domain.run.measures import UNMEASURED
+from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.store import labels, measures, runs
 from reviewdesk.store.connect import reading
 
@@ -28,7 +28,7 @@ def overview(desk: Desk) -> list[RunLine]:
         labelled = runs.labelled(desk.conn)
         alphas = measures.alphas(desk.conn)
         return [
-            RunLine(run, labelled.get(run.key, 0), alphas.get(run.key, UNMEASURED))
+            RunLine(run, labelled.get(run.key, 0), alphas.get(run.key, RunAlphas()))
             for run in runs.all_runs(desk.conn)
         ]
 
@@ -56,7 +56,7 @@ def run_details(desk: Desk, run: Run) -> RunDetails:
             labels=_label_counts(runs.truths(desk.conn, run.key)),
             desk=str(desk.path),
             head=desk.head(),
-            alphas=measures.alphas(desk.conn, run.key).get(run.key, UNMEASURED),
+            alphas=measures.alphas(desk.conn, run.key).get(run.key, RunAlphas()),
             unlabelled=run.human_labels
             and run.human_labels - labels.count_human_labelled(desk.conn, run.key),
         )

@@ -33,7 +33,7 @@ def ballot(
         raise UsageError(f"a juror is named {juror!r}", "Give a name that is not empty")
     if not isinstance(label, str | None):
         raise UsageError(f"{place}: label is {label!r}", "Give a word")
-    found = _status(place, status)
+    found = None if status is None else arguments.member(Status, status, f"{place}: status is")
     if (error is not None or found not in {None, Status.OK}) and (score, passed) != (None, None):
         raise UsageError(f"{place}: it failed and has a score or a vote", "Leave one of them out")
     cast: CanonicalBallot = {
@@ -78,11 +78,3 @@ def _has_vote(place: str, passed: bool | None, *, withheld: bool) -> bool:
 
 def _unit(place: str, value: float | None) -> float | None:
     return None if value is None else arguments.unit(place, value)
-
-
-def _status(place: str, status: Status | str | None) -> Status | None:
-    try:
-        return None if status is None else Status(status)
-    except ValueError:
-        known = ", ".join(one.value for one in Status)
-        raise UsageError(f"{place}: status is {status!r}", f"Known: {known}") from None

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.averages import mean, median, weighted_average
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
 from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
-from reviewdesk.errors import UsageError
 
 
 class Reads(StrEnum):
@@ -209,8 +209,4 @@ COMPARED = (Strategy.QUORUM, Strategy.TRIMMED_MEAN, Strategy.MEDIAN, Strategy.ME
 
 def strategy_named(word: str) -> Strategy:
     """Return the strategy of that name; raise UsageError, listing all names, if there is none."""
-    try:
-        return Strategy(word)
-    except ValueError:
-        known = ", ".join(strategy.value for strategy in STRATEGIES)
-        raise UsageError(f"no strategy {word!r}", f"Known: {known}") from None
+    return arguments.member(Strategy, word, "no strategy")

@@ -41,18 +41,11 @@ def trim_count(
     Source: the jury trim rule, with its rounding named.
     """
     # Convert before the cached call: a str equals the Rounding it names, and has the same hash.
-    return _trim_count(n, fraction, rounding_named(rounding))
+    return _trim_count(n, fraction, _rounding(rounding))
 
 
-def rounding_named(word: Rounding | str) -> Rounding:
-    """Return the rounding of that name; raise UsageError, listing all names, if there is none."""
-    if isinstance(word, Rounding):
-        return word
-    try:
-        return Rounding(word)
-    except ValueError:
-        known = ", ".join(rounding.value for rounding in Rounding)
-        raise UsageError(f"no rounding {word!r}", f"Known: {known}") from None
+def _rounding(word: Rounding | str) -> Rounding:
+    return word if isinstance(word, Rounding) else arguments.member(Rounding, word, "no rounding")
 
 
 @lru_cache(maxsize=4096)
@@ -76,7 +69,7 @@ def trim(
     rounding: Rounding | str = Rounding.DOWN,
 ) -> Trim:
     """Drop the ends of a panel's scores, ordered by (score, seat); ``None`` is an empty seat."""
-    rounding = rounding_named(rounding)
+    rounding = _rounding(rounding)
     ranked = [(score, seat) for seat, score in enumerate(scores) if score is not None]
     arguments.total("a score", [score for score, _ in ranked])
     ranked.sort()

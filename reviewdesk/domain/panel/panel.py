@@ -60,21 +60,15 @@ class PanelRule:
         kept = {
             "strategy": None if self.strategy is None else strategy_named(self.strategy),
             "weights": weights,
-            "rounding": _enum_member(Rounding, "rounding", self.rounding),
-            "regime": None if self.regime is None else _enum_member(Regime, "regime", self.regime),
+            "rounding": arguments.member(Rounding, self.rounding, "rounding is"),
+            "regime": None
+            if self.regime is None
+            else arguments.member(Regime, self.regime, "regime is"),
             "routes": {tag: strategy_named(word) for tag, word in self.routes.items()},
             "priority": tuple(self.priority),
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
-
-
-def _enum_member(kind: type[Rounding | Regime], place: str, word: str) -> Rounding | Regime:
-    try:
-        return kind(word)
-    except ValueError:
-        known = ", ".join(one.value for one in kind)
-        raise UsageError(f"{place} is {word!r}", f"Known: {known}") from None
 
 
 def rule_of(verdict: Verdict, other: PanelRule) -> PanelRule:

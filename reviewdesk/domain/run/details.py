@@ -9,7 +9,7 @@ from typing import Any
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.records import Progress, Run
-from reviewdesk.domain.run.measures import UNMEASURED, RunAlphas
+from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.domain.verdict import Decision
 
 
@@ -34,7 +34,7 @@ class RunLine:
 
     run: Run
     labelled: int
-    alphas: RunAlphas = UNMEASURED
+    alphas: RunAlphas = field(default_factory=RunAlphas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RunDetails:
     labels: LabelCounts
     desk: str
     head: str
-    alphas: RunAlphas = UNMEASURED
+    alphas: RunAlphas = field(default_factory=RunAlphas)
     unlabelled: int = 0
     progress: Progress | None = None
     """How far the reviewer has come; ``None`` where it was not counted."""

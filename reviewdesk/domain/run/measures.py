@@ -19,7 +19,6 @@ class Undefined(StrEnum):
     FEW_UNITS = "under_ten_units"
     NO_DISAGREEMENT = "no_disagreement"
     ONE_UNIT = "rests_on_one_unit"
-    NOT_MEASURED = "not_measured"
 
     @property
     def words(self) -> str:
@@ -33,7 +32,6 @@ _WORDS = {
     Undefined.FEW_UNITS: "an interval needs ten verdicts with two ballots",
     Undefined.NO_DISAGREEMENT: "no two jurors of a verdict disagree",
     Undefined.ONE_UNIT: "it rests on a single verdict",
-    Undefined.NOT_MEASURED: "loaded by an older version; opening the run works it out",
 }
 
 
@@ -51,19 +49,6 @@ class RunAlphas:
     alpha_votes: float | None = None
     alpha_ordinal: float | None = None
     reasons: Mapping[str, Undefined] = field(default_factory=dict)
-
-    @property
-    def measured(self) -> bool:
-        """Whether the alphas of the run have been computed."""
-        return self.reasons.get("alpha") is not Undefined.NOT_MEASURED
-
-
-UNMEASURED = RunAlphas(
-    reasons=dict.fromkeys(
-        ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal"),
-        Undefined.NOT_MEASURED,
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.runs import run_head, run_row
 from reviewdesk.domain.run.details import RunLine
-from reviewdesk.domain.run.measures import UNMEASURED
+from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.views.run import run
 from tests.app.paint.test_styled import HOSTILE, WIDTHS, check
 from tests.helpers import verdict
@@ -34,7 +34,7 @@ def test_a_run_on_one_line(tmp_path: Path) -> None:
     assert row(line, 60).split() == ["run", "3", "1", "1", "0.431"]
     assert row(line, 50).split() == ["run", "3", "1", "1"]
     assert row(line, 30).split() == ["run"]
-    assert row(replace(line, alphas=UNMEASURED), 78).split()[4] == "-"
+    assert row(replace(line, alphas=RunAlphas()), 78).split()[4] == "-"
 
 
 @pytest.mark.parametrize("width", [158, 120, 78, 70, 60, 44])

@@ -16,6 +16,7 @@ from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.desk.review.runs import overview
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.run.columns import Columns
+from reviewdesk.domain.run.measures import RunAlphas, Undefined
 from reviewdesk.reports import Source
 from reviewdesk.store import measures, schema
 from tests.domain.bodies import columns
@@ -90,7 +91,7 @@ def test_a_run_without_verdicts_has_no_panels(path: Path) -> None:
     with closing(open_desk(path)) as desk:
         run = load(desk, report())
         assert len(panels(desk, run)) == 0
-        assert overview(desk)[0].alphas.measured
+        assert overview(desk)[0].alphas.reasons["alpha"] is Undefined.NO_PAIRS
 
 
 # Runs from before there were measures
@@ -119,7 +120,7 @@ def test_an_older_run_is_measured_when_its_desk_is_opened(
     older: tuple[Desk, dict[str, list[Any]]],
 ) -> None:
     desk, whole = older
-    assert all(line.alphas.measured for line in overview(desk))
+    assert all(line.alphas != RunAlphas() for line in overview(desk))
     assert rows(contents(desk)) == rows(whole)
     for run in desk.runs():
         assert_alike(panels(desk, run), from_bodies(desk, run))

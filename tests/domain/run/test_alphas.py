@@ -10,7 +10,6 @@ from krippendorff import alpha as oracle
 
 from reviewdesk.domain.run.alphas import run_measures
 from reviewdesk.domain.run.measures import (
-    UNMEASURED,
     Measures,
     RunMeasures,
     Undefined,
@@ -39,7 +38,6 @@ def test_the_alphas_are_those_of_the_public_package() -> None:
     assert found.alpha == pytest.approx(oracle(data, level_of_measurement="interval"))
     assert found.alpha_votes == pytest.approx(oracle(votes, level_of_measurement="nominal"))
     assert found.reasons == {}
-    assert found.measured
     assert found.alpha_low is not None
     assert found.alpha is not None
     assert found.alpha_high is not None
@@ -78,8 +76,9 @@ def test_what_is_undefined_says_why(scores: Scores, undefined: dict[str, Undefin
         assert getattr(found, name) is None
         assert found.reasons[name] is why
     # A figure has a reason or a value, never both and never neither.
-    for name in UNMEASURED.reasons:
+    for name in ("alpha", "alpha_low", "alpha_high", "alpha_votes", "alpha_ordinal"):
         assert (getattr(found, name) is None) is (name in found.reasons)
+    assert all(why.words for why in Undefined)
 
 
 def test_votes_that_are_all_alike_have_no_alpha() -> None:
@@ -91,9 +90,3 @@ def test_votes_that_are_all_alike_have_no_alpha() -> None:
 def test_where_nobody_disagrees_there_is_no_share() -> None:
     # Three times .1 has a mean that is not .1 to the last bit.
     assert measured([[0.1, 0.1, 0.1], [0.7, 0.7, 0.7]]).mass is None
-
-
-def test_a_run_that_was_never_measured_says_so() -> None:
-    assert not UNMEASURED.measured
-    assert all(getattr(UNMEASURED, name) is None for name in UNMEASURED.reasons)
-    assert all(why.words for why in Undefined)
