@@ -22,14 +22,13 @@ if TYPE_CHECKING:
         verdict_agreement,
         votes_agreement,
     )
-    from reviewdesk.domain.jury.averages import mean, median, weighted_average
     from reviewdesk.domain.jury.ballot import ballot
     from reviewdesk.domain.jury.band import band
     from reviewdesk.domain.jury.family import family, same_family
     from reviewdesk.domain.jury.label_rules import LabelRules, LabelVote, label_decision, label_vote
     from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
     from reviewdesk.domain.jury.rule import rule_for
-    from reviewdesk.domain.jury.strategies import STRATEGIES
+    from reviewdesk.domain.jury.strategies import STRATEGIES, Votes, mean, median, weighted_average
     from reviewdesk.domain.jury.supermajority import Supermajority, supermajority
     from reviewdesk.domain.jury.trim import (
         Breakdown,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
         trim_count,
         trimmed_mean,
     )
-    from reviewdesk.domain.jury.votes import Votes
     from reviewdesk.domain.panel.case import Case, Check
     from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price
     from reviewdesk.domain.stats.alpha import (
@@ -86,7 +84,6 @@ _WHERE = {
         "AlphaState alpha_interval alpha_nominal alpha_ordinal contributions interval_ci"
     ),
     "domain.assessment.assess": "Assessment assess",
-    "domain.jury.averages": "mean median weighted_average",
     "domain.jury.ballot": "ballot",
     "domain.jury.family": "family same_family",
     "domain.stats.calibration": "Rows accuracy brier ece effective_sample_size measure",
@@ -99,7 +96,7 @@ _WHERE = {
     "domain.panel.spec": "Juror PanelSpec Price",
     "domain.assessment.notes": "remarks",
     "domain.stats.rates": "cohen_kappa rate_difference wilson",
-    "domain.jury.strategies": "STRATEGIES",
+    "domain.jury.strategies": "STRATEGIES Votes mean median weighted_average",
     "domain.stats.stratified": "stratified_rate",
     "domain.jury.supermajority": "Supermajority supermajority",
     "domain.jury.trim": "Breakdown Trim breakdown trim trim_count trimmed_mean",
@@ -108,7 +105,6 @@ _WHERE = {
         "verdict_from_body"
     ),
     "domain.jury.quorum": "quorum_met quorum_met_strictly",
-    "domain.jury.votes": "Votes",
     "errors": "NoJurorsError PanelError ReviewDeskError UsageError",
 }
 """The module of each name. The names equal those under ``TYPE_CHECKING`` and in ``__all__``."""

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.jury.rule import Values, values_on
-from reviewdesk.domain.jury.strategies import Sheet
+from reviewdesk.domain.jury.strategies import Sheet, Votes
 from reviewdesk.domain.jury.trim import trim
-from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.run.columns import Columns, unpacked
 from reviewdesk.domain.run.packing import PackedRun, Packer
 from reviewdesk.domain.verdict import (

@@ -16,7 +16,7 @@ from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
 from reviewdesk.domain.jury.label_rules import label_vote
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.rule import weighted_average
+from reviewdesk.domain.jury.strategies import weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 from tests.domain.bodies import body, juror, panel, read, values

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.jury.agreement import closeness, r_wg, verdict_agreement, votes_agreement
-from reviewdesk.domain.jury.averages import mean, median, weighted_average
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
+from reviewdesk.domain.jury.strategies import mean, median, weighted_average
 from reviewdesk.domain.jury.trim import trim, trimmed_mean
 from reviewdesk.domain.stats.calibration import Rows, brier
 from reviewdesk.domain.verdict import Policy

@@ -13,7 +13,7 @@ import pytest
 from reviewdesk.domain.jury.agreement import closeness, verdict_agreement, votes_agreement
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.rule import weighted_average
+from reviewdesk.domain.jury.strategies import weighted_average
 from reviewdesk.domain.jury.trim import trim, trim_count, trimmed_mean
 from reviewdesk.domain.labels.rows import LabelledRow, confidence
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh

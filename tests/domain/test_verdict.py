@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jury.rule import Votes, rule_for, tally
+from reviewdesk.domain.jury.rule import rule_for
+from reviewdesk.domain.jury.strategies import Votes, tally
 from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy
 from tests.domain.bodies import STATUSES, ballot, body, juror, maybe, panel, read
 

@@ -34,15 +34,13 @@ from reviewdesk.domain.jury.rule import (
     Decisions,
     Rule,
     Values,
-    Votes,
     decide,
     decision_by,
     rule_for,
     score_by,
-    tally,
     values_on,
 )
-from reviewdesk.domain.jury.strategies import Sheet
+from reviewdesk.domain.jury.strategies import Sheet, Votes, tally
 from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.verdict import (
     Ballot,

@@ -10,9 +10,9 @@ from reviewdesk.domain.jury.strategies import (
     Method,
     Reads,
     Sheet,
+    Votes,
 )
 from reviewdesk.domain.jury.trim import Trim, trim
-from reviewdesk.domain.jury.votes import Votes
 from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy
 
 _JUST_UNDER = 1e-6

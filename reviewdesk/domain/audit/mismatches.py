@@ -14,7 +14,8 @@ from reviewdesk.domain.audit.stated_rule import (
     same_family_mismatch,
 )
 from reviewdesk.domain.audit.stated_trim import trim_mismatch
-from reviewdesk.domain.jury.rule import Decisions, Votes
+from reviewdesk.domain.jury.rule import Decisions
+from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.verdict import Verdict
 
 

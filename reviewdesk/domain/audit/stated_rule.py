@@ -8,8 +8,8 @@ from reviewdesk.domain.audit.stated_trim import trimmed_means
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.label_rules import LabelRules, label_decision, labelled, recount
 from reviewdesk.domain.jury.quorum import quorum_met
-from reviewdesk.domain.jury.rule import Decisions, Votes, decision_by, rule_for
-from reviewdesk.domain.jury.strategies import STRATEGIES
+from reviewdesk.domain.jury.rule import Decisions, decision_by, rule_for
+from reviewdesk.domain.jury.strategies import STRATEGIES, Votes
 from reviewdesk.domain.verdict import SLACK, Decision, Regime, Strategy, Verdict, folded
 
 _SIDES = frozenset({Decision.PASS, Decision.FAIL})

@@ -37,29 +37,14 @@ _EXTENDED = (
     ("baidu", r"ernie"),
     ("bytedance", r"doubao|seed-"),
 )
-_VENDORS = {
-    "anthropic": "anthropic",
-    "openai": "openai",
-    "google": "gemini",
-    "gemini": "gemini",
-    "vertexai": "gemini",
-    "mistral": "mistral",
-    "mistralai": "mistral",
-    "deepseek": "deepseek",
-    "qwen": "qwen",
-    "alibaba": "qwen",
-    "meta": "meta",
-    "meta-llama": "meta",
-    "xai": "xai",
-    "x-ai": "xai",
-    "moonshot": "moonshot",
-    "moonshotai": "moonshot",
-    "cohere": "cohere",
-    "zhipu": "zhipu",
-    "microsoft": "microsoft",
-    "amazon": "amazon",
-    "nvidia": "nvidia",
-}
+_OWN_NAMES = (
+    "anthropic", "openai", "gemini", "mistral", "deepseek", "qwen", "meta", "xai", "moonshot",
+    "cohere", "zhipu", "microsoft", "amazon", "nvidia",
+)  # fmt: skip
+_VENDORS = {name: name for name in _OWN_NAMES} | {
+    "google": "gemini", "vertexai": "gemini", "mistralai": "mistral", "alibaba": "qwen",
+    "meta-llama": "meta", "x-ai": "xai", "moonshotai": "moonshot",
+}  # fmt: skip
 _PATTERNS = tuple(
     (name, re.compile(pattern), extended)
     for table, extended in ((_CORE, False), (_EXTENDED, True))
@@ -98,11 +83,10 @@ def family(model: str | None, vendor: str | None = None) -> Family | None:
 
 def same_family(jurors: Sequence[Ballot], generator: Generator) -> bool | None:
     """Return whether a juror shares the generator's family; ``None`` if either side is unknown."""
-    own = family(generator.model, generator.vendor)
-    known = [found for juror in jurors if (found := family(juror.model, juror.vendor))]
-    if own is None or not known:
+    known = any(family(juror.model, juror.vendor) for juror in jurors)
+    if family(generator.model, generator.vendor) is None or not known:
         return None
-    return any(found.name == own.name for found in known)
+    return bool(relatives(jurors, generator))
 
 
 def relatives(jurors: Sequence[Ballot], generator: Generator) -> tuple[Ballot, ...]:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from reviewdesk.domain.jury.averages import weighted_average
 from reviewdesk.domain.jury.quorum import quorum_met_strictly
-from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
-from reviewdesk.domain.jury.votes import Votes, tally
+from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes
 from reviewdesk.domain.verdict import (
     BY_REGIME,
     Ballot,
@@ -18,12 +16,6 @@ from reviewdesk.domain.verdict import (
     Regime,
     Strategy,
 )
-
-__all__ = [
-    "Decisions", "Rule", "Values", "Votes", "decide", "decision_by",
-    "rule_for", "score_by", "tally", "values_on",
-    "weighted_average",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +118,11 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     """
     if policy.strategy is None and regime == Regime.DISPUTE:
         return Rule(None, None, "regime dispute: a person decides")
-    strategy = policy.strategy or _default_strategy(policy, regime)
+    strategy = policy.strategy
+    if strategy is None and regime is not None:
+        strategy = BY_REGIME.get(regime)
+    elif strategy is None and policy.quorum is not None:
+        strategy = Strategy.QUORUM
     stand_in = policy.failed_jurors
     if strategy is Strategy.WEIGHTED_AVERAGE:
         stand_in = stand_in or Strategy.MEDIAN
@@ -137,12 +133,6 @@ def rule_for(policy: Policy, ballots: Sequence[Ballot], regime: str | None = Non
     if failed and scored:
         return Rule(strategy, stand_in, f"failed: {', '.join(failed)}")
     return Rule(strategy, strategy, None)
-
-
-def _default_strategy(policy: Policy, regime: str | None) -> Strategy | None:
-    if regime is not None:
-        return BY_REGIME.get(regime)
-    return Strategy.QUORUM if policy.quorum is not None else None
 
 
 def decision_by(strategy: Strategy | None, made: Decisions, votes: Votes) -> Decision | None:

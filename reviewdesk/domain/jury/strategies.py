@@ -1,4 +1,4 @@
-"""The registry of strategies: what each one reads, the score it gives and the decision it takes.
+"""The strategies: what each one reads, the score it gives and the decision it takes.
 
 All code that iterates over strategies (values, decisions, pivotal votes, comparisons of rules)
 takes them from here.
@@ -6,18 +6,104 @@ takes them from here.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.jury.averages import mean, median, weighted_average
 from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
-from reviewdesk.domain.jury.votes import Votes
-from reviewdesk.domain.verdict import SLACK, Decision, Policy, Strategy
+from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """The vote count of a panel: how many passed, how many were cast, how many seats there are."""
+
+    passes: int
+    answered: int
+    seated: int
+    unknown: int = 0
+    """Jurors whose score needs an unknown threshold to vote; with any, no rule on votes decides."""
+    withheld: int = field(default=0, compare=False)
+    """Jurors that answered without casting a vote; if nobody voted, their scores decide nothing."""
+
+    @property
+    def fails(self) -> int:
+        """The number of votes to fail."""
+        return self.answered - self.passes
+
+    @property
+    def split(self) -> bool:
+        """Whether both pass and fail were voted for."""
+        return 0 < self.passes < self.answered
+
+    @property
+    def silent(self) -> bool:
+        """Whether jurors answered and none of them cast a vote."""
+        return self.withheld > 0 and not self.answered
+
+    @property
+    def known(self) -> bool:
+        """Whether votes were cast, and every juror that answered cast or withheld its vote."""
+        return self.answered > 0 and not self.unknown
+
+
+def tally(ballots: Sequence[Ballot]) -> Votes:
+    """Count the votes; a juror that failed or withheld its vote stays seated."""
+    cast = [ballot.vote for ballot in ballots if ballot.vote is not None]
+    unknown = withheld = 0
+    if len(cast) < len(ballots):
+        unknown = sum(ballot.undetermined for ballot in ballots)
+        withheld = sum(ballot.usable and ballot.withheld for ballot in ballots)
+    return Votes(sum(cast), len(cast), len(ballots), unknown, withheld)
+
+
+def mean(scores: Sequence[float | None]) -> float | None:
+    """Return ``Σ s / m`` over the m scores that were given; ``None`` without a score."""
+    given = [score for score in scores if score is not None]
+    return arguments.total("a score", given) / len(given) if given else None
+
+
+def median(scores: Sequence[float | None]) -> float | None:
+    """Return the median of the given scores, of an even number the mean of the middle two.
+
+    Return ``None`` without a score.
+    """
+    given = [score for score in scores if score is not None]
+    arguments.total("a score", given)
+    return statistics.median(given) if given else None
+
+
+def weighted_average(
+    scores: Sequence[float | None], weights: Sequence[float | None]
+) -> float | None:
+    """Return ``Σ s·w / Σ w`` over the jurors that answered; a missing weight is 1.0.
+
+    The weight of a juror without a score is left out of both sums. Return ``None`` without a score;
+    raise UsageError unless the weights are finite and above 0. Source: the multi-judge decision
+    record.
+    """
+    pairs = [
+        (score, 1.0 if weight is None else weight)
+        for score, weight in zip(scores, weights, strict=True)
+        if score is not None
+    ]
+    if not pairs:
+        return None
+    given, heavy = zip(*pairs, strict=True)
+    arguments.total("a score", given)
+    # Weights are divided by the heaviest, so that no sum of finite weights overflows.
+    heaviest, lightest = max(heavy), min(heavy)
+    total = math.fsum([weight / heaviest for weight in heavy]) if lightest > 0 else math.nan
+    if not math.isfinite(total):
+        for weight in heavy:
+            arguments.weight("a weight", weight)
+    return math.fsum(score * (weight / heaviest) for score, weight in pairs) / total
 
 
 class Reads(StrEnum):

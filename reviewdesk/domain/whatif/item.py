@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
-from reviewdesk.domain.jury.averages import mean
 from reviewdesk.domain.jury.outliers import VALUES
 from reviewdesk.domain.jury.rule import rule_for
-from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet
+from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes, mean, tally
 from reviewdesk.domain.jury.trim import Trim, trim
-from reviewdesk.domain.jury.votes import Votes, tally
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
 from reviewdesk.domain.whatif.policies import PolicyResult, Variant

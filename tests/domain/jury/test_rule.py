@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.quorum import quorum_met, quorum_met_strictly
-from reviewdesk.domain.jury.rule import (
-    Decisions,
-    Values,
-    Votes,
-    decide,
-    decision_by,
-    score_by,
-    weighted_average,
-)
+from reviewdesk.domain.jury.rule import Decisions, Values, decide, decision_by, score_by
+from reviewdesk.domain.jury.strategies import Votes, weighted_average
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from tests.domain.bodies import GRID, UNIT, maybe, values
 

@@ -11,8 +11,7 @@ from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.label_rules import LABEL_RULES
 from reviewdesk.domain.jury.rule import Decisions, Values, decide, decision_by, score_by
-from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, strategy_named
-from reviewdesk.domain.jury.votes import Votes
+from reviewdesk.domain.jury.strategies import STRATEGIES, Reads, Votes, strategy_named
 from reviewdesk.domain.verdict import Decision, Policy, Strategy
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, body, juror, maybe, panel, read, values
