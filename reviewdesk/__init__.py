@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel import LiveVerdict, Panel, aggregate
     from reviewdesk.domain.assessment.assess import Assessment, assess
-    from reviewdesk.domain.assessment.notes import remarks
+    from reviewdesk.domain.assessment.history import remarks
     from reviewdesk.domain.jury.agreement import (
         closeness,
         r_wg,
@@ -94,7 +94,7 @@ _WHERE = {
     "domain.jury.label_rules": "LabelRules LabelVote label_decision label_vote",
     "domain.jury.rule": "rule_for",
     "domain.panel.spec": "Juror PanelSpec Price",
-    "domain.assessment.notes": "remarks",
+    "domain.assessment.history": "remarks",
     "domain.stats.rates": "cohen_kappa rate_difference wilson",
     "domain.jury.strategies": "STRATEGIES Votes mean median weighted_average",
     "domain.stats.stratified": "stratified_rate",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviewdesk.domain.assessment.history import Trail, trail
-from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.history import Trail, remarks, trail
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import Fact, Facts, Section, Text, Tone, Words, joined, outside
 from reviewdesk.views.words import number

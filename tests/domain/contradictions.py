@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.history import remarks
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.jury.agreement import closeness, r_wg, unit_alpha
 from reviewdesk.domain.jury.label_rules import label_vote

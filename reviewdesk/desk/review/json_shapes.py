@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.live import rerun_json
 from reviewdesk.desk.live.rerun_history import RerunRecord
 from reviewdesk.domain.assessment.flags import Flag, names
-from reviewdesk.domain.assessment.history import trail
-from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.history import remarks, trail
 from reviewdesk.domain.assessment.seats import ballot_counts
 from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run

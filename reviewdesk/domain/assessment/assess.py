@@ -170,11 +170,15 @@ def assess(
     words = recount(verdict, rule.used, counting)
     decision = verdict.decision or _decision(verdict, decision_by(rule.used, made, votes), words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
-    close, shared = _closeness(verdict, score), _same_family(verdict)
+    close, shared = _closeness(verdict, score), verdict.same_family
+    if shared is None:
+        shared = family.same_family(verdict.ballots, verdict.generator)
     seats = seats_of(verdict, cut, decision, rule)
     pair = agreement_pair(verdict, close.spread)
-    warning = _bias_warning(verdict, pair, close, shared)
-    pivotal = _pivotal(verdict, seats, cut, votes, made, rule)
+    warning = verdict.bias_warning or family.bias_warning(
+        verdict.ballots, verdict.generator, family.defined_band(pair, close.spread), shared
+    )
+    pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
     assessment = Assessment(
         seats=seats,
         votes=votes,
@@ -223,26 +227,10 @@ def _decision(verdict: Verdict, ruled: Decision | None, words: LabelVote | None)
     return Decision.ERROR if failed else None
 
 
-def _same_family(verdict: Verdict) -> bool | None:
-    if verdict.same_family is not None:
-        return verdict.same_family
-    return family.same_family(verdict.ballots, verdict.generator)
-
-
 def _counted_ballots(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
     """Return the ballots that the rule reads; only the trim rule leaves out the trimmed ones."""
     trims = rule.used is Strategy.TRIMMED_MEAN
     return [seat.ballot for seat in seats if not (trims and seat.trimmed)]
-
-
-def _bias_warning(
-    verdict: Verdict, pair: AgreementPair, close: Closeness, shared: bool | None
-) -> str | None:
-    """Return the report's warning, else ours if the agreement is defined."""
-    agreed = family.defined_band(pair, close.spread)
-    return verdict.bias_warning or family.bias_warning(
-        verdict.ballots, verdict.generator, agreed, shared
-    )
 
 
 def _closeness(verdict: Verdict, score: float | None) -> Closeness:
@@ -259,13 +247,6 @@ def _closeness(verdict: Verdict, score: float | None) -> Closeness:
         range=max(scores) - min(scores) if scores else None,
         margin=abs(score - threshold) if score is not None and threshold is not None else None,
     )
-
-
-def _pivotal(
-    verdict: Verdict, seats: Sequence[Seat], cut: Trim, votes: Votes, made: Decisions, rule: Rule
-) -> tuple[int, ...]:
-    counted = _counted_ballots(seats, rule)
-    return pivotal_seats(verdict.ballots, counted, votes, cut, rule.used, made, verdict.policy)
 
 
 def _assumed_weights(verdict: Verdict, rule: Rule) -> tuple[str, ...]:

@@ -13,27 +13,26 @@ from reviewdesk.domain.jury.strategies import (
     Votes,
 )
 from reviewdesk.domain.jury.trim import Trim, trim
-from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy
+from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy, Verdict
 
 _JUST_UNDER = 1e-6
 """How far below the threshold a pass is moved to turn it into a fail."""
 
 
 def pivotal_seats(
-    ballots: Sequence[Ballot],
+    verdict: Verdict,
     counted: Sequence[Ballot],
     votes: Votes,
     cut: Trim,
     strategy: Strategy | None,
     made: Decisions,
-    policy: Policy,
 ) -> tuple[int, ...]:
     """Return the seats whose vote, turned alone, would change the decision of the rule.
 
     For rules on votes, any vote that was cast is turned. For rules on scores, the score of a
     counted ballot is moved just across the threshold. Return no seats if the rule decides nothing.
     """
-    base = decision_by(strategy, made, votes)
+    base, ballots, policy = decision_by(strategy, made, votes), verdict.ballots, verdict.policy
     if strategy is None or base is None:
         return ()
     method = STRATEGIES[strategy]
@@ -42,7 +41,10 @@ def pivotal_seats(
             side
             for side, change in ((True, -1), (False, 1))
             if 0 <= votes.passes + change <= votes.answered
-            and _with_passes(votes, votes.passes + change, method, policy) != base
+            and base
+            != method.decide(
+                Votes(votes.passes + change, votes.answered, votes.seated), None, policy
+            )
         }
         return tuple(ballot.seat for ballot in ballots if ballot.vote in turning)
     return tuple(
@@ -53,10 +55,6 @@ def pivotal_seats(
     )
 
 
-def _with_passes(votes: Votes, passes: int, method: Method, policy: Policy) -> Decision | None:
-    return method.decide(Votes(passes, votes.answered, votes.seated), None, policy)
-
-
 def _with_turned(
     ballots: Sequence[Ballot], turned: Ballot, cut: Trim, method: Method, policy: Policy
 ) -> Decision | None:
@@ -65,10 +63,10 @@ def _with_turned(
     other = policy.threshold - _JUST_UNDER if turned.vote else policy.threshold
     scores = [other if ballot.seat == turned.seat else ballot.score for ballot in ballots]
     votes = Votes(0, 0, len(ballots))
-    new_cut = trim(scores, cut.fraction, cut.rounding) if _trims(method) else cut
+    new_cut = (
+        trim(scores, cut.fraction, cut.rounding)
+        if method.strategy is Strategy.TRIMMED_MEAN
+        else cut
+    )
     sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, new_cut)
     return method.decide(votes, method.value(sheet), policy)
-
-
-def _trims(method: Method) -> bool:
-    return method.strategy is Strategy.TRIMMED_MEAN

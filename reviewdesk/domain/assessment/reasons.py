@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.jury.family import relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import undecided_word
 from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES
@@ -154,7 +155,5 @@ def _derived_low(found: Assessment) -> str | None:
 
 
 def _same_family(verdict: Verdict) -> str:
-    from reviewdesk.domain.jury.family import relatives
-
     names = ", ".join(juror.id for juror in relatives(verdict.ballots, verdict.generator))
     return f"of the generator's family: {names}" if names else "reported by the producer"

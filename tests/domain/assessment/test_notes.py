@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.history import remarks
 from tests.domain.bodies import body, juror, panel, read
 
 FAMILIES = ("claude-4", "gpt-4o", "gemini-2.5-pro", "mistral-large", "deepseek-v3")

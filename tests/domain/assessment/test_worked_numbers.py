@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.assessment.notes import remarks
+from reviewdesk.domain.assessment.history import remarks
 from reviewdesk.domain.jury.agreement import closeness, unit_alpha
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.jury.quorum import quorum_met
