@@ -28,7 +28,6 @@ from reviewdesk.domain.stats.alpha import (
     alpha_nominal,
     alpha_ordinal,
     interval_ci,
-    shares,
 )
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
 
@@ -87,7 +86,6 @@ def figures(found: Columns) -> dict[str, Callable[[], object]]:
         "alpha, interval, 95%": lambda: interval_ci(scores),
         "alpha, nominal, votes": lambda: alpha_nominal(votes),
         "alpha, ordinal": lambda: alpha_ordinal(scores),
-        "shares of disagreement": lambda: shares(scores),
         "quorum": lambda: Panels(found).decide(Variant(strategy=Strategy.QUORUM)),
         "trimmed mean": lambda: Panels(found).decide(Variant(strategy=Strategy.TRIMMED_MEAN)),
         "offsets and drift": lambda: drifts(offsets(found)),

@@ -20,8 +20,7 @@ from statistics import median
 from time import perf_counter
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.panel import PanelRule
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.live.jurors import CallSession, ask_panel
 from reviewdesk.live.records import Call, calls_for
 from reviewdesk.live.wires.transport import HttpTransport

@@ -62,10 +62,7 @@ def show(text: str, limit: int = 20_000) -> str:
 
 def show_line(text: str, limit: int = 500) -> str:
     """Return the text as ``show`` does, but on one line: a line break becomes ``⏎``."""
-    head, more = _cut(text, limit)
-    shown = _visible(head) if _SUSPECT.search(head) else head
-    shown = shown.replace("\n", NEWLINE_MARK)
-    return f"{shown}… {more} more" if more else shown
+    return show(text, limit).replace("\n", NEWLINE_MARK)
 
 
 def without_formula(text: str) -> str:
@@ -108,7 +105,7 @@ def _replacement(text: str, at: int) -> str:
     char = text[at]
     if char == "\t":
         return TAB
-    if _is_joiner(char):
+    if char in (_ZWNJ, _ZWJ):
         return char if _joins(text, at) else _code_point(char)
     if _is_selector(char):
         return char if _selects(text, at) else _code_point(char)
@@ -130,10 +127,6 @@ def _replace_alone(char: str) -> str:
 
 def _code_point(char: str) -> str:
     return f"<U+{ord(char):04X}>"
-
-
-def _is_joiner(char: str) -> bool:
-    return char in (_ZWNJ, _ZWJ)
 
 
 def _is_selector(char: str) -> bool:

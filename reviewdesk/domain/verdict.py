@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.body_values import number, own_word
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_word
 from reviewdesk.domain.enums import (
     BY_REGIME,
     Band,
@@ -122,7 +121,6 @@ class Ballot:
     reason: str | None
     error: str | None
     label: str | None
-    stated_trim: str | None
     withheld: bool = False
     """Whether the juror states that it casts no vote, whatever its score."""
     raw_score: float | None = None
@@ -344,7 +342,6 @@ def read_ballot(seat: int, juror: CanonicalBallot, policy: Policy) -> Ballot:
         reason=juror.get("reason"),
         error=error["message"] if error else None,
         label=juror.get("label"),
-        stated_trim=juror.get("trimmed"),
         withheld=stated is None and "pass" in juror,
         raw_score=number(juror.get("raw_score")),
         declined=juror.get("status") == Status.ABSTAINED,

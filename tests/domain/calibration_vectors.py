@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from reviewdesk.domain.stats.calibration import Rows
 from reviewdesk.domain.stats.chance_ece import null_ece
-from reviewdesk.domain.stats.corp import corp, fitted, murphy
+from reviewdesk.domain.stats.corp import corp, isotonic, murphy
 from reviewdesk.domain.stats.correction import lang_reiczigel
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.recalibration import platt, temperature
 from reviewdesk.domain.stats.reliability import (
+    PLACES,
     auroc,
     log_loss,
     reliability_bins,
@@ -76,6 +79,13 @@ def _stratified(given: Input) -> object:
     return {"estimate": found.estimate, "low": found.low, "high": found.high}
 
 
+def fitted(rows: Rows) -> list[float]:
+    """The isotonic fit of every row, in row order."""
+    fit = isotonic(rows)
+    found: list[float] = [] if fit is None else fit(np.round(rows.confidence, PLACES)).tolist()
+    return found
+
+
 CALIBRATION: dict[str, Callable[[Input], object]] = {
     "log_loss": _log_loss,
     "auroc": lambda given: auroc(_rows(given)),
@@ -83,7 +93,7 @@ CALIBRATION: dict[str, Callable[[Input], object]] = {
     "spiegelhalter": _spiegelhalter,
     "corp": _corp,
     "murphy": _murphy,
-    "isotonic": lambda given: fitted(_rows(given)).tolist(),
+    "isotonic": lambda given: fitted(_rows(given)),
     "temperature": lambda given: temperature(_rows(given)).parameters["temperature"],
     "platt": lambda given: dict(platt(_rows(given)).parameters),
     "ece_expected_if_calibrated": _expected_ece,

@@ -12,8 +12,8 @@ from reviewdesk.domain.canonical import CanonicalBallot, CanonicalCheck, Canonic
 from reviewdesk.domain.jury.label_rules import Aggregate
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.panel import PanelRule as Rule
 from reviewdesk.domain.panel.spec import Cast, Juror, PanelSpec
+from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.vendors import Vendor
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import (

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from reviewdesk.desk.live.rerun_history import RerunRecord, of_item
 from reviewdesk.desk.review import items
-from reviewdesk.domain.body_values import own_facts
-from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict
+from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, own_facts
 from reviewdesk.domain.jury import injection
 from reviewdesk.domain.panel.case import Case, case_of
 from reviewdesk.domain.panel.consent import ConsentPlan

@@ -47,21 +47,10 @@ class CalibrationTarget(StrEnum):
     HONEST_HIGH = "honest_rate_high"
 
 
-RATES = frozenset(
-    {CalibrationTarget.CORRECTED, CalibrationTarget.CORRECTED_LOW, CalibrationTarget.CORRECTED_HIGH}
-)
-HONEST = frozenset(
-    {CalibrationTarget.HONEST, CalibrationTarget.HONEST_LOW, CalibrationTarget.HONEST_HIGH}
-)
-RANGED = frozenset(
-    {
-        CalibrationTarget.ACCURACY,
-        CalibrationTarget.GAP,
-        CalibrationTarget.BRIER,
-        CalibrationTarget.SENSITIVITY,
-        CalibrationTarget.SPECIFICITY,
-    }
-    | {CalibrationTarget.KAPPA, CalibrationTarget.HONEST}
+RATES = frozenset(one for one in CalibrationTarget if one.startswith("corrected_rate"))
+HONEST = frozenset(one for one in CalibrationTarget if one.startswith("honest_rate"))
+RANGED = (
+    frozenset(one for one in CalibrationTarget if f"{one}_low" in set(CalibrationTarget)) - RATES
 )
 """The figures with an interval; the ends of the interval are targets too."""
 PROVEN = RANGED - {CalibrationTarget.KAPPA}
@@ -116,13 +105,18 @@ class CalibrationReadings:
         figure, _, end = target.rpartition("_")
         if target in RANGED or figure in RANGED:
             return self._of_interval(target, figure, end)
-        value = self._value(target)
+        value: float | None = self._metrics.ece
+        note, lacking = "", "undefined"
+        if target is CalibrationTarget.AUROC:
+            value = self._fit.auroc
+            lacking = "every verdict was right, or every one wrong, so there is nothing to rank"
+        elif target is CalibrationTarget.ECE_P:
+            value = self._fit.null.p if self._fit.null else None
+        else:
+            note = ece_note(self._metrics.n, self._fit.null)
         if not self._metrics.n:
             return TargetValue(value, skip=_NO_LABELS)
-        note = ece_note(self._metrics.n, self._fit.null) if target is CalibrationTarget.ECE else ""
-        return TargetValue(
-            value, note=note, skip="" if value is not None else self._why_undefined(target)
-        )
+        return TargetValue(value, note=note, skip="" if value is not None else lacking)
 
     def _of_interval(self, target: CalibrationTarget, figure: str, end: str) -> TargetValue:
         """Return a figure with its interval, or one end of the interval."""
@@ -135,17 +129,6 @@ class CalibrationReadings:
         value = found.low if end == "low" else found.high
         skip = "" if value is not None else found.reason or "too few labels for an interval"
         return TargetValue(value, skip=skip)
-
-    def _value(self, target: CalibrationTarget) -> float | None:
-        if target is CalibrationTarget.AUROC:
-            return self._fit.auroc
-        if target is CalibrationTarget.ECE_P:
-            return self._fit.null.p if self._fit.null else None
-        return self._metrics.ece
-
-    def _why_undefined(self, target: CalibrationTarget) -> str:
-        one = "every verdict was right, or every one wrong, so there is nothing to rank"
-        return one if target is CalibrationTarget.AUROC else "undefined"
 
     def _corrected_rate(self, target: CalibrationTarget) -> TargetValue:
         if self._rate is None:

@@ -84,16 +84,10 @@ def default_checks(found: Metrics, null: NullEce | None = None) -> tuple[LimitCh
         check("brier", found.brier, Op.AT_MOST, BRIER_LIMIT, skip=empty),
     ]
     if found.tp is not None and found.observed_positive_rate is not None:
-        checks.append(_corrected_rate_check(found, empty))
+        signal = found.corrected_status != CorrectionStatus.SKIPPED_NO_SIGNAL
+        skip = empty or ("" if signal else "the judge carries no signal")
+        observed = found.observed_positive_rate
+        checks.append(
+            check("corrected_rate", found.corrected_rate, Op.AT_MOST, observed, skip=skip)
+        )
     return tuple(checks)
-
-
-def _corrected_rate_check(found: Metrics, empty: str) -> LimitCheck:
-    signal = found.corrected_status != CorrectionStatus.SKIPPED_NO_SIGNAL
-    return check(
-        "corrected_rate",
-        found.corrected_rate,
-        Op.AT_MOST,
-        found.observed_positive_rate,
-        skip=empty or ("" if signal else "the judge carries no signal"),
-    )

@@ -26,15 +26,8 @@ class _Stratum:
     """The number of pass and fail labels in the prefix."""
     inside: Counters = field(default_factory=Counters)
 
-    def set_label(self, verdict: LabelledRow, row: CalibrationRow | None) -> None:
-        """Set the label of a verdict, replacing one that it already has."""
-        self._follow(self.prefix.give(verdict.place.rank, (verdict.place.counts, row)))
-
-    def remove(self, rank: int) -> None:
-        """Remove the label of a rank."""
-        self._follow(self.prefix.take(rank))
-
-    def _follow(self, moved: list[tuple[tuple[bool, CalibrationRow | None], int]]) -> None:
+    def follow(self, moved: list[tuple[tuple[bool, CalibrationRow | None], int]]) -> None:
+        """Count the labels that enter the prefix (1) and those that leave it (-1)."""
         for (counts, row), sign in moved:
             self.counted += sign * counts
             self.inside.move(row, sign)
@@ -96,12 +89,14 @@ class LiveFigures:
             if old is not None:
                 self._move(old, -1)
                 if new is None:
-                    self._strata[old.place.stratum].remove(old.place.rank)
+                    stratum = self._strata[old.place.stratum]
+                    stratum.follow(stratum.prefix.take(old.place.rank))
         for key, new in changes.items():
             if new is not None:
                 self._held[key] = new
                 row = self._move(new, 1)
-                self._strata.setdefault(new.place.stratum, _Stratum()).set_label(new, row)
+                stratum = self._strata.setdefault(new.place.stratum, _Stratum())
+                stratum.follow(stratum.prefix.give(new.place.rank, (new.place.counts, row)))
 
     def _move(self, verdict: LabelledRow, sign: int) -> CalibrationRow | None:
         """Add or remove a verdict in all counters that ignore the draw; return its row."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reviewdesk.domain.body_values import own_facts
-from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict
+from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict, own_facts
 from reviewdesk.domain.verdict import Generator
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.jury.family import family
-from reviewdesk.domain.panel.panel import PanelRule, rule_of
 from reviewdesk.domain.panel.spec import (
     DEFAULT_MAX_TOKENS,
     DEFAULT_TIMEOUT,
     Juror,
+    PanelRule,
     PanelSpec,
+    rule_of,
 )
 from reviewdesk.domain.verdict import Ballot, Verdict
 from reviewdesk.errors import UsageError

@@ -9,12 +9,10 @@ from enum import StrEnum
 from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment
-from reviewdesk.domain.body_values import own_facts
-from reviewdesk.domain.canonical import CanonicalBallot
+from reviewdesk.domain.canonical import CanonicalBallot, own_facts
 from reviewdesk.domain.panel.hash import panel_hash
-from reviewdesk.domain.panel.panel import rule_of
 from reviewdesk.domain.panel.reply_contract import VERSION
-from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.panel.spec import Juror, PanelSpec, rule_of, seat_body
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
 

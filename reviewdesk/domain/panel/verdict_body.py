@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.body_values import own_facts
 from reviewdesk.domain.canonical import (
     CanonicalBallot,
     CanonicalCase,
@@ -14,6 +13,7 @@ from reviewdesk.domain.canonical import (
     CanonicalProvenance,
     CanonicalTrim,
     CanonicalVerdict,
+    own_facts,
     without_nulls,
 )
 from reviewdesk.domain.jury.supermajority import own_share

@@ -154,18 +154,6 @@ def contributions(units: Units) -> Contributions | None:
     return Contributions(contribution, weight, state.alpha)
 
 
-def shares(units: Units) -> Floats:
-    """Return each verdict's share ``m·s² / W`` of the run's disagreement: ``[verdicts]``, sum 1.
-
-    A verdict with fewer than two ballots is NaN; if nobody disagrees, all are.
-    """
-    found = _Pairable.of(units)
-    state, made = found.state(), np.full(len(found.kept), np.nan)
-    if state.splits:
-        made[found.kept] = found.within() / state.W
-    return made
-
-
 def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None:
     """Return the ends of interval alpha at ``level``: a jackknife over the n pairable units.
 

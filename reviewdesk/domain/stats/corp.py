@@ -75,12 +75,6 @@ def corp(rows: Rows) -> Corp | None:
     return Corp(miss, skill, uncertainty, whole, _corners(fit))
 
 
-def fitted(rows: Rows) -> Floats:
-    """Return the isotonic fit of every row, in row order: ``[n]``; empty without rows."""
-    fit = isotonic(rows)
-    return np.empty(0) if fit is None else _evaluate(fit, rows)
-
-
 def _evaluate(fit: Isotonic, rows: Rows) -> Floats:
     return fit(np.round(rows.confidence, PLACES))
 

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reviewdesk.domain import arguments
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import slots_in
-from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec, Price
 from reviewdesk.domain.panel.vendors import Vendor, likely_vendor
 from reviewdesk.domain.verdict import Regime, Rounding, Strategy
 from reviewdesk.errors import PanelError, UsageError

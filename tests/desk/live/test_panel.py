@@ -27,7 +27,7 @@ from reviewdesk import (
     ballot,
 )
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.panel import PanelRule as Rule
+from reviewdesk.domain.panel.spec import PanelRule as Rule
 from reviewdesk.domain.panel.vendors import LOCAL, Vendor, key_variable
 from reviewdesk.domain.verdict import Generator, Policy, Status, verdict_from_body
 from reviewdesk.live.records import Call, Exchange, Request, Response

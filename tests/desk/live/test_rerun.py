@@ -21,14 +21,13 @@ from reviewdesk.desk.live.rerun import (
     payloads,
     prepare,
 )
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.rerun import (
     RerunRequest,
     RerunScope,
     flipped,
     missing,
 )
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision, Status, Strategy
 from reviewdesk.errors import UsageError

@@ -13,11 +13,10 @@ from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history, rerun_json
 from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, prepare
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.panel.rerun import RerunRequest
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.live.clock import SystemClock

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.jury.ballot import ballot
 from reviewdesk.domain.panel.composition import Composition, composition, strategy_breakdown
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.prompt import render
-from reviewdesk.domain.panel.spec import Juror, PanelSpec, Price
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec, Price
 from reviewdesk.domain.verdict import Decision, Generator, Strategy
 
 MODELS = (

@@ -12,7 +12,7 @@ from reviewdesk import Panel
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.ballot import ballot
-from reviewdesk.domain.panel.panel import PanelRule
+from reviewdesk.domain.panel.spec import PanelRule
 from reviewdesk.domain.verdict import Ballot, Decision, Generator, Regime, Strategy
 from reviewdesk.errors import NoJurorsError, UsageError
 from tests.domain.bodies import GRID, panel, read

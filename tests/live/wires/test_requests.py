@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.domain.panel.case import Case
-from reviewdesk.domain.panel.panel import PanelRule
 from reviewdesk.domain.panel.reply_contract import schema
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import calls_for
