@@ -35,10 +35,7 @@ def item_hash(body: CanonicalVerdict, run_hash: str) -> str:
 
 
 def _content(body: CanonicalVerdict) -> list[object]:
-    """Return the five texts that were judged, and the dimension if the case sets one.
-
-    One response may be judged on several dimensions.
-    """
     content = [body.get(key) for key in _CONTENT]
+    # One response may be judged on several dimensions.
     dimension = body["case"].get("dimension")
     return content if dimension is None else [*content, dimension]

@@ -138,7 +138,6 @@ def _is_selector(char: str) -> bool:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Return True if a joiner stands where a script or an emoji needs it."""
     before = text[at - 1] if at else ""
     after = text[at + 1] if at + 1 < len(text) else ""
     if not before:

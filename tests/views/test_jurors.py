@@ -28,7 +28,6 @@ from reviewdesk.domain.jurors.rates import (
     Contest,
     Difference,
     JurorRates,
-    accuracy,
     design,
     quoted_kappa,
     rates,
@@ -56,7 +55,7 @@ def drawn(*found: Voted) -> JurorRates:
         rates(found),
         rates(found, Target.ITEMS),
         quoted_kappa(found)[0],
-        accuracy(alone),
+        rates(alone).accuracy,
         design(alone),
         less,
     )

@@ -134,7 +134,6 @@ def _assumed_weights(found: Assessment) -> str | None:
 
 
 def _trimming(verdict: Verdict, found: Assessment) -> Iterator[str]:
-    """Yield notes on ties at the cut, and on how many jurors can move the trimmed mean."""
     scored = sum(seat.ballot.score is not None for seat in found.seats)
     if 0 < scored < 3:
         yield "untrimmed: one or two scores have no ends"

@@ -49,7 +49,6 @@ def trim_mismatch(verdict: Verdict) -> str | None:
 
 
 def _ends_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
-    """Return a text if the jurors named as trimmed are not the ends of the panel."""
     if verdict.trim.low is None:
         return None
     stated = _stated_ends(verdict)
@@ -61,7 +60,6 @@ def _ends_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
 
 
 def _count_mismatch(verdict: Verdict, fraction: float | None) -> str | None:
-    """Return a text if the stated count is not that of the rule, or of the jurors named."""
     per_side = (verdict.body.get("trim") or {}).get("per_side")
     if per_side is None:
         return None

@@ -119,7 +119,6 @@ class CalibrationReadings:
         return TargetValue(value, note=note, skip="" if value is not None else lacking)
 
     def _of_interval(self, target: CalibrationTarget, figure: str, end: str) -> TargetValue:
-        """Return a figure with its interval, or one end of the interval."""
         found = self._ranged.get(target if target in RANGED else figure)
         if found is None:
             return TargetValue(None, skip=_NO_LABELS)

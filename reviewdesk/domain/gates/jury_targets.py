@@ -167,6 +167,5 @@ class JuryReadings:
 
 
 def _agreement_text(pair: AgreementPair) -> str:
-    """Write a reported agreement in words."""
     value = "" if pair.value is None else f" {pair.value:.6g}"
     return f"stated {pair.metric}{value}"

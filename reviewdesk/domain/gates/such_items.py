@@ -172,7 +172,6 @@ def _gap(
 
 
 def _one_sided(rows: Rows) -> bool:
-    """Return True if every verdict was right, or every one wrong."""
     return bool(rows.correct.all() or not rows.correct.any())
 
 

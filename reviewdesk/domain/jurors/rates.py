@@ -90,17 +90,11 @@ def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:
     return stratified_rates(found, target, midp_interval)
 
 
-def accuracy(found: Sequence[Voted]) -> Estimate:
-    """Estimate the share of votes that are right over this run."""
-    return rates(found).accuracy
-
-
 def weighted(found: Sequence[Voted]) -> Cells:
     """Return the juror's confusion over the run: a counted label weighs ``N_h/m_h`` votes."""
     total = Cells()
-    for one in found:
-        if one.counted.n:
-            total = total.plus(one.counted, one.size / one.counted.n)
+    for one in (one for one in found if one.counted.n):
+        total = total.plus(one.counted, one.size / one.counted.n)
     return total
 
 

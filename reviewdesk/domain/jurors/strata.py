@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -14,7 +14,6 @@ from reviewdesk.domain.jurors.rates import (
     Contest,
     Difference,
     JurorRates,
-    accuracy,
     design,
     labelled,
     paired,
@@ -186,7 +185,7 @@ def juror_rates(
             run=rates(mine),
             such=rates(mine, Target.ITEMS),
             kappa=quoted_kappa(mine)[0] if word.stands else None,
-            dissent=accuracy(alone),
+            dissent=rates(alone).accuracy,
             dissent_design=design(alone),
             difference=compare(PANEL, cast, panel, labels) if len(votes) > 1 else None,
         )
@@ -225,10 +224,9 @@ def _contest(votes: Mapping[str, Small], panel: Small, labels: Labels) -> Contes
     )
 
 
-def _share(found: Iterable[Voted]) -> float | None:
+def _share(found: Sequence[Voted]) -> float | None:
     """Return the accuracy that may be quoted: through the draw, else over the unweighted labels."""
-    held = list(found)
-    if design(held).stands:
-        return accuracy(held).estimate
-    cells = labelled(held)
+    if design(found).stands:
+        return rates(found).accuracy.estimate
+    cells = labelled(found)
     return cells.right / cells.n if cells.n else None

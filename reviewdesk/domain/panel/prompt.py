@@ -131,7 +131,6 @@ def masked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _closing(nonce: str, *, labels: bool = False) -> str:
-    """Write the end of every message: the form of the reply."""
     return f"Answer in this form:\n{shape(nonce, labels=labels)}"
 
 

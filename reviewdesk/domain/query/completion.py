@@ -95,7 +95,6 @@ def _options(typed: str, vocabulary: Vocabulary, *, saved: bool) -> Iterator[Opt
 
 
 def _condition_starts() -> Iterator[Option]:
-    """Yield everything that a condition may begin with."""
     for flag in SHORT:
         yield Option(words.short(flag), words.FLAGS[flag])
     for name, note in (words.STATES | words.PANEL).items():

@@ -50,13 +50,13 @@ def parse_search(text: str) -> tuple[SearchTerm, ...]:
 
 def words(text: str) -> list[str]:
     """Return the words of a search, as typed and without repeats, for highlighting on a screen."""
-    pieces = [
-        piece
-        for quoted, word in _PIECE.findall(text)
-        for piece in (quoted.split() if quoted else [word])
-        if _has_word(piece)
-    ]
-    return list(dict.fromkeys(_strip_punctuation(piece) for piece in pieces))
+    found: dict[str, None] = {}
+    for quoted, word in _PIECE.findall(text):
+        for piece in quoted.split() if quoted else [word]:
+            inside = [place for place, char in enumerate(piece) if char.isalnum()]
+            if _has_word(piece):
+                found[piece[inside[0] : inside[-1] + 1] if inside else piece] = None
+    return list(found)
 
 
 def spaced(text: str) -> str:
@@ -68,9 +68,3 @@ def spaced(text: str) -> str:
 
 def _has_word(text: str) -> bool:
     return any(char.isalnum() for char in spaced(text))
-
-
-def _strip_punctuation(word: str) -> str:
-    """Return a word without the punctuation around it."""
-    inside = [place for place, char in enumerate(word) if char.isalnum()]
-    return word[inside[0] : inside[-1] + 1] if inside else word

@@ -25,7 +25,9 @@ def run_measures(found: PackedRun) -> RunMeasures:
     if alpha is None:
         reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _why_no_alpha(state))
     elif interval is None:
-        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), _why_no_interval(state))
+        why = Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT
+        why = Undefined.FEW_UNITS if state.units < ENOUGH else why
+        reasons |= dict.fromkeys(("alpha_low", "alpha_high"), why)
     if ordinal is None:
         reasons["alpha_ordinal"] = _why_no_alpha(state)
     if nominal is None:
@@ -40,9 +42,3 @@ def run_measures(found: PackedRun) -> RunMeasures:
 
 def _why_no_alpha(state: AlphaState) -> Undefined:
     return Undefined.NO_VARIATION if state.units else Undefined.NO_PAIRS
-
-
-def _why_no_interval(state: AlphaState) -> Undefined:
-    if state.units < ENOUGH:
-        return Undefined.FEW_UNITS
-    return Undefined.ONE_UNIT if state.splits else Undefined.NO_DISAGREEMENT

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.jury.supermajority import own_share
-from reviewdesk.domain.verdict import Decision, Policy, Rounding, Status, Strategy, Verdict
+from reviewdesk.domain.verdict import Decision, Rounding, Status, Strategy, Verdict
 
 DECISIONS = (Decision.FAIL, Decision.PASS, Decision.INCONCLUSIVE, Decision.ERROR)
 """A decision is stored as its index here, so 0 is a fail and 1 a pass; -1 is no decision."""
@@ -101,7 +101,8 @@ class Packer:
     def add(self, verdict: Verdict, made: Assessment) -> None:
         """Add one verdict with its assessment."""
         policy, columns, decision = verdict.policy, self._columns, made.ruled
-        bar, strategy = _bar(policy), made.rule.strategy
+        share, strategy = own_share(policy.supermajority), made.rule.strategy
+        bar: Bar | None = policy.quorum if share is None else (policy.quorum, share)
         columns["seated"].append(len(verdict.ballots))
         columns["threshold"].append(_number(policy.threshold))
         columns["quorum"].append(NOTHING if bar is None else _index_of(self._quorums, bar))
@@ -138,11 +139,6 @@ def _failed_code(status: Status, *, stands_in: bool) -> int:
     if status.failed:
         return REPLACED if stands_in else FAILED
     return UNKNOWN if status is Status.UNKNOWN else 0
-
-
-def _bar(policy: Policy) -> Bar | None:
-    share = own_share(policy.supermajority)
-    return policy.quorum if share is None else (policy.quorum, share)
 
 
 def _number(value: float | None) -> float:

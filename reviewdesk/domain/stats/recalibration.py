@@ -63,7 +63,6 @@ def _suggest(method: RecalibrationMethod, fitter: Fitter, rows: Rows) -> Suggest
 
 
 def _cross_validate(fitter: Fitter, rows: Rows) -> Rows:
-    """Return the rows with each confidence mapped by the fit to the other folds."""
     fold = np.random.default_rng(SEED).permutation(len(rows.weight)) % FOLDS
     mapped = rows.confidence.copy()
     for one in range(FOLDS):

@@ -33,8 +33,6 @@ def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResul
 
 
 class _Panel(NamedTuple):
-    """The ballots that a variant leaves, with their scores, weights and votes."""
-
     ballots: Sequence[Ballot]
     scores: Sequence[float | None]
     weights: Sequence[float | None]

@@ -13,7 +13,6 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.rates import (
     JurorRates,
-    accuracy,
     design,
     quoted_kappa,
     rates,
@@ -26,7 +25,7 @@ from reviewdesk.domain.verdict import Decision
 
 def drawn_of(found: list[Voted]) -> JurorRates:
     """A juror through the draw that never dissented."""
-    none = accuracy([])
+    none = rates([]).accuracy
     return JurorRates(
         design(found),
         rates(found),
