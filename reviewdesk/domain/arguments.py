@@ -78,10 +78,7 @@ def trim_fraction(place: str, value: object) -> float:
 
 
 def quorum(place: str, value: object) -> float | str:
-    """Return a share above 0 and up to 1 as a float, or "k/n" with k from 1 to n as written.
-
-    Raise UsageError for any other value.
-    """
+    """Return a share in (0, 1] as a float, or "k/n" as written; raise UsageError for others."""
     if isinstance(value, str):
         k, _, n = value.partition("/")
         if re.fullmatch("[0-9]+/[0-9]+", value, re.ASCII) and 0 < int(k) <= int(n):

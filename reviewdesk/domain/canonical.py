@@ -185,10 +185,7 @@ def number(value: object) -> float | None:
 
 
 def own_facts(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the block ``meta.reviewdesk``, or an empty mapping if there is none.
-
-    Reports of this program state in it what the format has no field for.
-    """
+    """Return ``meta.reviewdesk``: what our reports state beyond the format's fields; or {}."""
     own = (body.get("meta") or {}).get("reviewdesk")
     return own if isinstance(own, Mapping) else {}
 

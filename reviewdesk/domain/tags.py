@@ -18,8 +18,7 @@ _FILTER_SIGNS = '"|'
 def normal_tag(text: str) -> str:
     """Return a tag in its normal spelling: trimmed, lower-case, runs of white space as ``-``.
 
-    Raises:
-        UsageError: the tag is empty or too long, or it holds a character that no tag may hold.
+    Raise UsageError if it is empty or too long, or holds a character that no tag may hold.
     """
     tag = unicodedata.normalize("NFC", _SPACE.sub("-", text.strip()).lower())
     named = f'the tag "{show_line(text, 60)}"'
@@ -39,20 +38,12 @@ def normal_tag(text: str) -> str:
 
 
 def normal_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the tags in their normal spelling, without repeats, in the order given.
-
-    Raises:
-        UsageError: one of the texts is not a valid tag.
-    """
+    """Return the tags as ``normal_tag`` spells them, in the order given and without repeats."""
     return tuple(dict.fromkeys(normal_tag(text) for text in texts))
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Return the tags of a typed line, split at its commas: ``a, b c`` gives ``a`` and ``b-c``.
-
-    Raises:
-        UsageError: one of the parts is not a valid tag.
-    """
+    """Return the tags of a typed line, split at commas: ``a, b c`` gives ``a`` and ``b-c``."""
     return normal_tags(part for part in text.split(",") if part.strip())
 
 

@@ -13,15 +13,7 @@ from typing import Any, NamedTuple
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_word
-from reviewdesk.domain.enums import (
-    BY_REGIME,
-    Band,
-    Decision,
-    Regime,
-    Rounding,
-    Status,
-    Strategy,
-)
+from reviewdesk.domain.enums import BY_REGIME, Band, Decision, Regime, Rounding, Status, Strategy
 from reviewdesk.errors import UsageError
 
 __all__ = [
@@ -371,10 +363,7 @@ def stated_trim(body: CanonicalVerdict) -> StatedTrim:
 def _trimmed_ids(
     listed: list[str] | None, jurors: Iterable[CanonicalBallot], side: str
 ) -> tuple[str, ...] | None:
-    """Return the ids trimmed on one side, by the report's list or by the ballots' marks.
-
-    Return ``None`` if the report has neither.
-    """
+    """Return the ids trimmed on one side, by the list or by ballots' marks; ``None`` without."""
     if listed:
         return tuple(listed)
     marked = tuple(juror["id"] for juror in jurors if juror.get("trimmed") == side)

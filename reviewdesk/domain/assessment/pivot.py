@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reviewdesk.domain.jury.rule import Decisions, decision_by
-from reviewdesk.domain.jury.strategies import (
-    STRATEGIES,
-    Method,
-    Reads,
-    Sheet,
-    Votes,
-)
+from reviewdesk.domain.jury.strategies import STRATEGIES, Method, Reads, Sheet, Votes
 from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.verdict import Ballot, Decision, Policy, Strategy, Verdict
 

@@ -150,10 +150,7 @@ def same_family_mismatch(verdict: Verdict) -> str | None:
 
 
 def pass_mismatches(verdict: Verdict) -> tuple[str, ...]:
-    """Return a text for each ballot whose stated pass contradicts its score.
-
-    The result is empty if the file does not state the threshold.
-    """
+    """Return a text for each ballot whose pass contradicts its score at a stated threshold."""
     if "threshold" in verdict.set_by_you:
         return ()
     return tuple(

@@ -6,12 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
-from reviewdesk.domain.gates.expect import (
-    Origin,
-    Span,
-    TargetValue,
-    is_number,
-)
+from reviewdesk.domain.gates.expect import Origin, Span, TargetValue, is_number
 from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.agreement import (
     AgreementPair,

@@ -11,12 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.jurors.cusum import SIMULATED, alarms
-from reviewdesk.domain.jurors.facts import (
-    Drift,
-    Offset,
-    Seats,
-    Windows,
-)
+from reviewdesk.domain.jurors.facts import Drift, Offset, Seats, Windows
 from reviewdesk.domain.run.columns import Columns
 from reviewdesk.domain.stats.rates import benjamini_hochberg
 from reviewdesk.domain.stats.student import t_two_sided

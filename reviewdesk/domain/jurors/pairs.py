@@ -73,10 +73,7 @@ class JurorPair:
 
 
 def pairs(columns: Columns) -> tuple[JurorPair, ...]:
-    """Return the pairs of jurors that sat on the same verdicts, most votes in common first.
-
-    At most ``MOST_PAIRS`` are returned.
-    """
+    """Return the ``MOST_PAIRS`` pairs of jurors that sat on most verdicts together, most first."""
     counts: dict[tuple[int, int], Ints] = {}
     for codes, facts in _seat_pairs(columns):
         different, places = np.unique(codes, return_inverse=True)

@@ -19,10 +19,7 @@ ADR_NULL = 1 / 16
 
 
 def levels_null(levels: int) -> float:
-    """Return the variance of a uniform draw from L levels: ``(L + 1) / (12 (L - 1))``.
-
-    The levels are equally spaced on 0..1.
-    """
+    """Return the variance of a uniform draw from L equal steps on 0..1: ``(L+1) / (12 (L-1))``."""
     return (levels + 1) / (12 * (levels - 1))
 
 
@@ -43,10 +40,7 @@ class AgreementSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AgreementPair:
-    """The agreement of a verdict and the band beside it, both from one source.
-
-    ``metric`` is ``None`` where a report states a band alone.
-    """
+    """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
 
     value: float | None
     band: Band | None

@@ -8,14 +8,7 @@ from typing import TypeAlias
 
 from reviewdesk.domain.jury.quorum import quorum_met_strictly
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes
-from reviewdesk.domain.verdict import (
-    BY_REGIME,
-    Ballot,
-    Decision,
-    Policy,
-    Regime,
-    Strategy,
-)
+from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,10 +70,7 @@ def mean(scores: Sequence[float | None]) -> float | None:
 
 
 def median(scores: Sequence[float | None]) -> float | None:
-    """Return the median of the given scores, of an even number the mean of the middle two.
-
-    Return ``None`` without a score.
-    """
+    """Return the median of the given scores, the mean of two middle ones; ``None`` without."""
     given = [score for score in scores if score is not None]
     arguments.total("a score", given)
     return statistics.median(given) if given else None
@@ -188,10 +185,7 @@ def _quorum(votes: Votes, _value: float | None, policy: Policy) -> Decision | No
 
 
 def _majority(votes: Votes, _value: float | None, _policy: Policy) -> Decision | None:
-    """Decide for the side that has more than half of all seats, empty ones included.
-
-    Otherwise, as on a tie, the panel is inconclusive.
-    """
+    """Decide for the side with over half of all seats, the empty ones too; else inconclusive."""
     if not votes.known:
         return None
     if 2 * votes.passes > votes.seated:

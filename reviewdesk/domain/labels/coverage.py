@@ -1,7 +1,4 @@
-"""Estimates rates of a whole run from a part's labels, and how many more labels a gate needs.
-
-Nothing here loads numpy.
-"""
+"""Estimates rates of a run from a part's labels, and how many more a gate needs; no numpy."""
 
 from __future__ import annotations
 

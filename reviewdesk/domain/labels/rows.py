@@ -156,11 +156,7 @@ def confidence(verdict: LabelledRow, source: str, *, scores_stated: bool) -> flo
 
 
 def chosen_source(figures: RunFigures, source: str | None) -> str:
-    """Return the confidence mapping that ``source`` names, else the run's own.
-
-    Raises:
-        UsageError: there is no such mapping.
-    """
+    """Return the confidence mapping ``source``, else the run's own; raise UsageError if unknown."""
     source = source or figures.confidence_source
     if source not in SOURCES:
         raise UsageError(f"no confidence source {source!r}", f"One of {', '.join(SOURCES)}.")
@@ -168,10 +164,7 @@ def chosen_source(figures: RunFigures, source: str | None) -> str:
 
 
 def row_of(verdict: LabelledRow, source: str, *, scores_stated: bool) -> CalibrationRow | None:
-    """Return the calibration row of a labelled verdict.
-
-    ``None`` if panel or label is neither pass nor fail, or the source gives no confidence.
-    """
+    """Return the row of a labelled verdict; ``None`` unless it is decided and has a confidence."""
     sure = confidence(verdict, source, scores_stated=scores_stated) if verdict.decided else None
     if sure is None:
         return None

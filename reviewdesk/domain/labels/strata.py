@@ -7,12 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    STRATA,
-    LabelledVerdict,
-    weigh,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, LabelledVerdict, weigh
 
 FEW_ERRORS = 5
 """With fewer audit errors than this, their rate is unstable and a bound is shown instead."""

@@ -147,10 +147,7 @@ def described(made: LabelledRows) -> str | None:
 
 
 def audited(made: LabelledRows) -> list[bool]:
-    """Return, for each audit label that counts, whether the panel was right.
-
-    Verdicts without a confidence are included.
-    """
+    """Return, for each audit label that counts (confidence or not), if the panel was right."""
     audits = made.figures.audits
     return [
         verdict.correct

@@ -31,11 +31,9 @@ def panel_of(
 
     A report comes from outside, so it never decides where a key is sent: addresses and names of
     variables come from a panel file alone. ``vendors`` maps each vendor that has an endpoint to
-    the host of that endpoint. ``wanted`` names the jurors to ask; ``None`` means all of them.
-
-    Raises:
-        UsageError: the verdict has no jurors, the report does not state the model, vendor or
-            prompt of a wanted juror, or the juror was asked at another address.
+    the host of that endpoint. ``wanted`` names the jurors to ask; ``None`` means all of them. Raise
+    UsageError if the verdict has no jurors, the report does not state the model, vendor or prompt
+    of a wanted juror, or the juror was asked at another address.
     """
     if not verdict.ballots:
         raise UsageError(f"{verdict.id}: has no jurors", _HINT)

@@ -72,10 +72,7 @@ class Prompt:
 
 @lru_cache(maxsize=256)
 def prompt_sha256(system: str | None, template: str | None, version: int = VERSION) -> str:
-    """Return the hash of a juror's prompt under a version of the contract.
-
-    The hash covers neither the case nor the nonce.
-    """
+    """Return the hash of a juror's prompt under a contract version, without case and nonce."""
     contract = _RULES_1 if version == 1 else f"{_RULES}\n{_closing('{nonce}')}"
     prompt = [system or DEFAULT_SYSTEM, template or DEFAULT_PROMPT, contract]
     return hashlib.sha256(json.dumps(prompt).encode()).hexdigest()

@@ -60,10 +60,7 @@ class RerunSeats:
 
 
 def missing(verdict: Verdict) -> tuple[str, ...]:
-    """Return the ids of the jurors whose answer is missing.
-
-    A juror that abstained or was not asked is not missing.
-    """
+    """Return the ids of the jurors whose answer is missing; an abstention is an answer."""
     return tuple(cast.id for cast in verdict.ballots if cast.status.missing)
 
 
@@ -71,10 +68,8 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     """Return which jurors a re-run asks, and which ballots of the verdict stay.
 
     If the whole panel is asked, its own rule decides. If ballots stay, the verdict's rule decides,
-    and the panel's rule fills in what the report leaves unknown.
-
-    Raises:
-        UsageError: no juror is missing, or the verdict or the panel has no juror of that name.
+    and the panel's rule fills in what the report leaves unknown. Raise UsageError if no juror is
+    missing, or the verdict or the panel has no juror of that name.
     """
     if wish.scope is RerunScope.PANEL:
         return RerunSeats(panel, dict(enumerate(panel.jurors)), {})

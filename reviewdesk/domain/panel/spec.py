@@ -214,10 +214,8 @@ class PanelSpec:
     ) -> Assessment:
         """Decide one case by collected ballots in seat order, without any call.
 
-        If every juror abstains, the assessment has no decision.
-
-        Raises:
-            NoJurorsError: no juror answered, and not all of them abstained.
+        If every juror abstains, the assessment has no decision; if none answered otherwise, raise
+        NoJurorsError.
         """
         case_tags = tuple(tags)
         verdict = self.verdict(ballots, tags=case_tags, generator=generator, case=case)

@@ -18,12 +18,7 @@ from typing import TypeAlias
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.search import parse_search
-from reviewdesk.domain.query.tokens import (
-    Piece,
-    Token,
-    tokens,
-    unclosed,
-)
+from reviewdesk.domain.query.tokens import Piece, Token, tokens, unclosed
 from reviewdesk.errors import UsageError
 
 ORDERS = tuple(words.ORDERS)
@@ -131,10 +126,7 @@ def expand_filter(text: str, saved: Mapping[str, str]) -> str:
 
 
 def parse_order(order: str) -> tuple[str, bool]:
-    """Return an order's name and whether it descends (a ``-`` in front).
-
-    Raise UsageError if there is no such order.
-    """
+    """Return an order's name, and whether ``-`` makes it descend; raise UsageError if unknown."""
     name = order.removeprefix("-")
     if name not in (*ORDERS, MIXED):
         raise UsageError(

@@ -10,13 +10,7 @@ from reviewdesk.domain.jurors.accuracy import JurorCounts
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.labels.strata import AuditSample, Stratum
 from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
-from reviewdesk.domain.stats.figures import (
-    Estimate,
-    Fit,
-    Interval,
-    PanelIntervals,
-    Target,
-)
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision
 
 

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reviewdesk.domain.stats.calibration import (
-    BINS,
-    Floats,
-    Rows,
-    bin_index,
-    ece,
-)
+from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, ece
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.stats.reliability import PLACES, weighted_rows
 from reviewdesk.domain.verdict import SLACK

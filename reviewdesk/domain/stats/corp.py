@@ -7,13 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reviewdesk.domain.stats.calibration import (
-    BINS,
-    Floats,
-    Rows,
-    bin_index,
-    brier,
-)
+from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, brier
 from reviewdesk.domain.stats.figures import Corp, Murphy
 from reviewdesk.domain.stats.reliability import PLACES, levels, weighted_rows
 

@@ -6,13 +6,7 @@ import math
 
 import numpy as np
 
-from reviewdesk.domain.stats.calibration import (
-    Bools,
-    Counters,
-    Floats,
-    Rows,
-    effective_sample_size,
-)
+from reviewdesk.domain.stats.calibration import Bools, Counters, Floats, Rows, effective_sample_size
 from reviewdesk.domain.stats.chance_ece import null_ece
 from reviewdesk.domain.stats.corp import corp, murphy
 from reviewdesk.domain.stats.correction import Z

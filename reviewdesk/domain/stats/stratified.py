@@ -9,12 +9,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
-from reviewdesk.domain.stats.figures import (
-    Estimate,
-    Pair,
-    Part,
-    Target,
-)
+from reviewdesk.domain.stats.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import SLACK
 

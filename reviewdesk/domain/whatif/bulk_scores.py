@@ -8,14 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from reviewdesk.domain.jury.trim import trim_count
-from reviewdesk.domain.run.columns import (
-    NOTHING,
-    ROUNDINGS,
-    Bools,
-    Floats,
-    Ints,
-    Small,
-)
+from reviewdesk.domain.run.columns import NOTHING, ROUNDINGS, Bools, Floats, Ints, Small
 from reviewdesk.domain.verdict import Rounding
 
 _MOST_CODES = 1 << 16
