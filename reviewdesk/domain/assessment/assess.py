@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
 from reviewdesk.domain.assessment.pivot import pivotal_seats
@@ -108,10 +110,7 @@ class Assessment:
     @property
     def flags(self) -> Flag:
         """All flags combined in one value."""
-        found = Flag(0)
-        for note in self.notes:
-            found |= note.flag
-        return found
+        return reduce(or_, (note.flag for note in self.notes), Flag(0))
 
     @property
     def no_votes(self) -> bool:
@@ -150,12 +149,9 @@ class Assessment:
     @property
     def marks(self) -> Breach:
         """All breaches combined in one value, with ``ROUNDING`` if rounding decides the quorum."""
-        found = Breach(0)
-        for breach in self.breaches:
-            found |= breach.kind
-        if self.decisions.quorum is not self.decisions.quorum_strict:
-            found |= Breach.ROUNDING
-        return found
+        rounded = self.decisions.quorum is not self.decisions.quorum_strict
+        start = Breach.ROUNDING if rounded else Breach(0)
+        return reduce(or_, (breach.kind for breach in self.breaches), start)
 
 
 def assess(

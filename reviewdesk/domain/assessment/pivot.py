@@ -31,15 +31,11 @@ def pivotal_seats(
         return ()
     method = STRATEGIES[strategy]
     if method.reads is Reads.VOTES:
-        turning = {
-            side
-            for side, change in ((True, -1), (False, 1))
-            if 0 <= votes.passes + change <= votes.answered
-            and base
-            != method.decide(
-                Votes(votes.passes + change, votes.answered, votes.seated), None, policy
-            )
-        }
+        turning = set()
+        for side, passes in ((True, votes.passes - 1), (False, votes.passes + 1)):
+            turned = Votes(passes, votes.answered, votes.seated)
+            if 0 <= passes <= votes.answered and method.decide(turned, None, policy) != base:
+                turning.add(side)
         return tuple(ballot.seat for ballot in ballots if ballot.vote in turning)
     return tuple(
         ballot.seat
@@ -57,10 +53,7 @@ def _with_turned(
     other = policy.threshold - _JUST_UNDER if turned.vote else policy.threshold
     scores = [other if ballot.seat == turned.seat else ballot.score for ballot in ballots]
     votes = Votes(0, 0, len(ballots))
-    new_cut = (
-        trim(scores, cut.fraction, cut.rounding)
-        if method.strategy is Strategy.TRIMMED_MEAN
-        else cut
-    )
-    sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, new_cut)
+    if method.strategy is Strategy.TRIMMED_MEAN:
+        cut = trim(scores, cut.fraction, cut.rounding)
+    sheet = Sheet(scores, [ballot.weight for ballot in ballots], votes, cut)
     return method.decide(votes, method.value(sheet), policy)

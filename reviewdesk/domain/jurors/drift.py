@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,7 @@ class Moments:
         return math.sqrt(self.squares / (self.n - 1)) if self.n > 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Welch:
+class Welch(NamedTuple):
     """Welch's t, its degrees of freedom and its two-sided p."""
 
     t: float
@@ -213,16 +212,16 @@ def _drift(found: Offsets, past: EarlierOffsets | None) -> Drift | None:
     if not usual.n:
         return None
     after = Moments.of(later)
-    test = welch(usual, after)
+    t, df, p = welch(usual, after) or (None, None, None)
     return Drift(
         windows=windows,
         runs=runs,
         before=usual.n,
         after=after.n,
         change=after.mean - usual.mean,
-        t=test.t if test else None,
-        df=test.df if test else None,
-        p=test.p if test else None,
+        t=t,
+        df=df,
+        p=p,
     )
 
 
