@@ -71,9 +71,9 @@ def calibrate(
 def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
     from reviewdesk.cli.plain import document_text
     from reviewdesk.desk import files
-    from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.labels_file import calibrate_file, observed
     from reviewdesk.views.calibration import file_calibration
+    from reviewdesk.views.json import figures
 
     over = None
     if run_name is not None:
@@ -81,7 +81,7 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
             over = observed(desk, chosen_run(desk, run_name))
     page = calibrate_file(files.source(labels), over)
     if as_json:
-        put_json(calibration_json.filed(page))
+        put_json(figures.filed(page))
         return
     put(document_text(file_calibration(page)))
     _warn(page.calibration)
@@ -89,15 +89,15 @@ def _of_file(labels: str, run_name: str | None, *, as_json: bool) -> None:
 
 def _of_run(run_name: str | None, confidence: str | None, *, as_json: bool) -> None:
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
     from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.json import figures
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
     if as_json:
-        put_json(calibration_json.run_figures(page))
+        put_json(figures.run_figures(page))
         return
     put(document_text(calibration(page)))
     _warn(page.calibration)
@@ -107,11 +107,10 @@ def _of_jurors(
     run_name: str | None, confidence: str | None, window: int | None, *, as_json: bool
 ) -> None:
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures import calibration_json
     from reviewdesk.desk.figures.calibration import FitScope, calibration_page
-    from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
-    from reviewdesk.domain.jurors.pairs import pairs_shape
+    from reviewdesk.desk.figures.jurors import jurors_page
     from reviewdesk.views.calibration import calibration
+    from reviewdesk.views.json import figures
     from reviewdesk.views.jurors import jurors
 
     with open_desk() as desk:
@@ -119,8 +118,7 @@ def _of_jurors(
         page = calibration_page(desk, run, confidence, jurors=False, fits=FitScope.HEADLINE)
         found = jurors_page(desk, run, window)
     if as_json:
-        alike = {"pairs": pairs_shape(found.pairs)}
-        put_json(calibration_json.run_figures(page) | jurors_shape(found) | alike)
+        put_json(figures.run_figures(page) | figures.jurors(found))
         return
     put(document_text(calibration(page)))
     put(f"\n{document_text(jurors(found))}")

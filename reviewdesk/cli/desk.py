@@ -51,12 +51,12 @@ def backup(*, file: Path) -> None:
 @shared_options
 def verify(*, expect_head: str | None, as_json: bool) -> None:
     """Walk the chains of the label log; exit 1 if anything was changed or cut."""
-    from dataclasses import asdict
+    from reviewdesk.views.json.shape import shape
 
     with open_desk() as opened:
         found = opened.verify(expect_head)
     if as_json:
-        put_json({**asdict(found), "problems": list(found.problems)})
+        put_json(shape(found))
     else:
         put(f"{'whole' if found.ok else 'NOT WHOLE'}: {found.events} events, head {found.head}")
         for problem in found.problems:

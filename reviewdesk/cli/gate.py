@@ -59,16 +59,16 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     writes them, and some are of the rest that nothing flagged. A file of confidence and correct
     alone never does, and neither does a reliability block of another set.
     """
-    from reviewdesk.desk.gates.results import as_json as shape
     from reviewdesk.desk.gates.results import write_junit
     from reviewdesk.desk.gates.suite import run_suite
     from reviewdesk.domain.gates.limits import GateStatus
     from reviewdesk.domain.safetext import show_line
+    from reviewdesk.views.json import gates
 
     with ExitStack() as stack:
         found = run_suite(suite, lambda: _desk(stack), keep=None if as_json else _MOST_KEPT)
     if as_json:
-        put_json(shape(found))
+        put_json(gates.suite(found))
     else:
         _print(found)
     for error in found.errors:

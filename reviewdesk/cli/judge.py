@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,8 +23,7 @@ from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.batch import BatchPlan, BatchState, Order
-    from reviewdesk.desk.live.batch_report import Summary
-    from reviewdesk.domain.panel.turnout import Allowance
+    from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
 
 _EPILOG = """\b
 Examples:
@@ -100,7 +99,7 @@ def judge(
     _put(_carry_out(order), as_json=as_json)
 
 
-def _carry_out(order: Order) -> Summary:
+def _carry_out(order: Order) -> BatchSummary:
     """Carry out the order, print the progress on stderr, and return the figures of the run."""
     from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, judge_cases
 
@@ -195,9 +194,11 @@ def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
     return agreed("send?")
 
 
-def _put(found: Summary, *, as_json: bool) -> None:
+def _put(found: BatchSummary, *, as_json: bool) -> None:
+    from reviewdesk.views.json import panel as shapes
+
     if as_json:
-        put_json(found.body)
+        put_json(shapes.batch(found))
     else:
         _put_plain(found)
     if found.problem:
@@ -205,13 +206,14 @@ def _put(found: Summary, *, as_json: bool) -> None:
         click.get_current_context().exit(ExitCode.FAILED)
 
 
-def _put_plain(found: Summary) -> None:
+def _put_plain(found: BatchSummary) -> None:
     from reviewdesk.cli.plain import section_text
     from reviewdesk.views.document import Section
+    from reviewdesk.views.json import panel as shapes
     from reviewdesk.views.panel import turnout
     from reviewdesk.views.words import money
 
-    figures: dict[str, Any] = found.figures
+    figures = shapes.figures(found)
     cost = figures.pop("cost_usd")
     put(f"{figures.pop('report')}")
     put(f"  cost: {'unknown' if cost is None else money(cost)}")

@@ -90,8 +90,8 @@ def redo(*, as_json: bool) -> None:
 
 def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
     """Print the event and the item's label after it."""
-    from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.safetext import show_line
+    from reviewdesk.views.json import review as shapes
 
     if made is None:
         say(nothing)
@@ -104,7 +104,7 @@ def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "")
         row = desk.rows([desk.find(run, made.verdict)])[0]
         held = row.label
     if as_json:
-        put_json(json_shapes.event(run, made, held))
+        put_json(shapes.event(run, made, held))
         return
     what = made.detail.get("was") or made.label or ""
     put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")
@@ -197,17 +197,16 @@ def _resample(
 @shared_options
 def import_(*, file: str, run_name: str | None, as_json: bool) -> None:
     """Record the labels of FILE: rows with a truth and an id or item_hash."""
-    from dataclasses import asdict
-
     from reviewdesk.desk import files
     from reviewdesk.desk.labels import transfer
+    from reviewdesk.views.json.shape import shape
 
     rows = files.labels(file)
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
         done = transfer.import_labels(desk, run, rows)
         if as_json:
-            put_json({name: value for name, value in asdict(done).items() if name != "places"})
+            put_json(shape(done, "rows labelled new unknown conflicts design unusable_tags"))
         else:
             put(
                 f"{done.rows} rows, {done.labelled} labelled, {done.new} of them new, "
@@ -250,15 +249,14 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
 @shared_options
 def tags_(*, run_name: str | None, as_json: bool) -> None:
     """Count the items of a run that carry each tag, the most used first."""
-    from dataclasses import asdict
-
     from reviewdesk.desk.review.marks import tag_counts
     from reviewdesk.domain.safetext import show_line
+    from reviewdesk.views.json.shape import plain
 
     with open_desk() as desk:
         found = tag_counts(desk, chosen_run(desk, run_name))
         if as_json:
-            put_json([asdict(line) for line in found])
+            put_json(plain(found))
             return
         for line in found:
             put(f"{line.count:6}  {show_line(line.tag)}")

@@ -30,13 +30,13 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     import os
 
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.live.panel_check import as_json as shape
     from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.domain.verdict import Generator
+    from reviewdesk.views.json import panel as shapes
     from reviewdesk.views.panel import panel as composition
 
     found = check_panel(path, os.environ, Generator(generator) if generator else None)
     if as_json:
-        put_json(shape(found))
+        put_json(shapes.check(found))
     else:
         put(document_text(composition(found.panel, found.missing, found.malformed)))

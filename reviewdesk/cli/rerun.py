@@ -125,11 +125,11 @@ def _prepare(
 def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None:
     """Carry out the re-runs one after another, and print the result of each."""
     from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.live import rerun_json
     from reviewdesk.desk.live.rerun import ask_now
     from reviewdesk.domain.panel.turnout import Turnouts
     from reviewdesk.views import rerun as views
     from reviewdesk.views.document import Section
+    from reviewdesk.views.json import review as shapes
     from reviewdesk.views.panel import turnout
 
     turnouts = Turnouts()
@@ -140,7 +140,7 @@ def _report(desk: Desk, prepared: list[PreparedRerun], *, as_json: bool) -> None
 
     found = [*zip(prepared, ask_now(desk, prepared, arrived), strict=True)]
     if as_json:
-        put_json([rerun_json.rerun(one.item, record) for one, record in found])
+        put_json([shapes.rerun(one.item, record.rerun) for one, record in found])
     else:
         for one, record in found:
             put(section_text(views.result(one.item, record.rerun)))

@@ -268,8 +268,8 @@ def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | 
 def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
     """Load reports without opening them; bad ones are named, the good ones stay loaded."""
     from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.review import json_shapes
     from reviewdesk.views import queue as views
+    from reviewdesk.views.json import review as shapes
 
     _one_stdin(files)
     lines, bad = [], False
@@ -283,7 +283,7 @@ def ingest(*, files: tuple[str, ...], as_json: bool, **given: Any) -> None:
                 bad = True
                 say(str(error))
                 continue
-            lines.append(json_shapes.loaded(file, made))
+            lines.append(shapes.loaded(file, made))
             if not as_json:
                 put(section_text(views.loaded(file, made)))
     if as_json:
@@ -318,8 +318,8 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     carries a bias warning, without what has both your mark and a note.
     """
     from reviewdesk.cli.filters import ready
-    from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.records import View
+    from reviewdesk.views.json import review as shapes
 
     with open_desk() as desk:
         run = chosen_run(desk, run_name)
@@ -328,7 +328,7 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
             _print_queue(desk, run, view)
             return
         rows = desk.rows(desk.queue(run, view.filter, order))
-        put_json([json_shapes.queue_row(run, row) for row in rows])
+        put_json([shapes.queue_row(run, row) for row in rows])
 
 
 def _print_queue(desk: Desk, run: Run, view: View) -> None:
@@ -352,16 +352,16 @@ def show(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Show everything about VERDICT: an id, or RUN:ID where several runs have it."""
     from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.rerun_history import of_item
-    from reviewdesk.desk.review import json_shapes
     from reviewdesk.domain.panel.rerun_result import RerunHistory
     from reviewdesk.views import verdict as views
+    from reviewdesk.views.json import review as shapes
 
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         item = desk.item(key)
         records = of_item(desk, item)
         if as_json:
-            put_json(json_shapes.verdict(item, records))
+            put_json(shapes.verdict(item, [one.rerun for one in records]))
         else:
             put(
                 document_text(

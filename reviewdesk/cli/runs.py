@@ -29,16 +29,14 @@ def runs(ctx: click.Context, *, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
     from reviewdesk.cli.plain import section_text
-    from reviewdesk.desk.review import json_shapes
     from reviewdesk.desk.review.runs import overview, run_details, tallies
+    from reviewdesk.views.json import review as shapes
     from reviewdesk.views.run import short
 
     with open_desk() as desk:
         if as_json:
             counted = tallies(desk)
-            put_json(
-                [json_shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)]
-            )
+            put_json([shapes.run_line(line, counted.get(line.run.key)) for line in overview(desk)])
             return
         say(f"desk: {desk.path}")
         texts = [section_text(short(run_details(desk, run))) for run in desk.runs()]

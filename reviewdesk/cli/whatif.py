@@ -150,14 +150,15 @@ def _share(option: str, text: str, what: str, below: float | None = None) -> flo
 
 def _of_run(name: str | None, variants: Sequence[Variant] | None, *, as_json: bool) -> None:
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures.whatif import shape, what_if
+    from reviewdesk.desk.figures.whatif import what_if
     from reviewdesk.views import whatif
+    from reviewdesk.views.json import figures
 
     with open_desk() as desk:
         found = what_if(desk, chosen_run(desk, name), variants)
     if as_json:
         rows = found.rows if variants is not None else (found.standing, *found.rows)
-        put_json([shape(found, row) for row in rows])
+        put_json(figures.what_if(found, rows))
         return
     put(document_text(whatif.what_if(found)))
 
@@ -166,7 +167,9 @@ def _of_item(
     verdict: str, run_name: str | None, variants: Sequence[Variant] | None, *, as_json: bool
 ) -> None:
     from reviewdesk.cli.plain import document_text
-    from reviewdesk.desk.figures.whatif import attacked, item_shape, what_if_item
+    from reviewdesk.desk.figures.whatif import what_if_item
+    from reviewdesk.domain.whatif.item import attacks
+    from reviewdesk.views.json import figures
     from reviewdesk.views.whatif import policies
 
     with open_desk() as desk:
@@ -175,8 +178,8 @@ def _of_item(
     found = what_if_item(item, variants)
     if as_json:
         rows = found[1:] if variants is not None else found
-        put_json([item_shape(item, row) for row in rows])
+        put_json(figures.what_if_item(item, rows))
         return
     rules = found if variants is None else ()
-    attacks = [(row.variant, attacked(item, row)) for row in rules]
-    put(document_text(policies(item, found, attacks)))
+    bought = [(row.variant, attacks(item.verdict, row.variant)) for row in rules]
+    put(document_text(policies(item, found, bought)))

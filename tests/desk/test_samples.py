@@ -14,7 +14,6 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from reviewdesk.desk import Desk, files
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review import json_shapes
 from reviewdesk.desk.review.other_runs import flips
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.content import item_hash
@@ -23,6 +22,7 @@ from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
+from reviewdesk.views.json import review as shapes
 from tests.helpers import SAMPLES, open_desk
 from tests.reports.canonical.schema import report_schema
 
@@ -83,7 +83,7 @@ def test_a_sample_shows_a_quorum_that_rounding_decides(desk: Desk) -> None:
     assert (made.quorum, made.quorum_strict) == (Decision.PASS, Decision.FAIL)
     assert Breach.ROUNDING in item.assessment.marks
     assert any(
-        text.startswith("quorum rounding: 2 of 3") for text in json_shapes.verdict(item)["remarks"]
+        text.startswith("quorum rounding: 2 of 3") for text in shapes.verdict(item)["remarks"]
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from reviewdesk.cli.plain import document_text
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.desk.review import json_shapes
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.views.json import review as shapes
 from reviewdesk.views.verdict import verdict
 
 JURORS = [{"id": name, "score": score} for name, score in (("a", 0.9), ("b", 0.8), ("c", 0.1))]
@@ -27,7 +27,7 @@ def test_an_open_policy_is_filled_and_shown_as_set_by_you(tmp_path: Path) -> Non
     item = desk.item(desk.find(run, "v"))
     # 0.9 and 0.8 reach 0.7, so 2 of 3 pass, and 2/3 meets 2/3.
     assert item.assessment.decision is Decision.PASS
-    assert json_shapes.verdict(item)["set_by_you"] == ["threshold", "quorum"]
+    assert shapes.verdict(item)["set_by_you"] == ["threshold", "quorum"]
     assert "set by you  threshold, quorum" in document_text(verdict(item))
     desk.close()
 

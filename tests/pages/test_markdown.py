@@ -16,12 +16,13 @@ from markdown_it.token import Token
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.export.page_data import html, summary
-from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.pages.markdown_document import table
 from reviewdesk.pages.marktext import code
 from reviewdesk.reports import Source
+from reviewdesk.views.json import figures
 from tests.helpers import SAMPLES, load, numbered, open_desk, report, verdict
 
 NASTY = (
@@ -140,7 +141,7 @@ def test_the_jurors_of_both_exports_are_those_of_the_command(desk: Desk) -> None
         if row.audit or row.stratum.startswith("flagged"):
             flip = row.stratum == "flagged/pass"
             desk.label(row.key, Truth.FAIL if flip else Truth(str(row.decision)))
-    found = jurors_shape(jurors_page(desk, run))["jurors"][0]
+    found = figures.jurors(jurors_page(desk, run))["jurors"][0]
     # 13 of the 80 are flagged passes, and they alone are wrong; each label once says 37 of 50.
     assert found["accuracy"] == pytest.approx(67 / 80)
     ends = f"{found['accuracy_low']:.2f}-{found['accuracy_high']:.2f}"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.json_shapes import run_line
 from reviewdesk.desk.review.runs import overview, tallies
 from reviewdesk.domain.query.completion import Vocabulary, complete
 from reviewdesk.domain.query.filter import parse_filter
+from reviewdesk.views.json.review import run_line
 from tests.helpers import load, open_desk, report, verdict
 
 

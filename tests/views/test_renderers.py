@@ -24,8 +24,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.labels_file import calibrate_file
-from reviewdesk.desk.figures.whatif import attacked, what_if_item
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
+from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_check import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
@@ -38,6 +38,7 @@ from reviewdesk.domain.panel.turnout import Turnout, Turnouts
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.pages.html import section_html
 from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.reports import Source
@@ -139,8 +140,8 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
         yield f"jury {number}", jury(item, history, "R")
         yield f"what if {number}", Document((whatif.item_what_if(item),))
         results = what_if_item(item)
-        attacks = [(row.variant, attacked(item, row)) for row in results]
-        yield f"policies {number}", whatif.policies(item, results, attacks)
+        bought = [(row.variant, attacks(item.verdict, row.variant)) for row in results]
+        yield f"policies {number}", whatif.policies(item, results, bought)
         for record in of_item(desk, item):
             yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
             yield f"comparison {number}", comparison(item, beside(item, record))

@@ -21,7 +21,7 @@ from reviewdesk.app.controllers.requests import (
 from reviewdesk.app.controllers.rerun_history import Outcomes
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import drafts, history, json_shapes, marks, other_runs
+from reviewdesk.desk.review import drafts, history, marks, other_runs
 from reviewdesk.desk.review.clipboard import keep_copy
 from reviewdesk.domain.panel.rerun_result import outcome
 from reviewdesk.domain.query.completion import condition
@@ -31,6 +31,7 @@ from reviewdesk.domain.tags import split_tags
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.views.document import Tone
 from reviewdesk.views.events import RERUNS
+from reviewdesk.views.json import review as shapes
 
 
 class ItemController:
@@ -218,9 +219,10 @@ class ItemController:
         if item is None:
             return
         if core.session.hidden:
-            shape = json_shapes.content(item)
+            shape = shapes.content(item)
         else:
-            shape = json_shapes.verdict(item, rerun_history.of_item(core.desk, item))
+            reruns = [one.rerun for one in rerun_history.of_item(core.desk, item)]
+            shape = shapes.verdict(item, reruns)
         text = json.dumps(shape, ensure_ascii=False, indent=2)
         core.requests.append(Copy(text))
         where = str(keep_copy(text, "copied.json")).replace(str(Path.home()), "~", 1)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
@@ -18,11 +18,9 @@ from reviewdesk.domain.jurors.accuracy import (
 )
 from reviewdesk.domain.jurors.facts import (
     Basis,
-    Drift,
     JurorFacts,
     JurorsPage,
     Offset,
-    Quoted,
     Seats,
     VolatileCase,
     suggested_weights,
@@ -31,8 +29,6 @@ from reviewdesk.domain.jurors.facts import (
 from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.stats.figures import Estimate, Target
-from reviewdesk.domain.stats.stratified import Rates
 from reviewdesk.domain.verdict import Generator, Policy
 from reviewdesk.store import jurors, runs
 from reviewdesk.store.connect import reading
@@ -186,126 +182,3 @@ def _volatile_cases(found: Iterable[jurors.RepeatedCase]) -> Iterable[VolatileCa
     for (key, name), rows in groupby(found, key=lambda row: (row.key, row.id)):
         if case := volatile(key, name, [(row.run, row.score, row.decision) for row in rows]):
             yield case
-
-
-# The JSON of ``calibrate --jurors --json``
-
-
-def jurors_shape(page: JurorsPage) -> dict[str, Any]:
-    """Return the page as JSON: raw counts, rates weighted by the draw, and suggested weights."""
-    basis, contest = page.basis, page.contest
-    return {
-        "jurors": [_juror(one, page) for one in page.jurors],
-        "contest": {
-            "best": contest.best,
-            "panel_less_best": asdict(contest.panel) if contest.panel else None,
-            "panel_beats_every_juror": contest.beats_every,
-            "best_beats_every_juror": contest.best_stands,
-            "best_beats_panel": contest.best_beats_panel,
-        },
-        "leniency": _leniency(page.leniency),
-        "volatile": [_case(one) for one in page.volatile],
-        "repeated_cases": page.repeated,
-        "weights_basis": {
-            "labels": basis.labels,
-            "window_days": basis.days,
-            "mean_kappa": basis.mean,
-            "sum": 1,
-            "applied": False,
-        },
-    }
-
-
-def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
-    counts, seats, offset = one.counts, one.seats, one.offset
-    corrected, status = one.corrected
-    return {
-        "id": one.name,
-        "model": page.models.get(one.name),
-        "votes": counts.votes,
-        "right": counts.right,
-        "wrong": counts.wrong,
-        "design": one.drawn.design,
-        "target": Target.RUN,
-        **_quoted_rate("accuracy", one.accuracy),
-        **asdict(counts),
-        "n": counts.votes,
-        **_quoted_rate("sensitivity", one.sensitivity),
-        **_quoted_rate("specificity", one.specificity),
-        "false_passes": counts.fp,
-        "false_fails": counts.fn,
-        "observed_rate": one.observed.share,
-        "observed_votes": one.observed.n,
-        "corrected_rate": corrected,
-        "corrected_status": status,
-        "kappa": one.kappa,
-        "weight": one.weight,
-        **_quoted_rate("dissent_precision", one.dissent),
-        "dissent_design": one.drawn.dissent_design,
-        "difference": asdict(one.drawn.difference) if one.drawn.difference else None,
-        "labelled": _labels_alone(one),
-        "population": _population(one.drawn),
-        "such_items": _rates(one.drawn.such),
-        "seats": seats.seats,
-        "seats_failed": seats.failed,
-        "parse_failed": seats.parse_failed,
-        "parse_failure_rate": one.parse_failures.share,
-        "offset": offset.mean if offset else None,
-        "offset_n": offset.n if offset else 0,
-        "drift": _drift(offset.drift, page) if offset and offset.drift else None,
-    }
-
-
-def _labels_alone(one: JurorFacts) -> dict[str, float | None]:
-    """Return the rates over the labels alone, each label counted once."""
-    return {
-        "accuracy": one.labelled_accuracy.share,
-        "sensitivity": one.labelled_sensitivity.share,
-        "specificity": one.labelled_specificity.share,
-        "kappa": one.labelled_kappa,
-        "dissent_precision": one.labelled_dissent.share,
-    }
-
-
-def _population(found: JurorRates) -> dict[str, Any]:
-    """Return the rates of this run; ``null`` with bounds if the labels do not determine them."""
-    dissent = _estimate("dissent_precision", found.dissent)
-    return {**_rates(found.run), "kappa": found.kappa, **dissent}
-
-
-def _rates(found: Rates) -> dict[str, Any]:
-    return {
-        **_estimate("accuracy", found.accuracy),
-        **_estimate("sensitivity", found.sensitivity),
-        **_estimate("specificity", found.specificity),
-    }
-
-
-def _estimate(name: str, found: Estimate) -> dict[str, Any]:
-    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
-def _quoted_rate(name: str, found: Quoted) -> dict[str, Any]:
-    return {name: found.share, f"{name}_low": found.low, f"{name}_high": found.high}
-
-
-def _drift(one: Drift, page: JurorsPage) -> dict[str, Any]:
-    alarm = None if one.alarm is None else page.ids.get(one.alarm)
-    return {**asdict(one), "alarm": alarm}
-
-
-def _leniency(found: Leniency) -> dict[str, Any]:
-    return {
-        **{
-            side: {"passes": rate.k, "n": rate.n, "rate": rate.share}
-            for side, rate in (("own", found.own), ("others", found.others))
-        },
-        "unknown": found.unknown,
-        **asdict(found.difference),
-        "reason": found.reason,
-    }
-
-
-def _case(one: VolatileCase) -> dict[str, Any]:
-    scores = [{"run": run, "score": score} for run, score in one.scores]
-    return {"id": one.id, "sd": one.sd, "swing": one.swing, "turned": one.turned, "scores": scores}

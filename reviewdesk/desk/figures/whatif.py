@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
-from reviewdesk.domain.whatif.item import Attack, attacks, outcomes
+from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import (
-    Group,
     PolicyResult,
-    Result,
     Variant,
     WhatIfTable,
     outliers,
@@ -65,44 +62,3 @@ def what_if_item(item: Item, variants: Sequence[Variant] | None = None) -> tuple
     known_jurors(names, variants, item.verdict.id)
     standing = PolicyResult(Variant(), item.assessment.score, item.assessment.decision)
     return (standing, *outcomes(item.verdict, variants))
-
-
-def shape(table: WhatIfTable, row: Result) -> dict[str, Any]:
-    """Return one entry of ``whatif --json``."""
-    return {
-        "policy": row.variant.name,
-        "flipped": row.flipped,
-        "pass_rate": row.pass_rate,
-        "inconclusive": row.inconclusive,
-        "n_labelled": row.n_labelled,
-        "accuracy": row.accuracy,
-        "brier": row.brier,
-        "ece": row.ece,
-        "changed": row.changed,
-        "decided": row.decided,
-        "undecided": row.undecided,
-        "verdicts": table.verdicts,
-        "own": row.own,
-        "design": table.design,
-        "confidence_source": row.confidence,
-        **asdict(row.variant),
-    }
-
-
-def attacked(item: Item, row: PolicyResult) -> tuple[Attack, ...]:
-    """Return what bought jurors could force under another rule; empty for any other policy."""
-    if row.variant.group is not Group.RULES:
-        return ()
-    return attacks(item.verdict, row.variant)
-
-
-def item_shape(item: Item, row: PolicyResult) -> dict[str, Any]:
-    """Return one entry of ``whatif VERDICT --json``."""
-    return {
-        "policy": row.variant.name,
-        "value": row.value,
-        "decision": row.decision,
-        "differs": row.decision != item.assessment.ruled,
-        "attack": [asdict(one) for one in attacked(item, row)],
-        **asdict(row.variant),
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from reviewdesk.domain.gates.expect import (
@@ -22,68 +22,6 @@ if TYPE_CHECKING:
 
 _IN_XML = 100
 """The most findings of one status in the XML; the JSON has all of them."""
-
-
-def as_json(result: SuiteResult) -> dict[str, Any]:
-    """Return ``gate --json``; an entry's status is ``pass``, ``fail``, ``skip`` or ``error``."""
-    return {
-        "suite": result.suite,
-        **_numbers({status: result.count(status) for status in GateStatus}),
-        "errors": len(result.errors),
-        "entries": [_entry(entry) for entry in result.entries],
-    }
-
-
-def _numbers(counts: dict[GateStatus, int]) -> dict[str, int]:
-    return {
-        "passed": counts[GateStatus.PASS],
-        "failed": counts[GateStatus.FAIL],
-        "skipped": counts[GateStatus.SKIP],
-    }
-
-
-def _entry(entry: EntryResult) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "status": "error" if entry.error else entry.status,
-        "kind": entry.kind,
-        "source": entry.source,
-        "case": entry.case,
-        "design": entry.design,
-        "representative": entry.representative,
-        "verdicts": _numbers(entry.units) if entry.kind is EntryKind.JURY else None,
-        "counts": _numbers(entry.counts),
-        "values": dict(entry.origins),
-        "checks": [_check(found, entry.kind) for found in entry.findings],
-        "notes": list(entry.notes),
-        "doubts": list(entry.doubts),
-        "error": entry.error or None,
-    }
-
-
-def _check(found: Finding, kind: EntryKind) -> dict[str, Any]:
-    """Return one check; in a calibration entry it also has the value's interval and the limit."""
-    reading = found.reading
-    interval = {
-        "low": reading.low,
-        "high": reading.high,
-        "limit": found.limit,
-        "reaches_past": found.reaches_past,
-    }
-    return {
-        "target": found.expected.target,
-        "value": reading.value,
-        "matcher": found.expected.matcher.written,
-        "status": found.status,
-        "note": found.note,
-        "margin": found.margin,
-        "message": found.expected.message,
-        "verdict": found.verdict,
-        "test": found.test,
-        "source": reading.origin,
-        "metric": reading.metric,
-        **(interval if kind is EntryKind.CALIBRATION else {}),
-    }
 
 
 def value_words(found: Finding) -> str:

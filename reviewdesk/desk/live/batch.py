@@ -20,12 +20,11 @@ from reviewdesk.desk.live.batch_plan import (
 )
 from reviewdesk.desk.live.batch_report import (
     Results,
-    Summary,
     committed_panel,
     header,
 )
 from reviewdesk.domain.panel.spec import PanelSpec
-from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
+from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
 from reviewdesk.live.batch import Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter
@@ -115,7 +114,9 @@ class BatchEnvironment:
         return BatchEnvironment(os.environ, SystemClock(), HttpTransport, stdin)
 
 
-def judge_cases(order: Order, listener: BatchListener, environment: BatchEnvironment) -> Summary:
+def judge_cases(
+    order: Order, listener: BatchListener, environment: BatchEnvironment
+) -> BatchSummary:
     """Judge every case of a file and write the report.
 
     Raises:
@@ -193,7 +194,7 @@ class _Run:
     listener: BatchListener
     environment: BatchEnvironment
 
-    def execute(self) -> Summary:
+    def execute(self) -> BatchSummary:
         """Make the calls that no stored reply answers, and write the report."""
         held = self._commit()
         writer = ReportWriter(self.path, self.found.cases)

@@ -3,69 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reviewdesk import __version__
-from reviewdesk.domain.canonical import CanonicalVerdict
+from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.panel.spec import Juror, PanelSpec, seat_body
-from reviewdesk.domain.panel.turnout import Allowance, Turnouts
+from reviewdesk.domain.panel.turnout import Allowance, BatchSummary, Turnouts
 from reviewdesk.domain.panel.verdict_body import failed_check_body, verdict_body
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.batch import Answered, BatchProgress
 from reviewdesk.live.journal.journal import FORMAT, CommitTimes
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
-
-    report: str
-    cases: int
-    verdicts: int
-    passed: int
-    failed: int
-    inconclusive: int
-    no_decision: int
-    """The verdicts in which jurors abstained and none voted."""
-    errors: int
-    failed_checks: int
-    calls: int
-    reused: int
-    abstained_ballots: int
-    failed_ballots: int
-    cost_usd: float | None
-    seconds: float
-    rate: float
-    problem: str | None
-    turnouts: Turnouts = field(default_factory=Turnouts)
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The figures of the run, without the problem and the jurors."""
-        figures = asdict(self)
-        del figures["problem"], figures["turnouts"]
-        return {**figures, "seconds": round(self.seconds, 3), "rate": round(self.rate, 2)}
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """The figures as JSON, with the counts of each juror's ballots by status."""
-        jurors = [
-            {
-                "id": one.juror,
-                "answered": one.answered,
-                "abstained": one.abstained,
-                "failed": one.failed,
-                "why": dict(one.why),
-            }
-            for one in self.turnouts.by_juror.values()
-        ]
-        return {**self.figures, "jurors": jurors}
 
 
 class Results:
@@ -100,10 +51,10 @@ class Results:
 
     def summary(
         self, report: str, counts: BatchProgress, cost: float | None, allowed: Allowance
-    ) -> Summary:
+    ) -> BatchSummary:
         """Return the figures of the whole run; ``allowed`` is how many ballots it may lose."""
         decided = self._decisions
-        return Summary(
+        return BatchSummary(
             report=report,
             cases=counts.cases,
             verdicts=self.verdicts,
@@ -164,7 +115,7 @@ def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[s
             "format": FORMAT,
             "run_id": held.run_id,
         },
-        "defaults": _without_nulls(defaults),
+        "defaults": without_nulls(defaults),
         "meta": {"panel": committed_panel(panel)},
     }
 
@@ -172,7 +123,7 @@ def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[s
 def committed_panel(panel: PanelSpec) -> dict[str, Any]:
     """Return the panel as the journal stores it: all that affects a decision, and no secrets."""
     rule = panel.rule
-    return _without_nulls(
+    return without_nulls(
         {
             "name": panel.name,
             "rubric": panel.rubric,
@@ -198,14 +149,10 @@ def _seat(juror: Juror) -> dict[str, Any]:
         "system_prompt": juror.system_prompt,
         "prompt": juror.prompt,
     }
-    return seat_body(juror) | _without_nulls(call)
+    return seat_body(juror) | without_nulls(call)
 
 
 def _hash_matches(body: CanonicalVerdict) -> bool:
     """Return True if the jurors and rule that a verdict states reproduce its panel hash."""
     found = panel_hash_status(verdict_from_body(body, Policy(), Generator()))
     return found is HashStatus.VERIFIED
-
-
-def _without_nulls(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if value is not None}

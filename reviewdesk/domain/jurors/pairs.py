@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -112,22 +112,3 @@ def _pair(names: tuple[str, ...], key: tuple[int, int], found: list[int]) -> Jur
     early, late = Alike(*found[:4]), Alike(*found[4:8])
     both = Alike(*(a + b for a, b in zip(found[:4], found[4:8], strict=True)))
     return JurorPair(names[key[0]], names[key[1]], both, (early, late), found[8], found[9])
-
-
-def _shape(found: Alike) -> dict[str, float | int | None]:
-    return {"n": found.n, "alike": found.alike, "share": found.share, "expected": found.expected}
-
-
-def pairs_shape(found: Iterable[JurorPair]) -> list[dict[str, object]]:
-    """Return the JSON value of ``pairs`` in ``calibrate --jurors --json``."""
-    return [
-        {
-            "jurors": [one.first, one.second],
-            **_shape(one.votes),
-            "z": one.votes.z,
-            "halves": [_shape(half) for half in one.halves],
-            "scored": one.scored,
-            "equal_scores": one.equal_scores,
-        }
-        for one in found
-    ]

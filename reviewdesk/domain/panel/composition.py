@@ -110,6 +110,17 @@ class Composition:
     hash: str
 
 
+@dataclass(frozen=True, slots=True)
+class PanelCheck:
+    """A panel file and the variables of keys that are not set; their values are never kept."""
+
+    file: str
+    panel: Composition
+    missing: tuple[str, ...]
+    malformed: tuple[str, ...]
+    """The variables whose value cannot be a key."""
+
+
 def composition(spec: PanelSpec, generator: Generator | None = None) -> Composition:
     """Describe a panel; ``generator`` is the model whose responses it will judge, if known."""
     whole = sum(_weight(juror) for juror in spec.jurors)

@@ -99,3 +99,28 @@ class Allowance:
 
 
 NONE_LOST = Allowance()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
+
+    report: str
+    cases: int
+    verdicts: int
+    passed: int
+    failed: int
+    inconclusive: int
+    no_decision: int
+    """The verdicts in which jurors abstained and none voted."""
+    errors: int
+    failed_checks: int
+    calls: int
+    reused: int
+    abstained_ballots: int
+    failed_ballots: int
+    cost_usd: float | None
+    seconds: float
+    rate: float
+    problem: str | None
+    turnouts: Turnouts = field(default_factory=Turnouts)

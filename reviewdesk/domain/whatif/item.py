@@ -14,7 +14,7 @@ from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes, mean, ta
 from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
-from reviewdesk.domain.whatif.policies import PolicyResult, Variant
+from reviewdesk.domain.whatif.policies import Group, PolicyResult, Variant
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
@@ -116,8 +116,11 @@ def attacks(verdict: Verdict, variant: Variant) -> tuple[Attack, ...]:
     Every set of jurors of each size is tried, and all of the set give the same score. A strategy
     never falls when a score rises, so the scores 0 and 1 give the ends of the range. A rule on
     outliers may fall, so each score of the panel is tried too, and the true range may be wider
-    than the one returned. A bought vote follows the bought score.
+    than the one returned. A bought vote follows the bought score. Empty for a variant that is no
+    rule, such as another threshold.
     """
+    if variant.group is not Group.RULES:
+        return ()
     [base] = outcomes(verdict, [variant])
     seated = sum(ballot.usable for ballot in verdict.ballots)
     offers = sorted({0.0, 1.0, *(b.score for b in verdict.ballots if b.score is not None)})

@@ -8,7 +8,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import FitScope, calibration_page
-from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.labels.coverage import RateMethod
 from reviewdesk.domain.labels.rows import make_rows
@@ -18,6 +18,7 @@ from reviewdesk.domain.stats.fit import fit
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.store import figures
+from reviewdesk.views.json import figures as shapes
 from tests.helpers import SHARED, load, numbered, open_desk, report, verdict
 
 DATA = SHARED / "data"
@@ -145,8 +146,8 @@ def test_every_juror_s_own_confusion_gives_the_human_rate(tmp_path: Path) -> Non
     assert (line.youden_j or 0) > 0
     assert line.corrected_rate == pytest.approx(passes / cells, abs=1e-9)
     assert page.honest.estimate == pytest.approx(passes / cells, abs=1e-9)
-    shapes = jurors_shape(jurors_page(desk, run))["jurors"]
-    informed = [one for one in shapes if one["sensitivity"] + one["specificity"] > 1 + 1e-12]
+    told = shapes.jurors(jurors_page(desk, run))["jurors"]
+    informed = [one for one in told if one["sensitivity"] + one["specificity"] > 1 + 1e-12]
     assert informed
     for one in informed:
         assert one["observed_votes"] == one["votes"]
@@ -162,7 +163,7 @@ def test_a_juror_s_rate_is_of_the_whole_run(tmp_path: Path) -> None:
     run = load(desk, report(*(verdict(f"v{i}", *pair) for i, pair in enumerate(pairs))))
     for at, truth in enumerate(("pass", "pass", "pass", "fail")):
         desk.label(desk.find(run, f"v{at}"), Truth(truth))
-    first, second = jurors_shape(jurors_page(desk, run))["jurors"]
+    first, second = shapes.jurors(jurors_page(desk, run))["jurors"]
     # The panel passes v0 v4 v5, of which v0 alone has a label, so it stands for three; it fails v1
     # v2 v3, all labelled. j1 passes v0 v1 v4 v5 of six: sensitivity (3 + 1)/(3 + 2), specificity 1.
     assert (first["observed_rate"], first["observed_votes"]) == (pytest.approx(4 / 6), 6)

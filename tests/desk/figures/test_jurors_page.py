@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.figures.jurors import jurors_page, jurors_shape
+from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage, Windows
 from reviewdesk.domain.records import Run, Truth
+from reviewdesk.views.json import figures
 from tests.helpers import Clock, load, open_desk, report, verdict
 
 
@@ -105,7 +106,7 @@ def test_this_run_is_held_against_the_earlier_ones(tmp_path: Path) -> None:
     assert drift.q < 1e-6
     # Its first verdict is over the limit already: .3 is twenty of the usual deviations.
     assert drift.alarm == desk.find(last, "x0")
-    shape = jurors_shape(jurors_page(desk, last))
+    shape = figures.jurors(jurors_page(desk, last))
     assert shape["jurors"][0]["drift"]["alarm"] == "x0"
     # The first run has none before it, and nothing moved within it.
     own = by_name(jurors_page(desk, first))["j1"].offset
@@ -218,7 +219,7 @@ def test_leniency_by_the_generator_of_the_report(tmp_path: Path) -> None:
 def test_the_shape_is_plain_json(tmp_path: Path) -> None:
     desk, run = opened(tmp_path, verdict("a", 0.9, 0.2), verdict("b", 0.8, 0.3))
     say(desk, run, "pass", "a", "b")
-    shape = json.loads(json.dumps(jurors_shape(jurors_page(desk, run)), allow_nan=False))
+    shape = json.loads(json.dumps(figures.jurors(jurors_page(desk, run)), allow_nan=False))
     assert [(one["id"], one["n"], one["specificity"]) for one in shape["jurors"]] == [
         ("j1", 2, None),
         ("j2", 2, None),
@@ -250,7 +251,7 @@ def drawn_in_part(folder: Path) -> tuple[Desk, Run]:
 
 def test_labels_of_the_queue_stand_for_the_run(tmp_path: Path) -> None:
     desk, run = drawn_in_part(tmp_path)
-    shape = jurors_shape(jurors_page(desk, run))
+    shape = figures.jurors(jurors_page(desk, run))
     one, two, three = shape["jurors"]
     assert {juror["design"] for juror in shape["jurors"]} == {"weighted"}
     # Each label once j1 is right on 30 of 50; in the run on 60 of 80.
@@ -289,7 +290,7 @@ def test_a_dissent_that_the_report_says_was_trimmed_counts_on_any_verdict(tmp_pa
     ]
     desk, run = opened(tmp_path, *bodies)
     say(desk, run, "fail", "v0", "v1", "v2")
-    one, two = jurors_shape(jurors_page(desk, run))["jurors"][:2]
+    one, two = figures.jurors(jurors_page(desk, run))["jurors"][:2]
     assert (two["lone_dissents"], two["dissent_precision"], two["dissent_design"]) == (
         3,
         1,

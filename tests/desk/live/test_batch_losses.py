@@ -13,6 +13,7 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.case import case_of
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance
 from reviewdesk.live.records import Response
+from reviewdesk.views.json.panel import batch
 from tests.helpers import load, open_desk
 from tests.judgekit import CUT, YES, Jurors, Room, fine, of_whom, reply, silent, world
 
@@ -75,7 +76,7 @@ def test_the_summary_says_of_each_juror_who_answered_abstained_and_failed(room: 
 
     found = judge_cases(room.put().order(), YES, world(Jurors(answer)))
     # Three cases each; who abstains is not lost.
-    assert found.body["jurors"] == [
+    assert batch(found)["jurors"] == [
         {"id": "j0", "answered": 3, "abstained": 0, "failed": 0, "why": {}},
         {"id": "j1", "answered": 0, "abstained": 0, "failed": 3, "why": {"error_in_200": 3}},
         {"id": "j2", "answered": 0, "abstained": 3, "failed": 0, "why": {}},

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.cli.plain import section_text
 from reviewdesk.desk import Desk
-from reviewdesk.desk.live import rerun_history, rerun_json
+from reviewdesk.desk.live import rerun_history
 from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, prepare
 from reviewdesk.domain.panel.prompt import prompt_sha256
 from reviewdesk.domain.panel.reply_contract import VERSION
@@ -21,6 +21,7 @@ from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.wires.transport import HttpTransport
+from reviewdesk.views.json import review as shapes
 from reviewdesk.views.rerun import result
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.builders import KEYS
@@ -82,7 +83,7 @@ async def test_a_panel_of_the_first_contract_is_recognised_and_the_diff_says_so(
         assert prepared.contract_before == 1
         made = await carried(desk, prepared)
     assert made.rerun.contract_before == 1
-    shape = rerun_json.rerun(prepared.item, made)
+    shape = shapes.rerun(prepared.item, made.rerun)
     assert shape["contract_before"] == 1
     assert f"version 1 of the reply contract; a re-run asks under version {VERSION}" in (
         section_text(result(prepared.item, made.rerun))

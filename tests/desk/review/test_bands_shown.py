@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk, LoadOptions
-from reviewdesk.desk.review import json_shapes
 from reviewdesk.domain.gates.expect import Origin
 from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
 from reviewdesk.domain.jury.band import band
@@ -18,6 +17,7 @@ from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import Band
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.reports import Source
+from reviewdesk.views.json import review as shapes
 from tests.helpers import SAMPLES, SHARED, load, open_desk, report, verdict
 
 COT = SHARED / "data" / "llmbar-cot-natural.report.json"
@@ -45,13 +45,13 @@ def shown(desk: Desk) -> Iterator[tuple[Item, dict[str, Any]]]:
     """Every verdict of the desk with its line of ``queue --json``."""
     for run in desk.runs():
         for row in desk.rows(desk.queue(run)):
-            yield desk.item(row.key), json_shapes.queue_row(run, row)
+            yield desk.item(row.key), shapes.queue_row(run, row)
 
 
 def hold(item: Item, line: dict[str, Any]) -> None:
     """One source for value and band, on the record, in both JSON shapes and in gates."""
     stated, pair = item.verdict, item.assessment.pair
-    told = json_shapes.verdict(item)
+    told = shapes.verdict(item)
     assert (line["agreement"], line["band"], line["agreement_source"]) == (
         pair.value, pair.band, pair.source,
     )  # fmt: skip
@@ -174,7 +174,7 @@ def test_no_band_of_the_shared_files_contradicts_its_value(desk: Desk, folder: s
 @pytest.mark.skipif(not COT.exists(), reason="the shared data are not here")
 def test_a_pairwise_share_is_no_band_of_ours(desk: Desk) -> None:
     run = desk.load(Source.from_path(COT)).run
-    lines = [json_shapes.queue_row(run, row) for row in desk.rows(desk.queue(run))]
+    lines = [shapes.queue_row(run, row) for row in desk.rows(desk.queue(run))]
     assert {(line["band"], line["agreement_source"]) for line in lines} == {(None, "reported")}
     # Most state that every pair of votes is alike, where our r_WG of the scores is low.
     low = [line for line in lines if line["agreement"] == 1 and "derived_low" in line["flags"]]

@@ -1,0 +1,222 @@
+"""The JSON of figures: ``calibrate``, with its jurors and their pairs, and ``whatif``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
+from reviewdesk.domain.records import Calibration, Item, Metrics
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
+from reviewdesk.domain.whatif.item import attacks
+from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
+from reviewdesk.views.json.shape import shape
+
+
+def _ends(*names: str, path: str = "") -> str:
+    """Return the keys of the ends of intervals; ``path`` is where the only one is read."""
+    pairs = [(name, end) for name in names for end in ("low", "high")]
+    return " ".join(f"{name}_{end}={path or name}.{end}" for name, end in pairs)
+
+
+def _rate(name: str, path: str = "", value: str = "share") -> str:
+    return f"{name}={path or name}.{value} {_ends(name, path=path)}"
+
+
+_THREE = ("accuracy", "sensitivity", "specificity")
+_DRAWN = _ends(*_THREE, "brier", "gap", "kappa")
+_FIT = (
+    "ece_expected=null.expected ece_expected_exact=null.exact ece_p=null.p ece_p95=null.p95 "
+    f"{_ends('brier', 'gap')} auroc log_loss=log_loss.value"
+)
+_BIN = "bin=index n=weight count=n mean_confidence accuracy low high"
+"""``count`` is the number of a bin's rows and ``n`` the sum of their weights."""
+
+
+def filed(page: FilePage) -> dict[str, Any]:
+    """Return the figures of a labels file."""
+    return {
+        **_calibration(page.calibration),
+        **_fit(page.fit),
+        **shape(page.fit, _ends("accuracy")),
+        **shape(page, "honest representative gates warnings=calibration.warnings"),
+    }
+
+
+def run_figures(page: CalibrationPage) -> dict[str, Any]:
+    """Return the figures of a run, with its draw."""
+    fitted = {} if page.fit is None else _fit(page.fit) | _intervals(page)
+    return {
+        **_calibration(page.calibration),
+        **fitted,
+        **shape(page, "honest honest_accuracy=accuracy more_audits=more gates"),
+        **shape(page, "warnings=calibration.warnings verdicts=counts.verdicts"),
+        "strata": [shape(one, "stratum=name * unanswered") for one in page.strata],
+        **shape(page, "audit missing"),
+        "blind": _side(page.split.blind),
+        "open": _side(page.split.open),
+        **shape(page, "open_unsaid=split.unsaid tags"),
+    }
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    """Return the headline figures, then those of the labels and of the population by name."""
+    return {
+        **shape(found, "n=headline.n confidence_source design ess=headline.ess"),
+        **shape(found.headline),
+        **shape(found, "unsure disputed no_verdict labelled population"),
+    }
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    """Return the resampled and simulated figures of the headline's rows; ``null`` if undefined."""
+    return {
+        **shape(fit, _FIT),
+        "log_loss_clipped": fit.log_loss.clipped if fit.log_loss else 0,
+        **shape(fit, "spiegelhalter corp murphy"),
+        "bins": [shape(one, _BIN) for one in fit.bins],
+        "suggestions": [shape(one, applied=False) for one in fit.suggestions],
+    }
+
+
+def _intervals(page: CalibrationPage) -> dict[str, Any]:
+    """Return the intervals of this run, which follow its draw, and those of such items."""
+    # Without a draw, Brier and gap take the intervals of the labels alone.
+    ends = {name: page.ends(name) for name in ("brier", "gap")}
+    made = _drawn(page.intervals) | shape(ends, _ends(*ends))
+    return {**made, "target": Target.RUN, "such_items": _drawn(page.such)}
+
+
+def _drawn(found: PanelIntervals | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    made = shape(found, _DRAWN)
+    return made if found.counted else dict.fromkeys(made)
+
+
+def _side(line: Metrics) -> dict[str, Any]:
+    """Return one side of a split; without labels every figure is ``null``, not 0."""
+    made = shape(line)
+    return made if line.n else dict.fromkeys(made) | {"n": 0}
+
+
+def jurors(page: JurorsPage) -> dict[str, Any]:
+    """Return the page as JSON: raw counts, rates weighted by the draw, and suggested weights."""
+    return {
+        "jurors": [_juror(one, page) for one in page.jurors],
+        "contest": shape(page.contest, _CONTEST),
+        "leniency": {
+            "own": shape(page.leniency.own, _SIDE),
+            "others": shape(page.leniency.others, _SIDE),
+            **shape(page.leniency, "unknown"),
+            **shape(page.leniency.difference),
+            **shape(page.leniency, "reason"),
+        },
+        "volatile": [
+            {
+                **shape(one, "id sd swing turned"),
+                "scores": [{"run": run, "score": score} for run, score in one.scores],
+            }
+            for one in page.volatile
+        ],
+        "repeated_cases": page.repeated,
+        "weights_basis": shape(
+            page.basis, "labels window_days=days mean_kappa=mean", sum=1, applied=False
+        ),
+        "pairs": [
+            {
+                "jurors": [one.first, one.second],
+                **shape(one.votes, f"{_ALIKE} z"),
+                "halves": [shape(half, _ALIKE) for half in one.halves],
+                **shape(one, "scored equal_scores"),
+            }
+            for one in page.pairs
+        ],
+    }
+
+
+_CONTEST = (
+    "best panel_less_best=panel panel_beats_every_juror=beats_every "
+    "best_beats_every_juror=best_stands best_beats_panel"
+)
+_SIDE = "passes=k n rate=share"
+_ALIKE = "n alike share expected"
+_RATES = " ".join(_rate(name, value="estimate") for name in _THREE)
+_JUROR = (
+    f"n=counts.votes {_rate('sensitivity')} {_rate('specificity')} false_passes=counts.fp "
+    "false_fails=counts.fn observed_rate=observed.share observed_votes=observed.n"
+)
+_LABELLED = (
+    "accuracy=labelled_accuracy.share sensitivity=labelled_sensitivity.share "
+    "specificity=labelled_specificity.share kappa=labelled_kappa "
+    "dissent_precision=labelled_dissent.share"
+)
+_SEATS = (
+    "seats=seats.seats seats_failed=seats.failed parse_failed=seats.parse_failed "
+    "parse_failure_rate=parse_failures.share offset=offset.mean"
+)
+
+
+def _juror(one: JurorFacts, page: JurorsPage) -> dict[str, Any]:
+    """Return one juror; its population's rates are ``null`` with bounds if undetermined."""
+    offset, (corrected, status) = one.offset, one.corrected
+    drift = offset.drift if offset else None
+    alarm = page.ids.get(drift.alarm) if drift and drift.alarm is not None else None
+    return {
+        "id": one.name,
+        "model": page.models.get(one.name),
+        **shape(one.counts, "votes right wrong"),
+        "design": one.drawn.design,
+        "target": Target.RUN,
+        **shape(one, _rate("accuracy")),
+        **shape(one.counts),
+        **shape(one, _JUROR),
+        "corrected_rate": corrected,
+        "corrected_status": status,
+        **shape(one, f"kappa weight {_rate('dissent_precision', 'dissent')}"),
+        **shape(one.drawn, "dissent_design difference"),
+        "labelled": shape(one, _LABELLED),
+        "population": {
+            **shape(one.drawn.run, _RATES),
+            **shape(one.drawn, f"kappa {_rate('dissent_precision', 'dissent', 'estimate')}"),
+        },
+        "such_items": shape(one.drawn.such, _RATES),
+        **shape(one, _SEATS),
+        "offset_n": offset.n if offset else 0,
+        "drift": drift and shape(drift) | {"alarm": alarm},
+    }
+
+
+def what_if(table: WhatIfTable, rows: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return ``whatif --json``."""
+    return [
+        {
+            **shape(row, _RESULT),
+            "verdicts": table.verdicts,
+            "own": row.own,
+            "design": table.design,
+            "confidence_source": row.confidence,
+            **shape(row.variant),
+        }
+        for row in rows
+    ]
+
+
+_RESULT = (
+    "policy=variant.name flipped pass_rate inconclusive n_labelled accuracy brier ece changed "
+    "decided undecided"
+)
+
+
+def what_if_item(item: Item, rows: Sequence[PolicyResult]) -> list[dict[str, Any]]:
+    """Return ``whatif VERDICT --json``."""
+    return [
+        {
+            **shape(row, "policy=variant.name value decision"),
+            "differs": row.decision != item.assessment.ruled,
+            "attack": [shape(one) for one in attacks(item.verdict, row.variant)],
+            **shape(row.variant),
+        }
+        for row in rows
+    ]

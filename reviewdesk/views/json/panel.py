@@ -1,0 +1,73 @@
+"""The JSON of panels: ``panel check``, and ``judge`` after a panel was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reviewdesk.domain.panel.composition import ITEM_BYTES, PanelCheck
+from reviewdesk.domain.panel.turnout import BatchSummary
+from reviewdesk.domain.verdict import Strategy
+from reviewdesk.views.json.shape import shape
+
+_SEAT = (
+    "name=juror.name model=juror.model vendor=juror.vendor family=family.name "
+    "base_url=juror.base_url weight=juror.weight share temperature=juror.temperature "
+    "max_tokens=juror.max_tokens timeout=juror.timeout prompt_version=juror.prompt_version "
+    "prompt_sha256=juror.prompt_sha256 key_variable"
+)
+_BREAKDOWN = "jurors tolerates breaks_at"
+_FIGURES = (
+    "report cases verdicts passed failed inconclusive no_decision errors failed_checks calls "
+    "reused abstained_ballots failed_ballots cost_usd"
+)
+
+
+def check(checked: PanelCheck) -> dict[str, Any]:
+    """Return ``panel check --json``; a supermajority's share only if a rule of the panel is one."""
+    panel, rule = checked.panel, checked.panel.spec.rule
+    is_supermajority = Strategy.SUPERMAJORITY in {panel.strategy, *rule.routes.values()}
+    return {
+        "file": checked.file,
+        **shape(panel, "name=spec.name hash rubric=spec.rubric"),
+        "rule": {
+            "strategy": panel.strategy,
+            **shape(rule, "regime threshold quorum"),
+            "trim": shape(rule, "fraction=trim rounding"),
+            **shape(rule, "failed_jurors strategy_for=routes"),
+            **(shape(rule, "supermajority") if is_supermajority else {}),
+        },
+        "jurors": [
+            shape(
+                seat,
+                _SEAT,
+                key_set=None if (key := seat.key_variable) is None else key not in checked.missing,
+            )
+            for seat in panel.seats
+        ],
+        **shape(panel, "families"),
+        "breakdown": {
+            "trim": shape(panel.trim, _BREAKDOWN),
+            "strategy": panel.by_strategy and shape(panel.by_strategy, _BREAKDOWN),
+        },
+        "cost": panel.cost
+        and {
+            "item_bytes": ITEM_BYTES,
+            **shape(panel.cost, "worst_usd=worst typical_usd=typical bribe_usd=bribe"),
+        },
+        **shape(panel, "unpriced warnings"),
+        **shape(checked, "missing_keys=missing malformed_keys=malformed"),
+    }
+
+
+def figures(found: BatchSummary) -> dict[str, Any]:
+    """Return the figures of a finished run, without its problem and its jurors."""
+    return shape(found, _FIGURES, seconds=round(found.seconds, 3), rate=round(found.rate, 2))
+
+
+def batch(found: BatchSummary) -> dict[str, Any]:
+    """Return ``judge --json``: the figures, with the counts of each juror's ballots by status."""
+    jurors = [
+        shape(one, "id=juror answered abstained failed why")
+        for one in found.turnouts.by_juror.values()
+    ]
+    return {**figures(found), "jurors": jurors}

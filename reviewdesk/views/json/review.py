@@ -1,0 +1,196 @@
+"""The JSON of what is reviewed: runs, the queue, verdicts with their re-runs, and label events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.assessment.history import remarks, trail
+from reviewdesk.domain.assessment.seats import ballot_counts
+from reviewdesk.domain.audit.mismatches import Breach, kinds
+from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
+from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
+from reviewdesk.domain.run.details import DecisionCounts, RunLine
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.views.json.shape import shape
+
+
+def queue_row(run: Run, row: QueueRow) -> dict[str, Any]:
+    """Return one entry of ``queue --json``."""
+    return {
+        "run": run.name,
+        **shape(
+            row,
+            "id test decision score agreement agreement_source band flags label tentative deferred "
+            "stratum audit",
+        ),
+    }
+
+
+def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
+    """Return one entry of ``runs --json``; verdicts without a decision count as ``none``."""
+    run, alphas = line.run, line.alphas
+    tally = tally or DecisionCounts({}, {})
+    return {
+        **shape(run, "run=name hash file format verdicts ballots flagged audit"),
+        "labelled": line.labelled,
+        "failed_ballots": run.failed_ballots,
+        "unknown_ballots": tally.unknown_ballots,
+        **shape(run, "skipped human_labels"),
+        "unanimous_scores": tally.unanimous_scores,
+        "unanimous_votes": tally.unanimous_votes,
+        "decisions": {word or "none": tally.decisions.get(word, 0) for word in (*Decision, None)},
+        "flags": {flag.label: tally.flags[flag] for flag in Flag if tally.flags.get(flag)},
+        **shape(alphas, "alpha alpha_low alpha_high alpha_votes alpha_ordinal"),
+        "alpha_reasons": shape(alphas, "reasons")["reasons"],
+        "breaches": {kind.key: tally.breaches.get(kind, 0) for kind in Breach},
+        **shape(run, "seed loaded_at notes"),
+    }
+
+
+def loaded(file: str, made: Loaded) -> dict[str, Any]:
+    """Return one entry of ``ingest --json``."""
+    return {
+        "file": file,
+        **shape(
+            made,
+            "format=run.format run=run.name new verdicts=run.verdicts ballots=run.ballots "
+            "flagged=run.flagged failed_ballots=run.failed_ballots unknown_ballots "
+            "skipped=run.skipped human_labels=run.human_labels",
+        ),
+        "notes": [*made.run.notes, *made.notes],
+    }
+
+
+def event(run: Run | None, made: Event, label: str | None) -> dict[str, Any]:
+    """Return the JSON of a command that writes an event; ``label`` is the label after it."""
+    return {
+        **shape(made, "event=kind seq"),
+        "run": run.name if run else None,
+        **shape(made, "id=verdict item_hash"),
+        "label": label,
+        **shape(made, "reviewer at"),
+        **({"was": made.detail["was"]} if "was" in made.detail else {}),
+    }
+
+
+def verdict(item: Item, reruns: Sequence[Rerun] = ()) -> dict[str, Any]:
+    """Return ``show --json``: what the report states, all recomputed figures, and the re-runs."""
+    again = [rerun(item, made) for made in reruns]
+    return {**content(item), **_decision(item), **_review(item), "reruns": again}
+
+
+def content(item: Item) -> dict[str, Any]:
+    """Return the item that the panel judged: its texts, reference and checks."""
+    stated = item.verdict
+    return {
+        **shape(item, "run=run.name id=verdict.id test=verdict.test item_hash"),
+        **{key: stated.text(key) for key in ("rubric", "input", "output", "alternative")},
+        **shape(stated.body, "reference"),
+        "checks": stated.body.get("checks") or [],
+    }
+
+
+def _decision(item: Item) -> dict[str, Any]:
+    """Return what the panel decided, by which rule, and every figure behind it."""
+    found, stated = item.assessment, item.verdict
+    provenance = trail(stated, found)
+    names, bodies = [ballot.id for ballot in stated.ballots], stated.body["jurors"]
+    return {
+        **shape(found, "decision score strategy=rule.strategy"),
+        **shape(stated.policy, "threshold quorum"),
+        "jurors": [
+            shape({"seat": seat, "ballot": ballot, "body": bodies[ballot.seat]}, _JUROR)
+            for seat in found.seats
+            for ballot in (seat.ballot,)
+        ],
+        **shape(found, "values decisions"),
+        "votes": shape(found.votes, "passes answered seated"),
+        "ballots": ballot_counts(found.seats),
+        **shape(found, "unanimous_scores unanimous_votes"),
+        "trim": {
+            **shape(found.trim, "fraction rounding per_side"),
+            "low": [names[seat] for seat in found.trim.low],
+            "high": [names[seat] for seat in found.trim.high],
+        },
+        "agreement": {
+            **shape(stated, "reported=agreement.value reported_metric=agreement.metric"),
+            "band_reported": stated.band,
+            **shape(found.agreement, _AGREEMENT),
+        },
+        **shape(found.pair, "agreement_value=value agreement_metric=metric"),
+        **shape(found.pair, "agreement_source=source band"),
+        "escalate_for_review": stated.escalate,
+        **shape(found, "escalation same_family bias_warning"),
+        **shape(item.row, "flags"),
+        "reasons": {note.flag.label: note.reason for note in found.notes},
+        **shape(found, "mismatches"),
+        "breaches": [kind.key for kind in kinds(found.marks & ~Breach.ROUNDING)],
+        **shape(provenance, "panel_hash panel_hash_status"),
+        "provenance": shape(provenance),
+        **shape(found, "derived"),
+        **shape(stated, "set_by_you"),
+        "remarks": list(remarks(stated, found)),
+        "supermajority": stated.policy.supermajority,
+        **shape(found.rule, "strategy_used=used fallback_reason=reason"),
+        "label_reported": stated.text("label"),
+        "label_vote": found.label_vote and shape(found.label_vote, "* decision"),
+    }
+
+
+_JUROR = (
+    "id=ballot.id model=ballot.model vendor=ballot.vendor family=seat.family.name "
+    "score=ballot.score raw_score=ballot.raw_score scale=body.scale pass=ballot.vote "
+    "label=ballot.label confidence=ballot.confidence weight=ballot.weight status=ballot.status "
+    "state=seat.state would_trim=seat.would_trim dissent=seat.dissent reason=ballot.reason "
+    "error=ballot.error"
+)
+_AGREEMENT = (
+    "r_wg=spread.raw r_wg_clamped=spread.clamped band=spread.band reason=spread.reason alpha "
+    "closeness sd range margin"
+)
+
+
+def _review(item: Item) -> dict[str, Any]:
+    """Return the verdict's place in the draw, and its labels, notes and tags."""
+    row = item.row
+    return {
+        "stratum": row.stratum,
+        "flagged": row.stratum.startswith("flagged"),
+        **shape(row, "audit label"),
+        "labels": [
+            shape(made, "label reviewer=author at blind=detail.blind tentative undone")
+            for made in item.history
+            if made.kind == "label"
+        ],
+        **shape(item, "note tags other_tags marked human=verdict.body.human"),
+    }
+
+
+def rerun(item: Item, made: Rerun) -> dict[str, Any]:
+    """Return one re-run compared with the first verdict, for ``rerun`` and ``show --json``."""
+    before, found = item.assessment, made.assessment
+    return {
+        **shape(item, "run=run.name id=verdict.id"),
+        **shape(made, "at reviewer scope panel masked stopped contract_before filed"),
+        "decision": found.decision,
+        "was": before.decision,
+        "flipped": flipped(before.decision, found.decision),
+        "score": found.score,
+        "was_score": before.score,
+        **shape(found.rule, "strategy strategy_used=used fallback_reason=reason"),
+        **shape(found, "degraded"),
+        **shape(made, "correct panel_hash panel_hash_committed=committed"),
+        "jurors": [
+            {
+                **shape(change, "id=juror asked flipped moved"),
+                "before": change.before and shape(change.before, _BALLOT),
+                "after": change.after and shape(change.after, _BALLOT),
+            }
+            for change in changes(item.verdict, made)
+        ],
+    }
+
+
+_BALLOT = "score pass=vote status reason error"
