@@ -15,9 +15,9 @@ from typing import Any
 from reviewdesk.desk.live.batch import (
     BatchEnvironment,
     BatchListener,
-    BatchPlan,
     Order,
 )
+from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.live.records import Request, Response, Transport
 
 _NONCE = re.compile(r'"nonce": "([^"]+)"')
@@ -153,9 +153,9 @@ class Consent:
     """A person who looks at the plan and says yes, or no."""
 
     agrees: bool = True
-    plans: list[BatchPlan] = field(default_factory=list)
+    plans: list[ConsentPlan] = field(default_factory=list)
 
-    def __call__(self, plan: BatchPlan) -> bool:
+    def __call__(self, plan: ConsentPlan) -> bool:
         self.plans.append(plan)
         return self.agrees
 

@@ -22,7 +22,8 @@ from reviewdesk.cli.common import (
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.live.batch import BatchPlan, BatchState, Order
+    from reviewdesk.desk.live.batch import BatchState, Order
+    from reviewdesk.domain.panel.consent import ConsentPlan
     from reviewdesk.domain.panel.turnout import Allowance, BatchSummary
 
 _EPILOG = """\b
@@ -156,14 +157,12 @@ def _duration(seconds: float) -> str:
 
 def _dry_run(cases: str, panel: str) -> None:
     from reviewdesk.desk.live.batch import BatchEnvironment, preview
-    from reviewdesk.desk.live.batch_plan import consent_plan
     from reviewdesk.views.document import Facts, Section
     from reviewdesk.views.panel import hosts
 
-    seated, sent = preview(
+    plan, sent = preview(
         cases, panel, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
     )
-    plan = consent_plan(seated)
     facts = tuple(hosts(plan.hosts, plan.missing_keys))
     say_section(Section("", (Facts(facts),)))
     for one in sent:
@@ -180,12 +179,11 @@ def _check_terminal() -> None:
         )
 
 
-def _agreed(plan: BatchPlan, *, yes: bool) -> bool:
+def _agreed(plan: ConsentPlan, *, yes: bool) -> bool:
     """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
-    from reviewdesk.desk.live.batch_plan import consent_plan
     from reviewdesk.views.panel import consent
 
-    say_section(consent(consent_plan(plan.seats, plan.found)))
+    say_section(consent(plan))
     say("see it all with --dry-run")
     if yes:
         return True

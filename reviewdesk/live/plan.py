@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reviewdesk.domain.panel.consent import ConsentPlan, Host
+from reviewdesk.domain.panel.spec import Juror
+from reviewdesk.live.budget import worst
 from reviewdesk.live.keys import key_of
 from reviewdesk.live.records import Call
 from reviewdesk.live.wires.proxies import address_text, proxy_for
@@ -21,8 +24,45 @@ NONCE = "<nonce>"
 """Replaces each call's nonce before payloads are hashed, so that equal plans have equal hashes."""
 
 
+def hosts(
+    jurors: Iterable[Juror],
+    environment: Mapping[str, str],
+    proxies: Callable[[str], str | None] = proxy_for,
+    *,
+    counted: bool = False,
+) -> ConsentPlan:
+    """Return where jurors are asked, and which of their keys are missing, before calls are counted.
+
+    With ``counted``, there is one juror for each call; otherwise each host names its jurors.
+
+    Raises:
+        TransportError: a juror's address cannot be used.
+    """
+    there: dict[str, list[tuple[Juror, Endpoint]]] = {}
+    missing: dict[str, None] = {}
+    for juror in jurors:
+        place = endpoint(juror)
+        there.setdefault(place.host, []).append((juror, place))
+        if place.key_env is not None and key_of(place, environment).problem is not None:
+            missing[place.key_env] = None
+    found = []
+    for name, places in there.items():
+        proxy = proxies(places[0][1].url)
+        found.append(
+            Host(
+                name=name,
+                calls=len(places) if counted else None,
+                key_env=tuple(dict.fromkeys(one.key_env for _, one in places if one.key_env)),
+                proxy=None if proxy is None else address_text(proxy),
+                is_encrypted=all(one.url.startswith("https:") for _, one in places),
+                jurors=() if counted else tuple(f"{one.name} ({one.model})" for one, _ in places),
+            )
+        )
+    return ConsentPlan(tuple(found), (), 0, 0.0, tuple(missing), "")
+
+
 def plan(
-    calls: Iterable[Call],
+    calls: Sequence[Call],
     environment: Mapping[str, str],
     proxies: Callable[[str], str | None] = proxy_for,
 ) -> ConsentPlan:
@@ -31,30 +71,14 @@ def plan(
     Raises:
         TransportError: a juror's address cannot be used.
     """
-    places: dict[str, list[Endpoint]] = {}
-    models: dict[str, None] = {}
-    missing: dict[str, None] = {}
-    digest, worst, count = hashlib.sha256(), 0.0, 0
-    priced = True
-    for call in calls:
-        place = endpoint(call.juror)
-        count += 1
-        places.setdefault(place.host, []).append(place)
-        models[call.juror.model] = None
-        if place.key_env is not None and key_of(place, environment).problem is not None:
-            missing[place.key_env] = None
-        body = encoded(payload(call, place))
-        digest.update(_without_nonce(call, place, body))
-        price = call.juror.price
-        priced = priced and price is not None
-        worst += price.cost(len(body), call.juror.max_tokens) if price else 0.0
-    return ConsentPlan(
-        hosts=tuple(_host(name, found, proxies) for name, found in places.items()),
-        models=tuple(models),
-        calls=count,
-        worst_usd=worst if priced else None,
-        missing_keys=tuple(missing),
-        payload_sha256=digest.hexdigest(),
+    jurors = [call.juror for call in calls]
+    costs = [usd for call in calls if (usd := worst(call)) is not None]
+    return replace(
+        hosts(jurors, environment, proxies, counted=True),
+        models=tuple(dict.fromkeys(juror.model for juror in jurors)),
+        calls=len(calls),
+        worst_usd=sum(costs) if len(costs) == len(calls) else None,
+        payload_sha256=hashlib.sha256(b"".join(map(hashed, calls))).hexdigest(),
     )
 
 
@@ -68,21 +92,6 @@ def payloads(calls: Iterable[Call]) -> Iterator[dict[str, Any]]:
 
 def hashed(call: Call) -> bytes:
     """Return the bytes that a payload's hash is made of: address and body, without the nonce."""
-    place = endpoint(call.juror)
-    return _without_nonce(call, place, encoded(payload(call, place)))
-
-
-def _without_nonce(call: Call, place: Endpoint, body: bytes) -> bytes:
-    nonce = json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
-    return place.url.encode() + b" " + body.replace(nonce.encode(), NONCE.encode()) + b"\n"
-
-
-def _host(name: str, found: list[Endpoint], proxies: Callable[[str], str | None]) -> Host:
-    proxy = proxies(found[0].url)
-    return Host(
-        name=name,
-        calls=len(found),
-        key_env=tuple(dict.fromkeys(place.key_env for place in found if place.key_env)),
-        proxy=None if proxy is None else address_text(proxy),
-        is_encrypted=all(place.url.startswith("https:") for place in found),
-    )
+    place, nonce = endpoint(call.juror), json.dumps(call.prompt.nonce, ensure_ascii=False)[1:-1]
+    body = encoded(payload(call, place)).replace(nonce.encode(), NONCE.encode())
+    return place.url.encode() + b" " + body + b"\n"

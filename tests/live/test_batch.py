@@ -120,7 +120,7 @@ def test_open_calls_wait_for_one_another_before_the_ceiling_stops_them(room: Roo
     no = Consent(agrees=False)
     with pytest.raises(Cancelled):
         judge_cases(room.put(NAMES, juror=PRICE).order(), BatchListener(no), world(silent()))
-    worst = (no.plans[0].found.worst_usd or 0) / 20
+    worst = (no.plans[0].worst_usd or 0) / 20
     # Nineteen calls of 0.11 and the worst case of the last one.
     assert 19 * 0.11 + worst < 1.99 * worst
     jurors = Jurors()

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.live.batch_plan import (
     CasesSurvey,
-    JurorEndpoint,
+    panel_hosts,
     pending_cases,
-    seats,
     sent,
     survey,
+    with_calls,
 )
 from reviewdesk.desk.live.batch_report import (
     Results,
     committed_panel,
     header,
 )
+from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
@@ -64,16 +65,6 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """What is about to be sent, for a person to agree to."""
-
-    panel: PanelSpec
-    seats: tuple[JurorEndpoint, ...]
-    found: CasesSurvey
-    spent: float
-
-
-@dataclass(frozen=True, slots=True)
 class BatchState:
     """The progress of a batch: the counts so far, the survey and the cost in US dollars."""
 
@@ -92,7 +83,7 @@ class BatchState:
 class BatchListener:
     """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
 
-    agreed: Callable[[BatchPlan], bool]
+    agreed: Callable[[ConsentPlan], bool]
     told: Callable[[BatchState], None] = lambda _: None
     noted: Callable[[str], None] = lambda _: None
 
@@ -127,7 +118,7 @@ def judge_cases(
         JournalError: the replies cannot be stored.
     """
     panel = read_panel(order.panel)
-    seated = seats(panel, environment.environment)
+    plan = panel_hosts(panel, environment.environment)
     _check_prices(panel, order.max_cost)
     source = open_cases(order.cases, environment.stdin)
     path = Path(order.report).expanduser()
@@ -137,7 +128,7 @@ def judge_cases(
         for note in journal.notes:
             listener.noted(note)
         found = survey(source, panel, journal, environment.environment)
-        if found.calls and not listener.agreed(BatchPlan(panel, seated, found, journal.spent)):
+        if found.calls and not listener.agreed(with_calls(plan, found)):
             raise Cancelled("cancelled: nothing was sent")
         run = _Run(order, panel, source, found, journal, path, listener, environment)
         return run.execute()
@@ -147,8 +138,8 @@ def judge_cases(
 
 def preview(
     cases: str, panel: str, environment: BatchEnvironment
-) -> tuple[tuple[JurorEndpoint, ...], Iterator[dict[str, Any]]]:
-    """Return the jurors' endpoints, and an iterator over all that would be sent; send nothing.
+) -> tuple[ConsentPlan, Iterator[dict[str, Any]]]:
+    """Return the hosts of a panel, and an iterator over all that would be sent; send nothing.
 
     Raises:
         PanelError: the panel or a case cannot be used.
@@ -156,7 +147,7 @@ def preview(
     spec = read_panel(panel)
     source = open_cases(cases, environment.stdin)
     survey(source, spec, None, environment.environment)
-    return seats(spec, environment.environment), sent(source, spec)
+    return panel_hosts(spec, environment.environment), sent(source, spec)
 
 
 def _check_prices(panel: PanelSpec, ceiling: float | None) -> None:

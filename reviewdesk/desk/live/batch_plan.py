@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.panel.case import Case, CheckResult
-from reviewdesk.domain.panel.consent import ConsentPlan, Host
-from reviewdesk.domain.panel.spec import Juror, PanelSpec
+from reviewdesk.domain.panel.consent import ConsentPlan
+from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import kind_of_loss
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, TransportError, UsageError
 from reviewdesk.live.batch import PendingCase
 from reviewdesk.live.budget import worst
 from reviewdesk.live.journal.journal import Journal
-from reviewdesk.live.keys import key_of, redactor
-from reviewdesk.live.plan import hashed, payloads
+from reviewdesk.live.keys import redactor
+from reviewdesk.live.plan import hashed, hosts, payloads
 from reviewdesk.live.records import calls_for
 from reviewdesk.live.replies.ballots import answer_of, ballot_of
-from reviewdesk.live.wires import proxies
-from reviewdesk.live.wires.vendors import Endpoint, endpoint
+from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.panels.cases_file import read_cases
 
 if TYPE_CHECKING:
     from reviewdesk.reports.bytes.source import Source
-
-
-@dataclass(frozen=True, slots=True)
-class JurorEndpoint:
-    """The endpoint of one juror; ``problem`` states what is wrong with its key."""
-
-    juror: Juror
-    place: Endpoint
-    proxy: str | None
-    problem: str | None
 
 
 @dataclass(slots=True)
@@ -59,55 +48,31 @@ class CasesSurvey:
     """The results of the checks by place in the file, for cases that did not pass them all."""
 
 
-def seats(panel: PanelSpec, environment: Mapping[str, str]) -> tuple[JurorEndpoint, ...]:
-    """Return the endpoint of every juror, with its proxy and any problem with its key.
+def panel_hosts(panel: PanelSpec, environment: Mapping[str, str]) -> ConsentPlan:
+    """Return, for consent, where the jurors of a panel are asked, before any case is read.
 
     Raises:
         UsageError: a juror's address cannot be used.
     """
-    found = []
     for juror in panel.jurors:
         try:
-            place = endpoint(juror)
+            endpoint(juror)
         except TransportError as error:
             raise UsageError(f"juror {juror.name}: {error.message}", "Mend the panel.") from error
-        proxy = proxies.proxy_for(place.url)
-        shown = None if proxy is None else proxies.address_text(proxy)
-        found.append(JurorEndpoint(juror, place, shown, key_of(place, environment).problem))
-    return tuple(found)
+    return hosts(panel.jurors, environment)
 
 
-def consent_plan(seated: Iterable[JurorEndpoint], found: CasesSurvey | None = None) -> ConsentPlan:
-    """Sum up, for consent, where the jurors of a panel are asked and what the cases send there."""
-    by_host: dict[str, list[JurorEndpoint]] = {}
-    for seat in seated:
-        by_host.setdefault(seat.place.host, []).append(seat)
-    hosts = tuple(
-        Host(
-            name=name,
-            calls=None,
-            key_env=tuple(
-                dict.fromkeys(seat.place.key_env for seat in there if seat.place.key_env)
-            ),
-            proxy=there[0].proxy,
-            is_encrypted=all(seat.place.url.startswith("https:") for seat in there),
-            jurors=tuple(f"{seat.juror.name} ({seat.juror.model})" for seat in there),
-        )
-        for name, there in by_host.items()
-    )
-    missing = (seat.place.key_env for there in by_host.values() for seat in there if seat.problem)
-    found = found or CasesSurvey()
-    return ConsentPlan(
-        hosts,
-        (),
-        found.calls,
-        found.worst_usd,
-        tuple(dict.fromkeys(filter(None, missing))),
-        found.payload_sha256,
-        found.cases,
-        found.stored,
-        found.again,
-        found.again_usd,
+def with_calls(plan: ConsentPlan, found: CasesSurvey) -> ConsentPlan:
+    """Return the plan with the calls of a cases file, and the most that they cost."""
+    return replace(
+        plan,
+        calls=found.calls,
+        worst_usd=found.worst_usd,
+        payload_sha256=found.payload_sha256,
+        cases=found.cases,
+        stored=found.stored,
+        again=found.again,
+        again_usd=found.again_usd,
     )
 
 

@@ -243,10 +243,10 @@ def test_whatever_holds_no_answer_is_asked_again_on_resume(
     assert jurors.asked == Counter({("c1", "m2"): 1})
     assert (found.failed_ballots, found.problem) == (0, None)
     (plan,) = person.plans
-    assert (plan.found.calls, plan.found.stored, dict(plan.found.again)) == (1, 14, {kind: 1})
+    assert (plan.calls, plan.stored, dict(plan.again)) == (1, 14, {kind: 1})
     # The worst case of the one call that there is.
-    assert plan.found.again_usd == plan.found.worst_usd
-    assert plan.found.again_usd
+    assert plan.again_usd == plan.worst_usd
+    assert plan.again_usd
 
 
 @pytest.mark.parametrize("which", ["report", "replies", "both"])
@@ -277,8 +277,8 @@ def test_no_is_no(room: Room) -> None:
         judge_cases(room.order(), BatchListener(no), world(silent()))
     assert set(room.folder.iterdir()) == before
     (plan,) = no.plans
-    assert (plan.found.cases, plan.found.calls, plan.found.worst_usd) == (3, 15, None)
-    assert {seat.place.host for seat in plan.seats} == {"127.0.0.1:1"}
+    assert (plan.cases, plan.calls, plan.worst_usd) == (3, 15, None)
+    assert [host.name for host in plan.hosts] == ["127.0.0.1:1"]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_a_key_that_is_missing_is_told_with_the_plan_and_asked_for_on_resume(roo
     consent = Consent()
     room.put(juror=", api_key_env: PANEL_KEY")
     found = judge_cases(room.order(), BatchListener(consent), world(silent()))
-    assert {seat.problem for seat in consent.plans[0].seats} == {"PANEL_KEY is not set"}
+    assert consent.plans[0].missing_keys == ("PANEL_KEY",)
     assert found.problem is not None
     assert "PANEL_KEY is not set" in found.problem
     jurors = Jurors()

@@ -134,10 +134,10 @@ def test_the_context_of_a_case_is_kept_fenced_and_scanned(room: Room) -> None:
 
 def test_a_preview_is_what_would_be_sent_and_sends_nothing(room: Room) -> None:
     room.put(["c1", "c2"], checks={"contains": "c1"})
-    seats, sent = preview(room.order().cases, room.order().panel, world(silent()))
+    plan, sent = preview(room.order().cases, room.order().panel, world(silent()))
     rows = list(sent)
     assert [(row["case"], row["juror"]) for row in rows] == [("c1", f"j{at}") for at in range(5)]
     assert {row["url"] for row in rows} == {"http://127.0.0.1:1/v1/chat/completions"}
     assert [of_whom(row["payload"]) for row in rows] == [("c1", f"m{at}") for at in range(5)]
-    assert len(seats) == 5
+    assert plan.hosts[0].jurors == tuple(f"j{at} (m{at})" for at in range(5))
     assert {file.name for file in room.folder.iterdir()} == {"cases.jsonl", "panel.yaml"}

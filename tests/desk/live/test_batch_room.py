@@ -34,7 +34,7 @@ def test_no_room_for_a_report_that_is_not_written_changes_nothing(room: Room) ->
     with pytest.raises(Cancelled):
         judge_cases(room.order(), BatchListener(asked), world(Jurors()))
     # A reply of 110 tokens costs 11 cents: after five of them the next worst case is too much.
-    ceiling = (asked.plans[0].found.worst_usd or 0) / 10 + 0.5
+    ceiling = (asked.plans[0].worst_usd or 0) / 10 + 0.5
     # A verdict of more than 5,000 bytes does not fit; the five replies do.
     with room_for(5000), pytest.raises(CeilingError, match="--resume"):
         judge_cases(room.order(max_cost=ceiling, concurrency=1), YES, world(Jurors()))
