@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from reviewdesk.errors import UsageError
 from reviewdesk.store.events import event_hash
+from reviewdesk.store.rows import value
 from reviewdesk.store.schema import objects
+
+_EVENTS = "SELECT count(*) FROM label_events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,7 @@ def head(conn: sqlite3.Connection, first: int | None = None) -> str:
            ORDER BY hash""",
         {"limit": limit},
     ).fetchall()
-    total = conn.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM label_events LIMIT :limit)", {"limit": limit}
-    ).fetchone()[0]
+    total = value(conn, "SELECT count(*) FROM (SELECT 1 FROM label_events LIMIT ?)", (limit,))
     digest = hashlib.sha256("".join(row["hash"] for row in rows).encode()).hexdigest()
     return f"{total}:{digest}"
 
@@ -47,7 +48,7 @@ def verify(conn: sqlite3.Connection, expected: str | None = None) -> Verificatio
     problems += _chain_problems(conn)
     if expected is not None:
         problems += _head_problems(conn, expected)
-    count = conn.execute("SELECT count(*) FROM label_events").fetchone()[0]
+    count = value(conn, _EVENTS)
     return Verification(not problems, count, head(conn), tuple(problems))
 
 
@@ -104,7 +105,7 @@ def _head_problems(conn: sqlite3.Connection, expected: str) -> list[str]:
         raise UsageError(
             f"{expected!r} is not a head", "A head reads SEQ:HASH, as printed on exit."
         )
-    total = conn.execute("SELECT count(*) FROM label_events").fetchone()[0]
+    total = value(conn, _EVENTS)
     if total < int(seq):
         return [f"the log was cut: {seq} events expected, {total} found"]
     if head(conn, int(seq)) != expected:

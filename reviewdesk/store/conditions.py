@@ -24,7 +24,7 @@ from reviewdesk.domain.query.words import (
 )
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
-from reviewdesk.store import runs, search
+from reviewdesk.store import labels, runs, search
 
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
@@ -205,13 +205,9 @@ def _word(column: str, _: FilterContext, term: Term) -> Sql:
 
 
 def _tag(context: FilterContext, term: Term) -> Sql:
-    rows = context.conn.execute(
-        """SELECT DISTINCT tag FROM case_tags WHERE run = ?
-           UNION SELECT tag FROM item_tags WHERE tag IS NOT NULL""",
-        (context.run,),
-    )
     # SQLite folds the case of ASCII letters only, so tags are compared here.
-    equal = [row["tag"] for row in rows if str(row["tag"]).casefold() == term.value.casefold()]
+    known = labels.tags(context.conn, context.run)
+    equal = [tag for tag in known if str(tag).casefold() == term.value.casefold()]
     marks = ", ".join("?" * len(equal))
     return (
         f"""(v.key IN (SELECT verdict FROM case_tags WHERE run = ? AND tag IN ({marks}))

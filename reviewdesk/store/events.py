@@ -11,6 +11,7 @@ from typing import Any
 
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event, Truth
+from reviewdesk.store.rows import insert, record, value
 
 STANDING = ("label", "note", "defer", "tags", "mark")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
@@ -45,8 +46,7 @@ class NewEvent:
 
 def desk_id(conn: sqlite3.Connection) -> str:
     """Return the id of this desk, which is part of every chain's key."""
-    found: str = conn.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()[0]
-    return found
+    return str(value(conn, "SELECT value FROM meta WHERE key = 'desk_id'"))
 
 
 def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> list[Event]:
@@ -84,9 +84,7 @@ def append(conn: sqlite3.Connection, reviewer: str, entries: list[NewEvent]) -> 
             "prev_hash": previous,
         }
         previous = row["hash"] = event_hash(row)
-        marks = ", ".join(f":{name}" for name in row)
-        cursor = conn.execute(f"INSERT INTO label_events ({', '.join(row)}) VALUES ({marks})", row)
-        written.append(to_event({**row, "key": cursor.lastrowid}))
+        written.append(to_event({**row, "key": insert(conn, "label_events", row)}))
     return written
 
 
@@ -98,22 +96,14 @@ def event_hash(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
-def to_event(row: Mapping[str, Any], *, undone: bool = False) -> Event:
+def to_event(row: Mapping[str, Any] | sqlite3.Row, *, undone: bool = False) -> Event:
     """Build an event record from a stored row."""
-    return Event(
-        key=row["key"],
-        seq=row["seq"],
-        kind=row["kind"],
-        reviewer=row["reviewer"],
-        author=row["author"],
-        at=row["at"],
-        run=row["run"],
-        verdict=row["verdict"],
+    return record(
+        Event,
+        row,
         item_hash=row["item"].hex() if row["item"] is not None else None,
         label=Truth(row["label"]) if row["label"] else None,
         detail=json.loads(row["detail"]),
-        action=row["action"],
-        target=row["target"],
         tentative=bool(row["tentative"]),
         undone=undone,
     )
@@ -125,9 +115,7 @@ _NEWEST_ACTION = """SELECT max(action) FROM standing_events
 
 def next_undo(conn: sqlite3.Connection, reviewer: str) -> int | None:
     """Return the reviewer's newest action that still stands, or ``None``."""
-    found: int | None = conn.execute(
-        _NEWEST_ACTION, {"desk": desk_id(conn), "reviewer": reviewer}
-    ).fetchone()[0]
+    found: int | None = value(conn, _NEWEST_ACTION, {"desk": desk_id(conn), "reviewer": reviewer})
     return found
 
 
@@ -152,14 +140,13 @@ def next_redo(conn: sqlite3.Connection, reviewer: str) -> int | None:
 
 def newest_key(conn: sqlite3.Connection) -> int:
     """Return the key of the newest event of all reviewers, or 0 if there is none."""
-    found: int = conn.execute("SELECT ifnull(max(key), 0) FROM label_events").fetchone()[0]
-    return found
+    return int(value(conn, "SELECT ifnull(max(key), 0) FROM label_events"))
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Event:
     """Return the event with this key, which must exist."""
     row = conn.execute("SELECT * FROM label_events WHERE key = ?", (key,)).fetchone()
-    return to_event(dict(row))
+    return to_event(row)
 
 
 def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Event]:
@@ -169,7 +156,7 @@ def of_action(conn: sqlite3.Connection, reviewer: str, action: int) -> list[Even
            AND kind NOT IN ('undo', 'redo') ORDER BY seq""",
         (desk_id(conn), reviewer, action),
     )
-    return [to_event(dict(row)) for row in rows]
+    return [to_event(row) for row in rows]
 
 
 _EVENTS = f"""SELECT e.*, e.kind IN ({_KINDS}) AND NOT EXISTS (
@@ -193,4 +180,4 @@ def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int)
 
 
 def _to_events(rows: sqlite3.Cursor) -> list[Event]:
-    return [to_event(dict(row), undone=bool(row["undone"])) for row in rows]
+    return [to_event(row, undone=bool(row["undone"])) for row in rows]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.store.queue import marks
+from reviewdesk.store.rows import decision
 
 
 def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
@@ -32,13 +31,13 @@ def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, L
 
 
 def _to_labelled_row(row: sqlite3.Row, truth: Truth) -> LabelledRow:
-    decision = Decision(row["decision"]) if row["decision"] else None
-    decided = decision in {Decision.PASS, Decision.FAIL}
+    made = decision(row)
+    decided = made in {Decision.PASS, Decision.FAIL}
     return LabelledRow(
         key=row["key"],
         id=row["id"],
         item=row["item"],
-        decision=decision,
+        decision=made,
         score=row["score"],
         stated_score=row["stated_score"],
         confidence=row["confidence"],
@@ -73,25 +72,3 @@ def blind_by_item(conn: sqlite3.Connection) -> dict[bytes, bool | None]:
            FROM labels GROUP BY item"""
     )
     return {row["item"]: bool(row["blind"]) if row["said"] else None for row in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledBody:
-    """A verdict with a pass or fail label, and its stored body."""
-
-    body: str
-    decision: Decision | None
-    truth: Truth
-
-
-def labelled_bodies(conn: sqlite3.Connection, run: int) -> Iterator[LabelledBody]:
-    """Yield the run's verdicts with a pass or fail label, in file order."""
-    rows = conn.execute(
-        """SELECT b.body, v.decision, t.truth FROM truths t CROSS JOIN verdicts v
-           ON v.item = t.item AND v.run = ? JOIN bodies b ON b.verdict = v.key
-           WHERE t.truth IN ('pass', 'fail') ORDER BY v.key""",
-        (run,),
-    )
-    for row in rows:
-        decision = Decision(row["decision"]) if row["decision"] else None
-        yield LabelledBody(row["body"], decision, Truth(row["truth"]))

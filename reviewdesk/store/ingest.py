@@ -26,6 +26,7 @@ from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Decision, Verdict, verdict_reader
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import staging_transaction, waiting
+from reviewdesk.store.rows import insert, value
 from reviewdesk.store.tally import Counts, RunTally
 
 BATCH = 500
@@ -191,8 +192,8 @@ def with_undecided(notes: list[str], counts: Counts) -> list[str]:
 
 def enter(conn: sqlite3.Connection, staged: StagedReport) -> int:
     """Copy a staged report into the desk inside the caller's transaction; return the run's key."""
-    run = int(conn.execute("SELECT ifnull(max(key), 0) + 1 FROM runs").fetchone()[0])
-    first = conn.execute("SELECT ifnull(max(key), 0) + 1 FROM verdicts").fetchone()[0]
+    run = int(value(conn, "SELECT ifnull(max(key), 0) + 1 FROM runs"))
+    first = value(conn, "SELECT ifnull(max(key), 0) + 1 FROM verdicts")
     _insert_run(conn, run, staged)
     conn.execute(
         f"""INSERT INTO verdicts (key, run, {_COLUMNS})
@@ -245,7 +246,6 @@ def _insert_run(conn: sqlite3.Connection, key: int, staged: StagedReport) -> Non
         "confidence_source": tally.confidence_source(),
         "scores_stated": bool(tally.stated_scores),
         "human_labels": tally.human_labels,
-        "opened": conn.execute("SELECT ifnull(max(opened), 0) + 1 FROM runs").fetchone()[0],
+        "opened": value(conn, "SELECT ifnull(max(opened), 0) + 1 FROM runs"),
     }
-    marks = ", ".join(f":{name}" for name in row)
-    conn.execute(f"INSERT INTO runs ({', '.join(row)}) VALUES ({marks})", row)
+    insert(conn, "runs", row)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.store.rows import decision, in_pages, record
 from reviewdesk.store.search import reach
 from reviewdesk.store.verdicts import first_key
 
@@ -53,8 +54,7 @@ def dated_truths(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
         (run,),
     )
     for row in rows:
-        decision = Decision(row["decision"]) if row["decision"] else None
-        yield DatedTruth(row["key"], row["body"], decision, Truth(row["truth"]), row["at"])
+        yield record(DatedTruth, row, decision=decision(row), truth=Truth(row["truth"]))
 
 
 def unparsed(conn: sqlite3.Connection, run: int) -> Iterator[tuple[int, int]]:
@@ -130,14 +130,12 @@ def repeated(conn: sqlite3.Connection, run: int, keys: list[int]) -> Iterator[Re
         (run, *keys),
     )
     for row in rows:
-        decision = Decision(row["decision"]) if row["decision"] else None
-        yield RepeatedCase(row["key"], row["id"], row["name"], row["score"], decision)
+        yield record(RepeatedCase, row, run=row["name"], decision=decision(row))
 
 
 def ids(conn: sqlite3.Connection, keys: list[int]) -> dict[int, str]:
     """Return the ids of the given verdicts by key."""
-    marks = ", ".join("?" * len(keys))
-    rows = conn.execute(f"SELECT key, id FROM verdicts WHERE key IN ({marks})", keys)
+    rows = in_pages(conn, "SELECT key, id FROM verdicts WHERE key IN (*)", keys)
     return {row["key"]: row["id"] for row in rows}
 
 

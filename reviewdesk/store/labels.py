@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewdesk.domain.records import TagCount, Truth
+from reviewdesk.store.rows import value
 
 
 def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
@@ -55,13 +56,10 @@ def human_unlabelled(conn: sqlite3.Connection, run: int) -> Iterator[sqlite3.Row
 
 def count_human_labelled(conn: sqlite3.Connection, run: int) -> int:
     """Count the verdicts with a person's label in the file whose item has a label in the desk."""
-    found: int = conn.execute(
-        """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
-           WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
-             AND json_type(b.body, '$.human') = 'object'""",
-        (run,),
-    ).fetchone()[0]
-    return found
+    query = """SELECT count(*) FROM verdicts v JOIN bodies b ON b.verdict = v.key
+               WHERE v.run = ? AND v.item IN (SELECT item FROM labels)
+                 AND json_type(b.body, '$.human') = 'object'"""
+    return int(value(conn, query, (run,)))
 
 
 def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, ...]]:

@@ -12,13 +12,14 @@ from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.filter import Filter, parse_order
 from reviewdesk.domain.records import QueueRow, Truth
-from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.domain.verdict import Band
 from reviewdesk.store.conditions import (
     DEFERRED,
     NUMBERS,
     FilterContext,
     where,
 )
+from reviewdesk.store.rows import decision, in_pages
 
 _LAST = " NULLS LAST"
 
@@ -51,8 +52,6 @@ _ORDERS = {
     "disp": (_first(Flag.DISPUTE), "v.draw"),
     "id": ("v.id",),
 }
-_PAGE = 900
-"""Rows per query, below the oldest limit of SQLite on bound values."""
 
 
 def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer: str) -> array[int]:
@@ -98,20 +97,14 @@ class _ReviewerItems:
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     """Return the truth of each given item by its labels; items without a label are absent."""
     found: dict[bytes, Mark] = {}
-    for start in range(0, len(items), _PAGE):
-        page = items[start : start + _PAGE]
-        rows = conn.execute(
-            f"""SELECT item, label, tentative FROM labels
-                WHERE item IN ({", ".join("?" * len(page))})""",
-            tuple(page),
-        )
-        for row in rows:
-            mark = Mark(Truth(row["label"]), bool(row["tentative"]))
-            known = found.get(row["item"])
-            if known is not None:
-                agreed = mark.truth if known.truth is mark.truth else Truth.DISPUTED
-                mark = Mark(agreed, known.tentative or mark.tentative)
-            found[row["item"]] = mark
+    query = "SELECT item, label, tentative FROM labels WHERE item IN (*)"
+    for row in in_pages(conn, query, items):
+        mark = Mark(Truth(row["label"]), bool(row["tentative"]))
+        known = found.get(row["item"])
+        if known is not None:
+            agreed = mark.truth if known.truth is mark.truth else Truth.DISPUTED
+            mark = Mark(agreed, known.tentative or mark.tentative)
+        found[row["item"]] = mark
     return found
 
 
@@ -120,31 +113,15 @@ def deferred_items(conn: sqlite3.Connection, reviewer: str) -> set[bytes]:
     return {row["item"] for row in conn.execute(DEFERRED, (reviewer,))}
 
 
-def _marked_items(conn: sqlite3.Connection, items: Sequence[bytes], reviewer: str) -> set[bytes]:
-    """Return those of the given items that a reviewer marked."""
-    found: set[bytes] = set()
-    for start in range(0, len(items), _PAGE):
-        page = items[start : start + _PAGE]
-        rows = conn.execute(
-            f"""SELECT item FROM item_marks
-                WHERE reviewer = ? AND item IN ({", ".join("?" * len(page))})""",
-            (reviewer, *page),
-        )
-        found.update(row["item"] for row in rows)
-    return found
-
-
 def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list[QueueRow]:
     """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped."""
-    found: dict[int, sqlite3.Row] = {}
-    for start in range(0, len(wanted), _PAGE):
-        page = wanted[start : start + _PAGE]
-        marks_ = ", ".join("?" * len(page))
-        query = f"SELECT * FROM verdicts WHERE key IN ({marks_})"
-        found.update({row["key"]: row for row in conn.execute(query, tuple(page))})
+    stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
+    found = {row["key"]: row for row in stored}
     items = [row["item"] for row in found.values()]
     truths = marks(conn, items)
-    own = _ReviewerItems(deferred_items(conn, reviewer), _marked_items(conn, items, reviewer))
+    query = "SELECT item FROM item_marks WHERE reviewer = ? AND item IN (*)"
+    marked = {row["item"] for row in in_pages(conn, query, items, reviewer)}
+    own = _ReviewerItems(deferred_items(conn, reviewer), marked)
     return [
         _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted
@@ -157,7 +134,7 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> Queu
         key=row["key"],
         id=row["id"],
         test=row["test"],
-        decision=Decision(row["decision"]) if row["decision"] else None,
+        decision=decision(row),
         score=row["score"],
         agreement=row["agreement"],
         band=Band(row["band"]) if row["band"] else None,

@@ -12,6 +12,7 @@ from reviewdesk.domain.verdict import Verdict, verdict_reader
 from reviewdesk.store import measures, verdicts
 from reviewdesk.store.connect import waiting
 from reviewdesk.store.ingest import BATCH, DERIVED, derived, with_undecided
+from reviewdesk.store.rows import value
 from reviewdesk.store.tally import Counts
 
 _SET = ", ".join(f"{name} = ?" for name in (*DERIVED, "flags"))
@@ -29,7 +30,8 @@ def derive_again(conn: sqlite3.Connection, where: str = "") -> None:
 
 
 def _derive_run(conn: sqlite3.Connection, run: int) -> None:
-    counts, stated = Counts(), _states_escalation(conn, run)
+    counts = Counts()
+    stated = bool(value(conn, "SELECT escalation_stated FROM runs WHERE key = ?", (run,)))
     with waiting(conn, measures.WINDOWS):
         writer = measures.MeasureWriter(conn)
         for window in _windows(conn, run):
@@ -42,11 +44,6 @@ def _derive_run(conn: sqlite3.Connection, run: int) -> None:
             conn.executemany(f"UPDATE verdicts SET {_SET} WHERE key = ?", rows)
         measures.replace(conn, run, writer.finish())
     _update_counts(conn, run, counts)
-
-
-def _states_escalation(conn: sqlite3.Connection, run: int) -> bool:
-    row = conn.execute("SELECT escalation_stated FROM runs WHERE key = ?", (run,)).fetchone()
-    return bool(row[0])
 
 
 def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Verdict]]]:
@@ -63,7 +60,7 @@ def _windows(conn: sqlite3.Connection, run: int) -> Iterator[list[tuple[int, Ver
 
 def _update_counts(conn: sqlite3.Connection, run: int, counts: Counts) -> None:
     """Update the counts of a run that follow from its verdicts; flagged and drawn counts stay."""
-    (notes,) = conn.execute("SELECT notes FROM runs WHERE key = ?", (run,)).fetchone()
+    notes = value(conn, "SELECT notes FROM runs WHERE key = ?", (run,))
     noted = with_undecided(json.loads(notes), counts)
     conn.execute(
         """UPDATE runs SET failed_ballots = :ballots, confidence_source = :source, notes = :notes,

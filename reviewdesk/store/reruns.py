@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.store.rows import insert, record, value
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRerun:
@@ -25,8 +27,7 @@ class StoredRerun:
 def keep_reply(conn: sqlite3.Connection, plan: int, reply: Mapping[str, Any]) -> None:
     """Insert one complete reply, inside the caller's transaction."""
     row = {**reply, "plan": plan, "headers": json.dumps(dict(reply["headers"]))}
-    marks = ", ".join(f":{name}" for name in row)
-    conn.execute(f"INSERT INTO replies ({', '.join(row)}) VALUES ({marks})", row)
+    insert(conn, "replies", row)
 
 
 def enter(
@@ -59,24 +60,13 @@ def of_run(conn: sqlite3.Connection, run: int) -> list[StoredRerun]:
 
 def newest(conn: sqlite3.Connection, run: int) -> int:
     """Return the newest plan among a run's finished re-runs, or 0 if there is none."""
-    found: int = conn.execute(
-        """SELECT ifnull(max(r.plan), 0) FROM reruns r JOIN verdicts v ON v.key = r.verdict
-           WHERE v.run = ?""",
-        (run,),
-    ).fetchone()[0]
-    return found
+    query = """SELECT ifnull(max(r.plan), 0) FROM reruns r JOIN verdicts v ON v.key = r.verdict
+               WHERE v.run = ?"""
+    return int(value(conn, query, (run,)))
 
 
 def _read(rows: sqlite3.Cursor) -> list[StoredRerun]:
     return [
-        StoredRerun(
-            plan=row["plan"],
-            verdict=row["verdict"],
-            at=row["at"],
-            reviewer=row["reviewer"],
-            detail=json.loads(row["detail"]),
-            stopped=bool(row["stopped"]),
-            body=row["body"],
-        )
+        record(StoredRerun, row, detail=json.loads(row["detail"]), stopped=bool(row["stopped"]))
         for row in rows
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -16,35 +15,24 @@ from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
 from reviewdesk.store import measures
+from reviewdesk.store.rows import decision, record, value
 
 
-def to_run(row: Mapping[str, Any]) -> Run:
+def to_run(row: sqlite3.Row) -> Run:
     """Build a run record from a stored row."""
-    return Run(
-        key=row["key"],
-        hash=row["hash"],
-        name=row["name"],
-        file=row["file"],
-        format=row["format"],
-        loaded_at=row["loaded_at"],
-        seed=row["seed"],
-        verdicts=row["verdicts"],
-        ballots=row["ballots"],
-        flagged=row["flagged"],
-        audit=row["audit"],
-        failed_ballots=row["failed_ballots"],
-        skipped=row["skipped"],
+    return record(
+        Run,
+        row,
         notes=tuple(json.loads(row["notes"])),
         header=json.loads(row["header"]),
         escalation_stated=bool(row["escalation_stated"]),
-        human_labels=row["human_labels"],
     )
 
 
 def all_runs(conn: sqlite3.Connection) -> list[Run]:
     """Return every run that was not removed, newest last."""
     rows = conn.execute("SELECT * FROM runs WHERE removed_at IS NULL ORDER BY key")
-    return [to_run(dict(row)) for row in rows]
+    return [to_run(row) for row in rows]
 
 
 def find(conn: sqlite3.Connection, name: str | None) -> Run:
@@ -60,7 +48,7 @@ def find(conn: sqlite3.Connection, name: str | None) -> Run:
         ).fetchone()
         if row is None:
             raise NotFoundError("no run is loaded yet", "Load one: reviewdesk open REPORT.")
-        return to_run(dict(row))
+        return to_run(row)
     named = [run for run in all_runs(conn) if run.name == name]
     hashed = [run for run in all_runs(conn) if len(name) >= 4 and run.hash.startswith(name)]
     found = named or hashed
@@ -117,8 +105,7 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
     unanimous: dict[int, Counter[str]] = {}
     for row in rows:
         key, n = row["run"], row["n"]
-        decision = Decision(row["decision"]) if row["decision"] else None
-        decisions.setdefault(key, Counter())[decision] += n
+        decisions.setdefault(key, Counter())[decision(row)] += n
         flags.setdefault(key, Counter()).update({f: n for f in Flag if row["flags"] & f})
         breaches.setdefault(key, Counter()).update(dict.fromkeys(kinds(Breach(row["marks"])), n))
         both = {"unanimous_scores": row["scores"] or 0, "unanimous_votes": row["votes"] or 0}
@@ -139,7 +126,7 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
     """Return the run with this hash, even a removed one, or ``None``."""
     row = conn.execute("SELECT * FROM runs WHERE hash = ?", (run_hash,)).fetchone()
-    return to_run(dict(row)) if row else None
+    return to_run(row) if row else None
 
 
 def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
@@ -148,25 +135,25 @@ def by_file_hash(conn: sqlite3.Connection, file_hash: str) -> Run | None:
         "SELECT * FROM runs WHERE file_hash = ? AND removed_at IS NULL ORDER BY key LIMIT 1",
         (file_hash,),
     ).fetchone()
-    return to_run(dict(row)) if row else None
+    return to_run(row) if row else None
 
 
 def by_key(conn: sqlite3.Connection, key: int) -> Run:
     """Return the run with this key, which must exist."""
-    return to_run(dict(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()))
+    return to_run(conn.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone())
 
 
 def options(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
     """Return the reading options that made this run, including the policy a person filled in."""
-    row = conn.execute("SELECT options FROM runs WHERE key = ?", (key,)).fetchone()
-    found: dict[str, Any] = json.loads(row["options"])
+    found: dict[str, Any] = json.loads(
+        value(conn, "SELECT options FROM runs WHERE key = ?", (key,))
+    )
     return found
 
 
 def file_hash(conn: sqlite3.Connection, key: int) -> str:
     """Return the sha256 of the report file that a run was read from."""
-    found: str = conn.execute("SELECT file_hash FROM runs WHERE key = ?", (key,)).fetchone()[0]
-    return found
+    return str(value(conn, "SELECT file_hash FROM runs WHERE key = ?", (key,)))
 
 
 def strata(conn: sqlite3.Connection, key: int) -> list[tuple[int, int, int]]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.store.connect import connect_read_only, explained
+from reviewdesk.store.events import desk_id
+from reviewdesk.store.rows import value
 
 _DESCRIBING = frozenset(
     {"table_info", "table_xinfo", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
@@ -32,10 +34,10 @@ def facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
     counts = {name: database[name].count for name in ("runs", "verdicts", "label_events")}
     return {
         "path": str(path),
-        "desk_id": conn.execute("SELECT value FROM meta WHERE key = 'desk_id'").fetchone()[0],
+        "desk_id": desk_id(conn),
         "bytes": size,
-        "schema": conn.execute("PRAGMA user_version").fetchone()[0],
-        "journal": conn.execute("PRAGMA journal_mode").fetchone()[0],
+        "schema": value(conn, "PRAGMA user_version"),
+        "journal": value(conn, "PRAGMA journal_mode"),
         "runs": counts["runs"],
         "verdicts": counts["verdicts"],
         "events": counts["label_events"],

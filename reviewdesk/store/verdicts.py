@@ -12,6 +12,7 @@ from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run
 from reviewdesk.errors import NotFoundError
+from reviewdesk.store.rows import value
 
 _WINDOW = 200
 
@@ -86,10 +87,7 @@ def ids_from(conn: sqlite3.Connection, run: int, start: str, most: int) -> list[
 
 def count_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> int:
     """Count the verdicts of a run on this content."""
-    found: int = conn.execute(
-        "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (run, item)
-    ).fetchone()[0]
-    return found
+    return int(value(conn, "SELECT count(*) FROM verdicts WHERE run = ? AND item = ?", (run, item)))
 
 
 def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:

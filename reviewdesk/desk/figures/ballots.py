@@ -1,11 +1,17 @@
-"""The ballots of a whole run as columns, for figures over all of them."""
+"""The ballots of a whole run as columns, and the panels of its labelled verdicts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.canonical import stored_body
+from reviewdesk.domain.jurors.accuracy import LabelledPanel
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.verdict import Policy
+from reviewdesk.store import jurors, runs
 from reviewdesk.store.connect import explained
+from reviewdesk.store.jurors import DatedTruth
 from reviewdesk.store.measures import packed
 from reviewdesk.store.verdicts import first_key
 
@@ -21,3 +27,12 @@ def panels(desk: Desk, run: Run) -> Columns:
     with explained(desk.path):
         first, found = first_key(desk.conn, run.key), packed(desk.conn, run.key)
     return unpacked(found, range(first, first + run.verdicts))
+
+
+def labelled_panels(desk: Desk, run: Run) -> Iterator[tuple[DatedTruth, LabelledPanel]]:
+    """Yield the verdicts that people labelled pass or fail, in file order, each also as read."""
+    filled = Policy.from_body(runs.options(desk.conn, run.key))
+    policy = Policy.from_body(run.header.get("defaults")).over(filled)
+    for found in jurors.dated_truths(desk.conn, run.key):
+        body, deserved = stored_body(found.body), found.truth is Truth.PASS
+        yield found, LabelledPanel(body, policy, found.decision, deserved=deserved)

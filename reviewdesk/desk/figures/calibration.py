@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
+from reviewdesk.desk.figures.ballots import labelled_panels
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.desk.review.marks import tag_counts
-from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
+from reviewdesk.domain.jurors.accuracy import count
 from reviewdesk.domain.labels.coverage import more, of_strata
 from reviewdesk.domain.labels.strata import audit, strata
-from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.records import Run
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, TruthCounts
 from reviewdesk.domain.stats.figures import Target
-from reviewdesk.domain.verdict import Policy
-from reviewdesk.store import runs
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -53,7 +50,7 @@ def calibration_page(
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
         given = figures.blind_by_item(desk.conn)
-        counted = count(_panels(desk, run)) if jurors else None
+        counted = count(panel for _, panel in labelled_panels(desk, run)) if jurors else None
         tags, speed = tuple(tag_counts(desk, run)), PaceReader().pace(desk, run)
     made = make_rows(labelled, totals, source)
     found = summary.both_lines(made)
@@ -87,16 +84,6 @@ def _with_fit(page: CalibrationPage, made: LabelledRows) -> CalibrationPage:
     run, such = (panel_intervals(made, target) for target in Target)
     gates = default_checks(page.calibration.headline, fitted.null)
     return replace(page, gates=gates, fit=fitted, intervals=run, such=such)
-
-
-def _panels(desk: Desk, run: Run) -> Iterator[LabelledPanel]:
-    from reviewdesk.store import figures
-
-    filled = Policy.from_body(runs.options(desk.conn, run.key))
-    policy = Policy.from_body(run.header.get("defaults")).over(filled)
-    for found in figures.labelled_bodies(desk.conn, run.key):
-        body = stored_body(found.body)
-        yield LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
 
 
 def _counts(run: Run, labelled: list[LabelledRow]) -> TruthCounts:

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.desk.figures.ballots import labelled_panels, panels
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.jurors.accuracy import (
     Counter,
     JurorCounts,
-    LabelledPanel,
     trim_named,
     votes,
 )
@@ -28,9 +27,9 @@ from reviewdesk.domain.jurors.facts import (
 )
 from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.jurors.rates import Contest, JurorRates
-from reviewdesk.domain.records import Run, Truth
-from reviewdesk.domain.verdict import Generator, Policy
-from reviewdesk.store import jurors, runs
+from reviewdesk.domain.records import Run
+from reviewdesk.domain.verdict import Generator
+from reviewdesk.store import jurors
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -126,17 +125,14 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
         jurors.strata(desk.conn, run.key),
         {one.key: one.place for one in figures.labelled(desk.conn, run.key)},
     )
-    filled = Policy.from_body(runs.options(desk.conn, run.key))
-    policy = Policy.from_body(run.header.get("defaults")).over(filled)
     since = None if window is None else desk.clock() - timedelta(days=window)
     counter, leniency, recent, n = Counter(), LeniencyCounter(), [], 0
-    for found in jurors.dated_truths(desk.conn, run.key):
-        body, row = stored_body(found.body), found.key - int(now.key[0])
-        panel = LabelledPanel(body, policy, found.decision, deserved=found.truth is Truth.PASS)
+    for found, panel in labelled_panels(desk, run):
+        row = found.key - int(now.key[0])
         counter.add(panel)
         leniency.add(
             panel,
-            _generator(run, body),
+            _generator(run, panel.body),
             votes(panel),
             int(labels.stratum[row]),
             counts=bool(labels.counted[row]),
