@@ -17,6 +17,7 @@ from reviewdesk.live.batch import Answered, BatchProgress
 from reviewdesk.live.journal.journal import FORMAT, CommitTimes
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
+from reviewdesk.views.json.shape import shape
 
 
 class Results:
@@ -95,15 +96,9 @@ class Results:
 
 def header(name: str, panel: PanelSpec, held: CommitTimes, cases: str) -> dict[str, Any]:
     """Return the report without its verdicts."""
-    rule = panel.rule
-    strategy = panel.strategy_for(())
-    defaults = {
-        "threshold": rule.threshold,
-        "quorum": rule.quorum,
-        "strategy": None if strategy is None else strategy.value,
-        "trim_fraction": rule.trim,
-        "weights": dict(rule.weights) or None,
-    }
+    rule, strategy = panel.rule, panel.strategy_for(())
+    defaults = shape(rule, "threshold quorum", strategy=strategy)
+    defaults |= shape(rule, "trim_fraction=trim", weights=dict(rule.weights) or None)
     return {
         "schema": FORMAT_NAME,
         "report_id": name[:200],
@@ -125,31 +120,19 @@ def committed_panel(panel: PanelSpec) -> dict[str, Any]:
     rule = panel.rule
     return without_nulls(
         {
-            "name": panel.name,
-            "rubric": panel.rubric,
-            "threshold": rule.threshold,
-            "quorum": rule.quorum,
-            "strategy": None if rule.strategy is None else str(rule.strategy),
-            "regime": None if rule.regime is None else str(rule.regime),
-            "failed_jurors": None if rule.failed_jurors is None else str(rule.failed_jurors),
+            **shape(panel, "name rubric"),
+            **shape(rule, "threshold quorum strategy regime failed_jurors"),
             "supermajority": own_share(rule.supermajority),
-            "strategy_for": {tag: str(word) for tag, word in rule.routes.items()} or None,
-            "trim": {"fraction": rule.trim, "rounding": str(rule.rounding)},
+            "strategy_for": dict(rule.routes) or None,
+            "trim": shape(rule, "fraction=trim rounding"),
             "jurors": [_seat(juror) for juror in panel.jurors],
         }
     )
 
 
 def _seat(juror: Juror) -> dict[str, Any]:
-    call = {
-        "host": endpoint(juror).host,
-        "max_tokens": juror.max_tokens,
-        "timeout": juror.timeout,
-        "prompt_version": juror.prompt_version,
-        "system_prompt": juror.system_prompt,
-        "prompt": juror.prompt,
-    }
-    return seat_body(juror) | without_nulls(call)
+    call = shape(juror, "max_tokens timeout prompt_version system_prompt prompt")
+    return {**seat_body(juror), "host": endpoint(juror).host, **without_nulls(call)}
 
 
 def _hash_matches(body: CanonicalVerdict) -> bool:

@@ -14,8 +14,8 @@ def shape(record: Any, keys: str = "*", /, **more: Any) -> dict[str, Any]:
     """Return a record as JSON, with the keys in this order and then ``more``.
 
     A key is the name of a field or property; ``key=one.two`` reads another one, through other
-    records and mappings, and is ``None`` where the path meets ``None`` or a mapping without the
-    key; ``*`` is all fields.
+    records and dicts, and is ``None`` where the path meets ``None`` or a dict without the key;
+    ``*`` is all fields.
     """
     made: dict[str, Any] = {}
     for key, path in _paths(keys):
@@ -30,13 +30,16 @@ def plain(value: Any) -> Any:
     """Return a value as JSON: flags by name, records by field, and whatever they hold likewise."""
     if isinstance(value, Flag):
         return names(value)
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, _AS_IS):
         return value
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
     return shape(value)
+
+
+_AS_IS = (str, int, float, type(None))
 
 
 @cache
@@ -49,5 +52,5 @@ def _read(record: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if record is None:
             return None
-        record = record.get(name) if isinstance(record, Mapping) else getattr(record, name)
-    return plain(record)
+        record = record.get(name) if isinstance(record, dict) else getattr(record, name)
+    return record if type(record) in _AS_IS else plain(record)
