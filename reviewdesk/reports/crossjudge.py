@@ -14,10 +14,9 @@ from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
-from reviewdesk.reports.mapping.label_words import LabelWords
+from reviewdesk.reports.mapping.foreign import LabelWords, Remarks
 from reviewdesk.reports.mapping.raw_scores import fitted, without_score
 from reviewdesk.reports.mapping.records import Record, mapped
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict

@@ -21,9 +21,9 @@ from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.raw_scores import Scale, fitted
 from reviewdesk.reports.mapping.records import Record, records
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import Record
-from reviewdesk.reports.mapping.remarks import Remarks
 
 CASES = ("testCases", "conversationalTestCases", "test_cases", "test_results", "testResults")
 """Keys of the lists that hold test cases."""

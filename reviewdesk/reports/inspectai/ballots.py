@@ -19,10 +19,9 @@ from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.picking import OTHERS
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.ballots import slow_or_error
+from reviewdesk.reports.mapping.foreign import Models, Remarks, count
 from reviewdesk.reports.mapping.unread import understood
-from reviewdesk.reports.options import ReadOptions
 
 _ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
 """Reasons for a missing value that blame the answer under test, not the scorer."""
@@ -37,7 +36,6 @@ class BallotContext:
     """What is needed to read the ballots of one sample."""
 
     run: LogHeader
-    options: ReadOptions
     grader: GradeReader
     remarks: Remarks
     models: Models
@@ -78,8 +76,7 @@ class BallotContext:
         call = next((call for call in calls if call.failed), calls[-1] if calls else None)
         shown = call.model if call and self.seats(name) > 1 else name
         ballot = self._juror_fields(shown or "scorer", PanelSeat(name, None), call)
-        slow = "timeout" in message.lower() or "timed out" in message.lower()
-        return {**ballot, "status": "timeout" if slow else "error", "error": {"message": message}}
+        return {**ballot, "status": slow_or_error(message), "error": {"message": message}}
 
     def _single(
         self, name: str, scorer: Scorer, score: dict[str, Any], calls: list[ModelCall], key: str
@@ -138,16 +135,14 @@ class BallotContext:
         model = self.models.of(name, seat.model or (call.model if call else None))
         usage = record(call.output.get("usage")) if call else {}
         seconds = values.number(call.seconds) if call else None
-        counts = {
-            f"tokens_{way}": values.number(usage.get(f"{way}put_tokens")) for way in ("in", "out")
-        }
         return values.without_nulls(
             {
                 "id": name,
                 "model": model or None,
                 "role": call.role if call else None,
                 "latency_ms": seconds * 1000 if seconds is not None and seconds >= 0 else None,
-                **{key: n for key, n in counts.items() if isinstance(n, int) and n >= 0},
+                "tokens_in": count(usage.get("input_tokens")),
+                "tokens_out": count(usage.get("output_tokens")),
             }
         )
 
@@ -195,10 +190,7 @@ def _failure(reason: Any, explanation: str | None, call: ModelCall | None) -> Ba
         return {"pass": None, "status": "abstained", "reason": explanation}
     failed = call.failed if call else None
     message = failed or explanation or _UNSCORED
-    status = "error"
-    if failed and ("timeout" in failed.lower() or "timed out" in failed.lower()):
-        status = "timeout"
-    elif not failed and (reason == _UNREADABLE or (call is not None and reason is None)):
-        status = "parse_fail"
+    unreadable = reason == _UNREADABLE or (call is not None and reason is None)
+    status = slow_or_error(failed) if failed else "parse_fail" if unreadable else "error"
     error = values.without_nulls({"type": reason, "message": message})
     return {"status": status, "error": error}

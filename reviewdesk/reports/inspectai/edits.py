@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.inspectai.config import listed, record, text
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks, time
 
 _UNCHANGED = "UNCHANGED"
 
@@ -90,13 +89,12 @@ def human(
 def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
     """Return who edited a score and when, with a note of the explanation and the reason."""
     source = record(edit["provenance"])
-    at = text(source.get("timestamp"))
     explanation = text(texts.plain(edit.get("explanation")))
     notes = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]
     return values.without_nulls(
         {
             "by": text(source.get("author")),
-            "at": at if at and is_time(at) else None,
+            "at": time(source.get("timestamp")),
             "note": "\n".join(filter(None, notes)) or None,
         }
     )

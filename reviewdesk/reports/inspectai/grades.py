@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.domain.jury.label_rules import label_decision
-from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.foreign import LabelWords, Remarks
 from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
 
@@ -34,8 +33,7 @@ class GradeReader:
         ``scales`` knows which scorers give values outside 0..1.
         """
         self._scale, self._remarks, self._scales = options.scale, remarks, scales
-        self._passes = {word.strip().casefold(): True for word in options.pass_labels}
-        self._passes |= {word.strip().casefold(): False for word in options.fail_labels}
+        self._words = LabelWords(options)
 
     def ballot(self, value: Any, whose: str) -> dict[str, Any]:
         """Return the ballot fields that a value fills; empty if the value is null.
@@ -68,15 +66,15 @@ class GradeReader:
 
     def _word(self, value: str, whose: str) -> dict[str, Any]:
         word = value.strip()
-        folded = word.casefold()
         if not word:
             return {"pass": None, "status": "abstained"}
-        score, passed = _GRADES.get(word, (_WORD_SCORES.get(folded), _meaning(word)))
-        if folded not in self._passes and word not in _GRADES and passed is None:
+        score, graded = _GRADES.get(word, (_WORD_SCORES.get(folded(word)), None))
+        vote = self._words.vote(word)
+        passed = graded if vote is None else vote
+        if passed is None and word not in _GRADES:
             if (number := numeral(word)) is not None:
                 return self._number(number, whose)
             self._remarks.count(f"a score in words that decide nothing gives no vote: {_HINT}")
-        passed = self._passes.get(folded, passed)
         body: dict[str, Any] = {"score": score, "pass": passed, "label": word}
         if word == _NO_ANSWER and passed is None:
             body["status"] = "abstained"
@@ -94,11 +92,6 @@ class GradeReader:
         if score is None:
             self._remarks.count("a score outside --scale is kept as raw_score")
         return {"score": score, "raw_score": number, "scale": [low, high]}
-
-
-def _meaning(word: str) -> bool | None:
-    decision = label_decision(word)
-    return None if decision is None else decision is Decision.PASS
 
 
 def numeral(word: str) -> float | None:

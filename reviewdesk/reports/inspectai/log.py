@@ -11,13 +11,13 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.inspectai.archive import LogArchive
 from reviewdesk.reports.inspectai.config import LogHeader, record, text
 from reviewdesk.reports.inspectai.sample import Sample, read_sample
 from reviewdesk.reports.inspectai.scales import weigh
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
+from reviewdesk.reports.mapping.foreign import time
 from reviewdesk.reports.mapping.raw_scores import Scales
 from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.options import ReadOptions
@@ -177,7 +177,6 @@ def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
 
 def _header(run: LogHeader) -> dict[str, Any]:
     spec = run.spec
-    created = text(spec.get("created"))
     producer = {
         "name": "inspect_ai",
         "version": text(record(spec.get("packages")).get("inspect_ai")),
@@ -187,7 +186,7 @@ def _header(run: LogHeader) -> dict[str, Any]:
     header = {
         "schema": FORMAT_NAME,
         "title": text(spec.get("task")),
-        "created_at": created if created and is_time(created) else None,
+        "created_at": time(spec.get("created")),
         "producer": without_nulls(producer),
     }
     return without_nulls(header)

@@ -24,16 +24,13 @@ from reviewdesk.reports.inspectai.juries import Jury, juries_of
 from reviewdesk.reports.inspectai.sample import Sample
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unused
-from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, unused
 from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 
 _ID_LENGTH = 480
 """An id has at most 500 characters; the rest leaves room for a counter."""
-_JUROR_LENGTH = 190
 
 
 class SampleMapper:
@@ -44,7 +41,7 @@ class SampleMapper:
         self.remarks = Remarks()
         self.secrets = SecretRemover(named_secrets(run.spec))
         self.models = Models(options)
-        self._run, self._options = run, options
+        self._run = run
         self._grader = GradeReader(options, self.remarks, scales)
         self._ids: dict[str, int] = {}
 
@@ -80,13 +77,7 @@ class SampleMapper:
 
     def _juries(self, sample: Sample, edits: dict[str, EditedScore], texts: Texts) -> list[Jury]:
         bench = BallotContext(
-            self._run,
-            self._options,
-            self._grader,
-            self.remarks,
-            self.models,
-            sample.transcript,
-            texts,
+            self._run, self._grader, self.remarks, self.models, sample.transcript, texts
         )
         given = {name: one.original for name, one in edits.items() if one.original is not None}
         return juries_of(sample.keys.get("error"), given, bench)
@@ -149,9 +140,8 @@ def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dic
 
 def _name_jurors(jurors: list[Ballot]) -> None:
     """Give every ballot a unique id, and drop its empty fields."""
-    taken: dict[str, int] = {}
-    for seat, ballot in enumerate(jurors, 1):
-        name = ballot["id"] if ballot["id"].strip() else f"juror {seat}"
-        ballot["id"] = unused(name[:_JUROR_LENGTH], taken)
+    names = [text(ballot["id"]) or f"juror {seat}" for seat, ballot in enumerate(jurors, 1)]
+    for ballot, juror_id in zip(jurors, VerdictNames.jurors(names), strict=True):
+        ballot["id"] = juror_id
         for key in [key for key, value in ballot.items() if value is None and key != "pass"]:
             del ballot[key]

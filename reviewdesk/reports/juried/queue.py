@@ -7,8 +7,8 @@ from typing import Any
 
 from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
 from reviewdesk.reports.mapping import foreign, values
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import Record
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.wording import FieldProblem

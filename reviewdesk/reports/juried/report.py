@@ -18,8 +18,8 @@ from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, probl
 from reviewdesk.reports.juried.queue import QUEUE, QueueMapper
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.records import Record, mapped
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict

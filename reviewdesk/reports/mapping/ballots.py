@@ -7,8 +7,8 @@ from typing import Any
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Remarks, VerdictNames
 from reviewdesk.reports.mapping.raw_scores import WHY_RAW, Scales
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 
@@ -27,19 +27,14 @@ _ANSWERS = ("score", "raw_score", "label", *_PASSES)
 _ABOUT = _MAPPED - {*_ANSWERS, *_REASONS}
 """The keys of a juror's record that do not hold its answer."""
 
-_ID_LENGTH = 190
-"""This leaves room for a counter: an id has at most 200 characters."""
-
 
 def ballots(panel: list[dict[str, Any]], remarks: Remarks, scales: Scales) -> list[dict[str, Any]]:
     """Return the canonical jurors of a panel; equal names get a counter."""
-    taken: dict[str, int] = {}
-    bodies = []
-    for seat, juror in enumerate(panel, 1):
-        name = _name(juror, seat)
-        off = scales.off(name, juror.get("score"))
-        bodies.append(_ballot(juror, unused(name, taken), remarks, off=off))
-    return bodies
+    names = [_name(juror, seat) for seat, juror in enumerate(panel, 1)]
+    return [
+        _ballot(juror, juror_id, remarks, off=scales.off(name, juror.get("score")))
+        for juror, name, juror_id in zip(panel, names, VerdictNames.jurors(names), strict=True)
+    ]
 
 
 def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
@@ -50,22 +45,7 @@ def weigh(panel: list[dict[str, Any]], scales: Scales) -> None:
 
 def _name(juror: dict[str, Any], seat: int) -> str:
     names = (juror[key] for key in _NAMES if isinstance(juror.get(key), str))
-    return next((name for name in names if name.strip()), f"juror {seat}")[:_ID_LENGTH]
-
-
-def unused(name: str, taken: dict[str, int]) -> str:
-    """Return the name, with a counter if it is taken: the second of equal names ends in ``#2``.
-
-    ``taken`` counts the requests for each name, so that many equal names stay cheap.
-    """
-    count = taken.get(name, 0) + 1
-    found = name if count == 1 else f"{name}#{count}"
-    while found in taken:
-        count += 1
-        found = f"{name}#{count}"
-    taken[name] = count
-    taken.setdefault(found, 1)
-    return found
+    return next((name for name in names if name.strip()), f"juror {seat}")[:JUROR_LENGTH]
 
 
 def _ballot(juror: dict[str, Any], name: str, remarks: Remarks, *, off: bool) -> dict[str, Any]:
@@ -135,9 +115,7 @@ def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) 
         return
     body["error"] = error
     if body["status"] in (None, "ok"):
-        words = f"{error.get('type', '')} {error['message']}".lower()
-        slow = "timeout" in words or "timed out" in words
-        body["status"] = "timeout" if slow else "error"
+        body["status"] = slow_or_error(f"{error.get('type', '')} {error['message']}")
     if body.get("score") is not None:
         body["raw_score"] = body["score"]
         body["score"] = None
@@ -168,6 +146,12 @@ _STATUS_BY_WORD = (
     ("missing_key", re.compile(r"missing api[_ ]key|api[_ ]key .{0,40}missing", re.IGNORECASE)),
 )
 _HEAD_LENGTH = 2000
+
+
+def slow_or_error(message: str) -> str:
+    """Return the status of a failed call by its message: ``timeout`` or ``error``."""
+    words = message.lower()
+    return "timeout" if "timeout" in words or "timed out" in words else "error"
 
 
 def failure(message: str, status: str | None = None) -> dict[str, Any]:

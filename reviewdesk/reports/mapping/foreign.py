@@ -1,25 +1,42 @@
-"""Helpers for the mappers of other tools' files: names, models, amounts and times."""
+"""Helpers for the mappers of other tools' files: names, models, remarks, words and values."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.domain.verdict import Decision, folded
 from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unused
 from reviewdesk.reports.options import ReadOptions
 
-_ID_LENGTH, _JUROR_LENGTH = 480, 190
+_ID_LENGTH, JUROR_LENGTH = 480, 190
 """These leave room for a counter: a verdict's id has at most 500 characters, a juror's 200."""
 
-_MOST_NAMED = 5
+_MOST_NAMED, _MOST_KEYS = 5, 30
 LEFT_OUT = "keys left out"
 """The start of the note that lists the keys outside a reader's allow-list."""
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def unused(name: str, taken: dict[str, int]) -> str:
+    """Return the name, with a counter if it is taken: the second of equal names ends in ``#2``.
+
+    ``taken`` counts the requests for each name, so that many equal names stay cheap.
+    """
+    count = taken.get(name, 0) + 1
+    found = name if count == 1 else f"{name}#{count}"
+    while found in taken:
+        count += 1
+        found = f"{name}#{count}"
+    taken[name] = count
+    taken.setdefault(found, 1)
+    return found
 
 
 class VerdictNames:
@@ -29,15 +46,20 @@ class VerdictNames:
         """Start with no id taken."""
         self._ids: dict[str, int] = {}
 
-    def verdict(self, name: str) -> str:
-        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken."""
+    def verdict(self, name: str, longer: str = "") -> str:
+        """Return the id of a verdict: its name, with ``#2`` and so on if the name is taken.
+
+        The name ``longer``, if there is one, is tried in place of a name that is taken.
+        """
+        if longer and name[:_ID_LENGTH] in self._ids:
+            name = longer
         return unused(name[:_ID_LENGTH], self._ids)
 
     @staticmethod
     def jurors(names: list[str]) -> list[str]:
         """Return the ids of a panel's jurors, in the order of their seats."""
         taken: dict[str, int] = {}
-        return [unused(name[:_JUROR_LENGTH], taken) for name in names]
+        return [unused(name[:JUROR_LENGTH], taken) for name in names]
 
 
 class Models:
@@ -63,8 +85,7 @@ class Models:
         unmet = [show_line(name, 40) for name in self._given if name not in self._met]
         lines = [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
         if self._stated:
-            stands = f"--models: the file's own model stands for {', '.join(self._stated)}"
-            lines.append(stands)
+            lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
         return lines
 
     def chosen(self, names: Iterable[str]) -> str | None:
@@ -74,6 +95,34 @@ class Models:
             return None
         self._met.add(found)
         return self._given[found]
+
+
+class Remarks:
+    """Collects unmapped keys, once each, and sentences with the number of cases."""
+
+    def __init__(self) -> None:
+        """Start with nothing to say."""
+        self._keys: dict[str, None] = {}
+        self._counts: Counter[str] = Counter()
+
+    def unmapped(self, keys: Iterable[str], prefix: str = "") -> None:
+        """Record keys that have no place in a canonical body."""
+        for key in keys:
+            self._keys.setdefault(prefix + key)
+
+    def count(self, sentence: str) -> None:
+        """Count one more case of what the sentence says."""
+        self._counts[sentence] += 1
+
+    def notes(self, unmapped: str = "keys not mapped, kept under meta.raw") -> list[str]:
+        """Return the import notes, in the order in which their causes were met."""
+        lines = [f"{sentence} ({count}x)" for sentence, count in self._counts.items()]
+        if self._keys:
+            names = [show_line(key, 60) for key in self._keys]
+            more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
+            listed = ", ".join(names[:_MOST_KEYS])
+            lines.append(f"{unmapped}: {listed}{more}")
+        return lines
 
 
 class UnreadWords:
@@ -98,6 +147,23 @@ class UnreadWords:
         named = list(self._words)[:_MOST_NAMED]
         more = ", ..." if len(self._words) > _MOST_NAMED else ""
         return [f"{self._sentence} ({self._count}x): {', '.join(named)}{more}"]
+
+
+class LabelWords:
+    """Maps labels to votes; the words that a person gives take precedence over the usual ones."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        """Store the words of ``--pass-label`` and ``--fail-label``."""
+        self._given = {folded(word): True for word in options.pass_labels}
+        self._given |= {folded(word): False for word in options.fail_labels}
+
+    def vote(self, word: Any) -> bool | None:
+        """Return True for a pass, False for a fail, and None for anything else."""
+        if not isinstance(word, str):
+            return None
+        decision = label_decision(word)
+        usual = None if decision is None else decision is Decision.PASS
+        return self._given.get(folded(word), usual)
 
 
 def text(value: Any) -> str | None:

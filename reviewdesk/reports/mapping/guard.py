@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.foreign import unused
 from reviewdesk.reports.mapping.secrets import without_likely
 
 _NAMES = ("model", "vendor")

@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import ballots, unused
+from reviewdesk.reports.mapping.ballots import ballots
+from reviewdesk.reports.mapping.foreign import Remarks, VerdictNames
 from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.secrets import is_setting, without_settings
 from reviewdesk.reports.mcptest.juries import (
     CHECK_LISTS,
@@ -34,8 +34,6 @@ _MAPPED = frozenset(
     {*_DECISIONS, *_AGREEMENTS, *_INPUTS, *_OUTPUTS, *_GENERATORS, *_NAMES, *_TEXTS, ESCALATE}
     | {"confidence", "threshold", "quorum", "same_family", "score", "matcher", "target", "type"}
 )
-_ID_LENGTH = 480
-"""This leaves room for a counter: an id has at most 500 characters."""
 
 
 class JuryMapper:
@@ -45,7 +43,7 @@ class JuryMapper:
         """Start with no id taken; ``scales`` has seen all scores of the file."""
         self._scales = scales
         self.remarks = Remarks()
-        self._ids: dict[str, int] = {}
+        self._names = VerdictNames()
 
     def verdict(self, jury: FoundJury, line: int) -> dict[str, Any]:
         """Return the canonical verdict of a jury; ``line`` is 0 if the file is one document."""
@@ -65,7 +63,7 @@ class JuryMapper:
             }
         )
         body: dict[str, Any] = {
-            "id": self._id(test, case.get("suite")),
+            "id": self._names.verdict(test, f"{suite}/{test}" if case.get("suite") else ""),
             "case": case,
             "input": values.text(_nearest(jury, _INPUTS)),
             "output": values.text(_nearest(jury, _OUTPUTS)),
@@ -81,12 +79,6 @@ class JuryMapper:
         return values.without_nulls(
             {key: value for key, value in body.items() if value != []} | {"jurors": body["jurors"]}
         )
-
-    def _id(self, test: str, suite: str | None) -> str:
-        name = test[:_ID_LENGTH]
-        if name in self._ids and suite:
-            name = f"{suite}/{test}"[:_ID_LENGTH]
-        return unused(name, self._ids)
 
     def _policy(self, jury: FoundJury) -> dict[str, Any]:
         """Return rubric, threshold and quorum: the jury's own, else those of its matcher."""

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unused
-from reviewdesk.reports.mapping.foreign import Models
+from reviewdesk.reports.mapping.foreign import (
+    JUROR_LENGTH,
+    Models,
+    Remarks,
+    VerdictNames,
+    count,
+)
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.row import AssertionJury, GradedAssertion, record
-
-_ID_LENGTH = 190
-"""An id has at most 200 characters; the rest leaves room for a counter."""
 
 _DEFAULT_GRADER = "default grader"
 
@@ -134,7 +135,7 @@ def graders(panel: AssertionJury, default: Any) -> list[Grader]:
         for metric, provider in zip(metrics, providers, strict=True)
     ]
     return [
-        Grader(name[:_ID_LENGTH], metric, provider)
+        Grader(name[:JUROR_LENGTH], metric, provider)
         for name, metric, provider in zip(names, metrics, providers, strict=True)
     ]
 
@@ -155,14 +156,15 @@ def ballots(
     scales: Scales,
 ) -> list[dict[str, Any]]:
     """Return the canonical ballots of a jury, one for each grader."""
-    taken: dict[str, int] = {}
     bodies = []
     shared = shared_line(panel, options) is not None
-    for part, one, line in zip(panel.ballots, jury_graders, panel.lines, strict=True):
+    ids = VerdictNames.jurors([one.name for one in jury_graders])
+    seats = zip(ids, panel.ballots, jury_graders, panel.lines, strict=True)
+    for juror_id, part, one, line in seats:
         name, metric, grader = one.name, one.metric, one.provider
         kind = _KINDS.get(panel.kind.removeprefix("not-"))
-        body: dict[str, Any] = {"id": unused(name, taken), "kind": kind}
-        names = (body["id"], name, metric or name, grader.name or name)
+        body: dict[str, Any] = {"id": juror_id, "kind": kind}
+        names = (juror_id, name, metric or name, grader.name or name)
         body.update(_named_model(grader, names, models))
         body.update(_grade(part, options, remarks, off=scales.off(name)))
         if line is not None and not shared:
@@ -227,11 +229,6 @@ def _weight(part: GradedAssertion, remarks: Remarks) -> float | int | None:
     return weight
 
 
-def _tokens(result: dict[str, Any]) -> dict[str, int]:
+def _tokens(result: dict[str, Any]) -> dict[str, int | None]:
     used = record(result, "tokensUsed")
-    counts = {"tokens_in": used.get("prompt"), "tokens_out": used.get("completion")}
-    return {
-        key: count
-        for key, count in counts.items()
-        if isinstance(count, int) and not isinstance(count, bool) and count >= 0
-    }
+    return {"tokens_in": count(used.get("prompt")), "tokens_out": count(used.get("completion"))}

@@ -21,8 +21,8 @@ from reviewdesk.reports.bytes.strict_json import (
 )
 from reviewdesk.reports.bytes.window import Window, read_lines
 from reviewdesk.reports.canonical.models import FORMAT_NAME
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping.foreign import time
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.row import RowError, record
@@ -229,8 +229,8 @@ def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
     if isinstance(title, str) and title.strip():
         header["title"] = title
     started = summary.get("timestamp", metadata.get("evaluationCreatedAt"))
-    if isinstance(started, str) and is_time(started):
-        header["created_at"] = started
+    if created := time(started):
+        header["created_at"] = created
     return header
 
 

@@ -6,11 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unused
-from reviewdesk.reports.mapping.foreign import Models
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, time
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
@@ -49,8 +46,6 @@ _MOST_SECRETS = 100
 _SECRET_NOTE = "a key stands in clear in the file; it is not copied, and is better changed"
 
 _NAME_LENGTH = 200
-_ID_LENGTH = 480
-"""An id has at most 500 characters; the rest leaves room for a counter."""
 
 _ROW_KEYS = frozenset(
     {
@@ -85,7 +80,7 @@ class RowMapper:
         self._survey, self._options = seen, options
         self._secrets = frozenset(secrets)
         self._known_secrets = set(secrets)
-        self._ids: dict[str, int] = {}
+        self._names = VerdictNames()
         self._tests = TestNames()
 
     def verdicts(self, row: dict[str, Any], pointer: str) -> Iterator[dict[str, Any]]:
@@ -146,7 +141,7 @@ class RowMapper:
             steps.append(f"epoch {body['case']['epoch']}")
         name = "/".join([*steps, *([tag] if tag else [])])
         kept = {key: value for key, value in body.items() if value not in (None, [], {})}
-        return {"id": unused(name[:_ID_LENGTH], self._ids), **kept, "jurors": body["jurors"]}
+        return {"id": self._names.verdict(name), **kept, "jurors": body["jurors"]}
 
     def _remark(self, row: dict[str, Any], parts: ResultRow) -> None:
         self.remarks.unmapped(key for key in row if key not in _ROW_KEYS)
@@ -229,7 +224,7 @@ def _human(rating: GradedAssertion | None) -> dict[str, Any] | None:
         {
             "label": label[stated] if isinstance(stated, bool) else "unsure",
             "by": by,
-            "at": at if at and is_time(at) else None,
+            "at": time(at),
             "note": values.text(result.get("comment") or result.get("reason") or None),
         }
     )

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.ballots import slow_or_error
+from reviewdesk.reports.mapping.foreign import time
 from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -158,8 +159,7 @@ class BallotMaker:
             amount = likely_number(cells.get(key))
             if amount is not None and amount >= 0 and (key in _AMOUNTS or amount == int(amount)):
                 body[key] = amount
-        at = cells.get("at")
-        body["at"] = at if isinstance(at, str) and is_time(at) else None
+        body["at"] = time(cells.get("at"))
 
     def _add_failure(self, body: dict[str, Any], cells: Any) -> None:
         status = cells.get("status")
@@ -167,10 +167,9 @@ class BallotMaker:
             body.setdefault("status", status.strip().lower())
         message = _message(cells.get("error"))
         if message:
-            slow = "timeout" in message.lower() or "timed out" in message.lower()
             body["error"] = {"message": message}
             if body.get("status") in (None, "ok"):
-                body["status"] = "timeout" if slow else "error"
+                body["status"] = slow_or_error(message)
         if body.get("status") in (None, "ok"):
             return
         if body.get("score") is not None:

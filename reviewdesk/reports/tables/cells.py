@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
-from reviewdesk.domain.jury.label_rules import label_decision
-from reviewdesk.domain.verdict import Decision, folded
+from reviewdesk.domain.verdict import folded
 from reviewdesk.reports.bytes.strict_json import ImportTally, NonStandardJsonError, decode_whole
+from reviewdesk.reports.mapping.foreign import LabelWords
 from reviewdesk.reports.tables.rows import blank
 from reviewdesk.reports.wording import must_be
 
@@ -114,13 +113,8 @@ def names(value: Any) -> list[str]:
     return [tag.strip() for tag in listed if isinstance(tag, str) and tag.strip()]
 
 
-class DecidingWords:
-    """The words that mean pass or fail: the usual ones, and those given in the options."""
-
-    def __init__(self, passing: Iterable[str], failing: Iterable[str]) -> None:
-        """Keep the given words, which take precedence over the usual meaning."""
-        self._given = dict.fromkeys(map(folded, passing), True)
-        self._given.update(dict.fromkeys(map(folded, failing), False))
+class DecidingWords(LabelWords):
+    """The words that mean pass or fail in a table, which has some more than other files."""
 
     def vote(self, value: Any) -> bool | None:
         """Return True for a pass, False for a fail, None for a value that decides nothing."""
@@ -128,10 +122,8 @@ class DecidingWords:
             return value
         if not isinstance(value, str | int | float):
             return None
-        word = folded(str(value))
-        given = self._given.get(word, _VOTES.get(word))
-        decision = label_decision(word)
-        return given if given is not None or decision is None else decision is Decision.PASS
+        vote = super().vote(str(value))
+        return _VOTES.get(folded(str(value))) if vote is None else vote
 
     def human(self, value: Any) -> str | None:
         """Return a person's label (``pass``, ``fail`` or ``unsure``), or None."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.rows import TableRow
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.remarks import Remarks
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.cells import CellError, likely_number

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
 from reviewdesk.reports.tables.entry import (
     Human,

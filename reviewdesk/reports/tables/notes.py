@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks
 
 _MOST_NAMED = 5
 _LABELS = (

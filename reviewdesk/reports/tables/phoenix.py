@@ -6,7 +6,7 @@ label, and annotations by programs (``CODE``) are checks.
 
 from __future__ import annotations
 
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
 from reviewdesk.reports.tables.entry import (
     Human,

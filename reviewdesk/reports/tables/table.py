@@ -13,7 +13,7 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.remarks import Remarks
+from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.unread import unread_keys
 from reviewdesk.reports.mcptest.juries import ESCALATE
 from reviewdesk.reports.options import ReadOptions

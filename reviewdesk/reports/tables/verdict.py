@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.reports.canonical.rules import is_time
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.ballots import unused
+from reviewdesk.reports.mapping.foreign import VerdictNames, time
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.ballots import BallotMaker
 from reviewdesk.reports.tables.cells import (
@@ -19,10 +18,6 @@ from reviewdesk.reports.tables.cells import (
 from reviewdesk.reports.tables.entry import Human, TableEntry, Vote
 from reviewdesk.reports.tables.notes import BallotNotes
 from reviewdesk.reports.tables.rows import TableRow, blank
-
-_ID_LENGTH = 480
-_JUDGE_LENGTH = 190
-"""Ids have at most 500 and 200 characters; the rest leaves room for a counter."""
 
 _TEXTS = ("input", "output", "alternative", "test", "suite")
 
@@ -64,9 +59,9 @@ class VerdictMaker:
     def __init__(self, seen: TableFacts, options: ReadOptions, notes: BallotNotes) -> None:
         """Start with no ids given; ``seen`` holds the facts of the whole table."""
         self._table, self._notes, self._scale = seen, notes, options.scale
-        self._words = DecidingWords(options.pass_labels, options.fail_labels)
+        self._words = DecidingWords(options)
         self._ballots = BallotMaker(self._words, options, notes, seen.off_scale)
-        self._ids: dict[str, int] = {}
+        self._names = VerdictNames()
 
     def add(self, draft: Draft, row: TableRow, entry: TableEntry, *, repeats: bool) -> None:
         """Add one row of an item to its draft."""
@@ -94,13 +89,13 @@ class VerdictMaker:
             name = f"{name} / {draft.rubric}"
         case = {"test": facts.get("test") or draft.name or draft.item}
         case.update({key: facts[key] for key in ("suite", "tags") if facts.get(key)})
-        taken: dict[str, int] = {}
+        seated = _in_seat_order(draft.ballots)
+        ids = VerdictNames.jurors([judge for judge, _, _ in seated])
         jurors = [
-            {"id": unused(judge[:_JUDGE_LENGTH], taken), **ballot}
-            for judge, _, ballot in _in_seat_order(draft.ballots)
+            {"id": juror_id, **ballot} for juror_id, (_, _, ballot) in zip(ids, seated, strict=True)
         ]
         body = {
-            "id": unused(name[:_ID_LENGTH], self._ids),
+            "id": self._names.verdict(name),
             "case": case,
             **{key: facts.get(key) for key in ("input", "output", "alternative", "reference")},
             "rubric": draft.rubric or None,
@@ -190,10 +185,9 @@ class VerdictMaker:
             if draft.human["label"] != label:
                 self._notes.count("human labels of one item differ; the first one is kept")
             return
-        at = human.at if isinstance(human.at, str) and is_time(human.at) else None
         source = {"by": human.by, "note": human.note}
         kept = {key: values.text(value) for key, value in source.items() if not blank(value)}
-        draft.human = values.without_nulls({"label": label, **kept, "at": at})
+        draft.human = values.without_nulls({"label": label, **kept, "at": time(human.at)})
 
 
 def _in_seat_order(
