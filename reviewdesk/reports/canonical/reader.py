@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.bytes.window import read_lines
 from reviewdesk.reports.canonical.body import header_body
 from reviewdesk.reports.canonical.rules import header_problem
 from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping.records import records
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
@@ -29,14 +31,8 @@ def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Rep
     header = _header(keys, "", fail)
 
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
-        window = Window(stream, fail, counted)
-        for key in window.members():
-            if key != "verdicts":
-                window.value(spell_path((key,)))
-                continue
-            for index in window.elements():
-                path = f"$.verdicts[{index}]"
-                yield ReportVerdict("", window.value(path), path)
+        for record in records(stream, outline, fail, counted, ("verdicts",)):
+            yield record.item(record.value)
 
     total = outline.lengths["verdicts"]
     return Report(source, "canonical", header, items, total=total, skip_bad=skip_bad)
@@ -46,28 +42,20 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
     """Open JSON Lines: the header, then one verdict a line; a lone header may span lines."""
     skip_bad = options.skip_bad
     fail = failing(source)
-    header: dict[str, Any] = {}
-    count = 0
     if not look.outline.goes_on:
         header = _header(look.outline.keys, "", fail)
-        return Report(source, "canonical-jsonl", header, _nothing, total=0, skip_bad=skip_bad)
+        return Report(source, "canonical-jsonl", header, lambda *_: (), total=0, skip_bad=skip_bad)
     with source.open() as stream:
-        for number, value in read_lines(stream, fail, ImportTally()):
-            if count == 0:
-                header = _header(value, f"line {number}: ", fail)
-            count += 1
+        lines = read_lines(stream, fail, ImportTally())
+        number, value = next(lines)
+        header = _header(value, f"line {number}: ", fail)
+        total = sum(1 for _ in lines)
 
     def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
-        for index, (number, value) in enumerate(read_lines(stream, fail, counted)):
-            if index:
-                yield ReportVerdict(f"line {number}", value)
+        for record in islice(records(stream, look.outline, fail, counted), 1, None):
+            yield record.item(record.value)
 
-    return Report(source, "canonical-jsonl", header, items, total=count - 1, skip_bad=skip_bad)
-
-
-def _nothing(_stream: BinaryIO, _counted: ImportTally) -> Iterator[ReportVerdict]:
-    """Return no verdicts, for a report that has only its header."""
-    return iter(())
+    return Report(source, "canonical-jsonl", header, items, total=total, skip_bad=skip_bad)
 
 
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:

@@ -62,12 +62,17 @@ class Mapper(Protocol):
 
 
 def records(
-    stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally, lists: tuple[str, ...] = ()
+    stream: BinaryIO,
+    outline: Outline,
+    fail: Fail,
+    tally: ImportTally,
+    lists: tuple[str, ...] = (),
+    what: str = "report",
 ) -> Iterator[Record]:
     """Yield the lines of JSON Lines, the elements of a list, or one document.
 
     For a document with a key in ``lists``, the elements of those lists are yielded instead, so that
-    the document is never held whole.
+    the document is never held whole. ``what`` is what an error calls the document.
     """
     if outline.kind == "object" and outline.goes_on:
         for line, value in read_lines(stream, fail, tally):
@@ -75,20 +80,21 @@ def records(
         return
     window = Window(stream, fail, tally)
     if outline.kind == "array":
-        yield from _elements(window, ())
+        yield from elements(window, ())
     elif any(key in outline.keys for key in lists):
         for key in window.members():
             if key in lists and window.peek() == "[":
-                yield from _elements(window, (key,))
+                yield from elements(window, (key,))
             else:
                 window.value(spell_path((key,)))
     else:
         yield Record(window.value("$"))
     if window.peek():
-        raise fail("", "holds something behind the end of the report", "Remove it.")
+        raise fail("", f"holds something behind the end of the {what}", "Remove it.")
 
 
-def _elements(window: Window, path: Path) -> Iterator[Record]:
+def elements(window: Window, path: Path) -> Iterator[Record]:
+    """Yield the elements of the list at the window, whose path is given."""
     for index in window.elements():
         place = (*path, index)
         yield Record(window.value(spell_path(place)), place)

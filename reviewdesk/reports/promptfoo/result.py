@@ -7,7 +7,6 @@ a row form one jury. Rows are read one by one, and no configuration is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.errors import SuiteError
@@ -19,10 +18,12 @@ from reviewdesk.reports.bytes.strict_json import (
     ImportTally,
     failing,
 )
-from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
+from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import time
+from reviewdesk.reports.mapping.records import Record, elements, records
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.row import RowError, record
@@ -39,17 +40,7 @@ _SHARED = 1 << 20
 _AS_JSON = "Export it again as JSON: promptfoo export eval EVAL_ID -o results.json."
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedRow:
-    """A row, with its place for error messages and the pointer for its verdicts."""
-
-    value: Any
-    pointer: str
-    line: str = ""
-    path: str = "$"
-
-
-Rows: TypeAlias = Callable[[BinaryIO, ImportTally], Iterator[LocatedRow]]
+Rows: TypeAlias = Callable[[BinaryIO, ImportTally], Iterator[Record]]
 
 
 def _fits(look: FirstLook) -> bool:
@@ -104,18 +95,19 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     return Report(source, "promptfoo", header, items, total=total, skip_bad=skip_bad, lenient=True)
 
 
-def _items(found: LocatedRow, mapper: RowMapper) -> Iterator[ReportVerdict]:
+def _items(found: Record, mapper: RowMapper) -> Iterator[ReportVerdict]:
+    place = f"line {found.line}" if found.line else ""
     problem = None
     try:
         if isinstance(found.value, dict):
-            for verdict in mapper.verdicts(found.value, found.pointer):
-                yield ReportVerdict(found.line or found.path, verdict)
+            for verdict in mapper.verdicts(found.value, place or found.pointer):
+                yield ReportVerdict(place or spell_path(found.path), verdict)
         else:
             problem = FieldProblem((), must_be("an object", found.value))
     except RowError as error:
         problem = error.problem
     if problem:
-        yield ReportVerdict(found.line, None, found.path, problem)
+        yield found.refused(problem)
 
 
 def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dict[str, Any], Rows]:
@@ -125,11 +117,7 @@ def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dic
         document, counted = _yaml(source, fail)
         return document, lambda _stream, tally: _yaml_rows(document, tally, counted)
     if _is_row(outline):
-        if outline.kind == "object" and not outline.goes_on:
-            return {}, lambda stream, tally: _one_row(Window(stream, fail, tally))
-        if outline.kind == "object":
-            return {}, lambda stream, tally: _line_rows(stream, fail, tally)
-        return {}, lambda stream, tally: _list_rows(Window(stream, fail, tally), "$", "")
+        return {}, lambda stream, tally: records(stream, outline, fail, tally)
     if outline.kind != "object" or "results" not in outline.keys:
         raise fail("$.results", "is missing", _AS_JSON)
     if outline.goes_on:
@@ -137,36 +125,21 @@ def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dic
     return outline.keys, lambda stream, tally: _envelope_rows(Window(stream, fail, tally))
 
 
-def _line_rows(stream: BinaryIO, fail: Fail, tally: ImportTally) -> Iterator[LocatedRow]:
-    for number, row in read_lines(stream, fail, tally):
-        yield LocatedRow(row, f"line {number}", line=f"line {number}")
-
-
-def _one_row(window: Window) -> Iterator[LocatedRow]:
-    yield LocatedRow(window.value("$"), "/")
-
-
-def _envelope_rows(window: Window) -> Iterator[LocatedRow]:
+def _envelope_rows(window: Window) -> Iterator[Record]:
     """Yield the rows under ``results`` or ``results.results``."""
     for key in window.members():
         if key != "results":
             window.skip(spell_path((key,)))
         elif window.peek() == "[":
-            yield from _list_rows(window, "$.results", "/results")
+            yield from elements(window, ("results",))
         elif window.peek() == "{":
             for inner in window.members():
                 if inner == "results" and window.peek() == "[":
-                    yield from _list_rows(window, "$.results.results", "/results/results")
+                    yield from elements(window, ("results", "results"))
                 else:
                     window.skip(spell_path((inner,), "$.results"))
         else:
             window.skip("$.results")
-
-
-def _list_rows(window: Window, path: str, pointer: str) -> Iterator[LocatedRow]:
-    for index in window.elements():
-        where = f"{path}[{index}]"
-        yield LocatedRow(window.value(where), f"{pointer}/{index}", path=where)
 
 
 def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
@@ -196,17 +169,14 @@ def _yaml(source: Source, fail: Fail) -> tuple[dict[str, Any], ImportTally]:
 
 def _yaml_rows(
     document: dict[str, Any], tally: ImportTally, counted: ImportTally
-) -> Iterator[LocatedRow]:
+) -> Iterator[Record]:
     tally.nonfinite += counted.nonfinite
     tally.surrogates += counted.surrogates
-    outer = document.get("results")
-    rows, path = (outer, "results") if isinstance(outer, list) else (None, "results.results")
-    if isinstance(outer, dict):
-        rows = outer.get("results")
-    if isinstance(rows, list):
-        for index, row in enumerate(rows):
-            pointer = path.replace(".", "/")
-            yield LocatedRow(row, f"/{pointer}/{index}", path=f"$.{path}[{index}]")
+    rows, path = document.get("results"), ["results"]
+    if isinstance(rows, dict):
+        rows, path = rows.get("results"), ["results", "results"]
+    for index, row in enumerate(values.listed(rows)):
+        yield Record(row, (*path, index))
 
 
 def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally
-from reviewdesk.reports.bytes.window import Window, read_lines
 from reviewdesk.reports.dialect import FirstLook
+from reviewdesk.reports.mapping.records import records
 from reviewdesk.reports.tables import csvrows as tablecsv
 from reviewdesk.reports.wording import must_be, spell_path
 
@@ -53,39 +53,13 @@ class Layout:
             ):
                 yield TableRow(f"line {line}", cells, problem)
             return
-        for place, value in self._values(stream, self.outline, fail, tally):
-            if isinstance(value, dict):
-                yield TableRow(place, value)
+        lists = (self.key,) if self.key else ()
+        for record in records(stream, self.outline, fail, tally, lists, "table"):
+            place = f"line {record.line}" if record.line else spell_path(record.path)
+            if isinstance(record.value, dict):
+                yield TableRow(place, record.value)
             else:
-                yield TableRow(place, {}, must_be("an object", value))
-
-    def _values(
-        self, stream: BinaryIO, outline: Outline, fail: Fail, tally: ImportTally
-    ) -> Iterator[tuple[str, Any]]:
-        if outline.kind == "object" and outline.goes_on:
-            for line, value in read_lines(stream, fail, tally):
-                yield f"line {line}", value
-            return
-        window = Window(stream, fail, tally)
-        if outline.kind == "object" and not self.key:
-            yield "$", window.value("$")
-        elif outline.kind == "object":
-            for key in window.members():
-                path = spell_path((key,))
-                if key == self.key and window.peek() == "[":
-                    yield from _elements(window, path)
-                else:
-                    window.value(path)
-        else:
-            yield from _elements(window, "$")
-        if window.peek():
-            raise fail("", "holds something behind the end of the table", "Remove it.")
-
-
-def _elements(window: Window, path: str) -> Iterator[tuple[str, Any]]:
-    for index in window.elements():
-        place = f"{path}[{index}]"
-        yield place, window.value(place)
+                yield TableRow(place, {}, must_be("an object", record.value))
 
 
 def layout_of(look: FirstLook) -> Layout | None:
