@@ -5,43 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import ConfigDict, Field
 
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.errors import InputFileError, LabelsFileError, ReportError, SuiteError
+from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, read_lines
+from reviewdesk.reports.canonical.fields import Amount
 from reviewdesk.reports.canonical.rules import is_time
-from reviewdesk.reports.wording import must_be
+from reviewdesk.reports.validation import Strict, Wanted, validated
+from reviewdesk.reports.wording import FieldError, must_be
 
 Row: TypeAlias = dict[str, Any]
+_Model = TypeVar("_Model", bound=Strict)
 
 _PAIR = frozenset({"confidence", "correct"})
-_FULL = _PAIR | frozenset(
-    [
-        "id",
-        "run",
-        "item_hash",
-        "decision",
-        "truth",
-        "stratum",
-        "pi",
-        "weight",
-        "selection",
-        "blind",
-        "reviewer",
-        "time",
-        "note",
-        "tags",
-        "tentative",
-        "confidence_source",
-        "head",
-    ]
-)
 _FACTS = ("run", "decision", "pi", "selection", "stratum")
 _KEPT = ("pi", "weight", "selection", "stratum")
-_TRUTHS = ("pass", "fail", "unsure")
 
 MAX_YAML = 1 << 19
 """512 KiB: some fourteen thousand rows, read in about four seconds."""
@@ -91,6 +74,36 @@ class LabelRow:
     kept: dict[str, Any]
 
 
+class _Score(Strict):
+    model_config = ConfigDict(extra="ignore")
+
+    confidence: Annotated[float, Field(ge=0, le=1), Wanted("a number from 0 to 1")]
+    correct: bool
+    weight: Amount = None
+    confidence_source: str | None = None
+
+
+class _Label(Strict):
+    model_config = ConfigDict(extra="ignore")
+
+    truth: Literal["pass", "fail", "unsure"]
+    id: str | None = None
+    run: str | None = None
+    item_hash: str | None = None
+    note: str | None = None
+    reviewer: str | None = None
+    time: str | None = None
+    tentative: bool | None = None
+    tags: Annotated[list[str], Wanted("a list of texts")] | None = None
+    blind: bool | None = None
+
+
+_KNOWN = {
+    *(*_Score.model_fields, *_Label.model_fields),
+    *("decision", "stratum", "pi", "selection", "head"),
+}
+
+
 def read_scores(source: Source) -> ScoreFile:
     """Read the calibration rows of a file; full rows with an unsure label are left out.
 
@@ -101,14 +114,19 @@ def read_scores(source: Source) -> ScoreFile:
     rows: list[ScoreRow] = []
     sources: dict[str | None, int] = {}
     for line, row in _rows(source, fail):
-        if unknown := row.keys() - _FULL:
+        if unknown := row.keys() - _KNOWN:
             key = show_line(min(unknown), 60)
             raise fail(f"line {line}", f'has the key "{key}", which labels files do not have', "")
         if row.get("correct", False) is None and len(row) > len(_PAIR):
             continue
-        rows.append(_score_row(line, row, fail))
-        stated = _text(row, "confidence_source", line, fail)
-        sources.setdefault(stated, line)
+        for key in ("confidence", "correct"):
+            if key not in row:
+                hint = "Each row needs confidence and correct."
+                raise fail(f"line {line}", f'has no "{key}"', hint)
+        one = _checked(_Score, row, line, fail)
+        facts = {key: row[key] for key in _FACTS if key in row}
+        rows.append(ScoreRow(line, one.confidence, one.correct, one.weight, facts))
+        sources.setdefault(one.confidence_source, line)
         if len(named := [name for name in sources if name is not None]) > 1:
             problem = f'confidence_source is "{show_line(named[1], 40)}", but earlier rows say '
             problem += f'"{show_line(named[0], 40)}"'
@@ -187,23 +205,6 @@ def _yaml_values(source: Source, fail: Fail) -> Iterator[tuple[int, Any]]:
     yield from ((node.line, node.plain()) for node in root.value)
 
 
-def _score_row(line: int, row: Row, fail: Fail) -> ScoreRow:
-    for key in ("confidence", "correct"):
-        if key not in row:
-            raise fail(f"line {line}", f'has no "{key}"', "Each row needs confidence and correct.")
-    confidence, correct = row["confidence"], row["correct"]
-    if not _is_number(confidence) or not 0 <= confidence <= 1:
-        raise _value_error(line, "confidence", "a number from 0 to 1", confidence, fail)
-    if not isinstance(correct, bool):
-        raise _value_error(line, "correct", "true or false", correct, fail)
-    weight = row.get("weight")
-    if weight is not None and (not _is_number(weight) or weight < 0):
-        raise _value_error(line, "weight", "a number, 0 or more", weight, fail)
-    heavy = None if weight is None else float(weight)
-    facts = {key: row[key] for key in _FACTS if key in row}
-    return ScoreRow(line, float(confidence), correct, heavy, facts)
-
-
 def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
     if "truth" not in row:
         if row.keys() >= _PAIR:
@@ -211,54 +212,23 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
             hint = f"Read it with: reviewdesk calibrate {name}"
             raise fail(f"line {line}", "is a calibration row, which names no verdict", hint)
         raise fail(f"line {line}", 'has no "truth"', "Each row needs truth and id or item_hash.")
-    if row["truth"] not in _TRUTHS:
-        raise _value_error(line, "truth", '"pass", "fail" or "unsure"', row["truth"], fail)
-    texts = {
-        key: _text(row, key, line, fail)
-        for key in ("id", "run", "item_hash", "note", "reviewer", "time")
-    }
-    if not texts["id"] and not texts["item_hash"]:
+    found = _checked(_Label, row, line, fail)
+    if not found.id and not found.item_hash:
         problem = "names no verdict: neither id nor item_hash"
         raise fail(f"line {line}", problem, "Each row needs truth and id or item_hash.")
-    if texts["time"] is not None and not is_time(texts["time"]):
-        raise _value_error(line, "time", "a time such as 2025-01-31T12:00:00Z", texts["time"], fail)
-    return LabelRow(
-        line=line,
-        truth=row["truth"],
-        tentative=bool(_flag(row, "tentative", line, fail)),
-        tags=_tags(row, line, fail),
-        blind=_flag(row, "blind", line, fail),
-        kept={key: row[key] for key in _KEPT if key in row},
-        **texts,
-    )
+    if found.time is not None and not is_time(found.time):
+        problem = f"time {must_be('a time such as 2025-01-31T12:00:00Z', found.time)}"
+        raise fail(f"line {line}", problem, "")
+    stated = found.model_dump() | {
+        "tentative": bool(found.tentative),
+        "tags": tuple(found.tags or ()),
+    }
+    return LabelRow(line=line, kept={key: row[key] for key in _KEPT if key in row}, **stated)
 
 
-def _text(row: Row, key: str, line: int, fail: Fail) -> str | None:
-    value = row.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _value_error(line, key, "a text", value, fail)
-    return value
-
-
-def _flag(row: Row, key: str, line: int, fail: Fail) -> bool | None:
-    value = row.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise _value_error(line, key, "true or false", value, fail)
-    return value
-
-
-def _tags(row: Row, line: int, fail: Fail) -> tuple[str, ...]:
-    tags = row.get("tags")
-    if tags is None:
-        return ()
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise _value_error(line, "tags", "a list of texts", tags, fail)
-    return tuple(tags)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _value_error(line: int, key: str, expected: str, value: Any, fail: Fail) -> InputFileError:
-    return fail(f"line {line}", f"{key} {must_be(expected, value)}", "")
+def _checked(model: type[_Model], row: Row, line: int, fail: Fail) -> _Model:
+    try:
+        return validated(model, row)
+    except FieldError as error:
+        problem = f"{error.problem.path[0]} {error.problem.text}"
+        raise fail(f"line {line}", problem, "") from None
