@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from reviewdesk.domain.jury.label_rules import label_decision
@@ -62,6 +62,12 @@ class VerdictNames:
         return [unused(name[:JUROR_LENGTH], taken) for name in names]
 
 
+def unmet_models(given: Iterable[str], met: Container[str]) -> list[str]:
+    """Return a note on the jurors of ``--models`` that do not occur; nothing if all do."""
+    unmet = [show_line(name, 40) for name in given if name not in met]
+    return [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
+
+
 class Models:
     """The models from ``--models``, for jurors whose model the file does not state."""
 
@@ -82,8 +88,7 @@ class Models:
 
     def notes(self) -> list[str]:
         """Return notes on names that no juror has, and on names with another model in the file."""
-        unmet = [show_line(name, 40) for name in self._given if name not in self._met]
-        lines = [f"--models: no juror is called {', '.join(unmet)}"] if unmet else []
+        lines = unmet_models(self._given, self._met)
         if self._stated:
             lines.append(f"--models: the file's own model stands for {', '.join(self._stated)}")
         return lines

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import slow_or_error
-from reviewdesk.reports.mapping.foreign import time
+from reviewdesk.reports.mapping.foreign import Remarks, UnreadWords, time, unmet_models
 from reviewdesk.reports.mapping.unread import understood
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.tables.cells import (
@@ -20,7 +20,6 @@ from reviewdesk.reports.tables.cells import (
     number,
 )
 from reviewdesk.reports.tables.entry import Vote
-from reviewdesk.reports.tables.notes import BallotNotes
 from reviewdesk.reports.tables.rows import blank
 from reviewdesk.reports.wording import found, must_be
 
@@ -29,6 +28,42 @@ _STATUSES = frozenset(Status)
 _NO_ERROR = frozenset({"false", "no", "none", "null", "0"})
 _AMOUNTS = ("latency_ms", "cost_usd")
 _COUNTS = ("tokens_in", "tokens_out")
+
+
+_LABELS = (
+    "a word that is neither a pass nor a fail is kept as the ballot's label, without a vote; say"
+    " what it means with --pass-label or --fail-label"
+)
+_RAW = (
+    "a score outside 0..1, or on one scale with such scores, is kept as raw_score and casts no"
+    " vote; say what it means with --scale LOW..HIGH"
+)
+
+
+class BallotNotes(Remarks):
+    """Remarks on ballots, with the words, scores and judges that they concern."""
+
+    def __init__(self) -> None:
+        """Start with no remarks."""
+        super().__init__()
+        self.judges: set[str] = set()
+        self.words = UnreadWords(_LABELS)
+        """The words that decide nothing."""
+        self._raw_count = 0
+        self._lowest = self._highest = 0.0
+
+    def raw(self, score: float) -> None:
+        """Count a score on an unknown scale."""
+        if not self._raw_count:
+            self._lowest = self._highest = score
+        self._raw_count += 1
+        self._lowest, self._highest = min(self._lowest, score), max(self._highest, score)
+
+    def ballot_notes(self, models: Iterable[str]) -> list[str]:
+        """Return the notes on words, on scores, and on ``models`` for judges that do not occur."""
+        span = f"from {self._lowest:g} to {self._highest:g}"
+        lines = [f"{_RAW} ({self._raw_count}x, {span})"] if self._raw_count else []
+        return [*lines, *self.words.notes(), *unmet_models(models, self.judges)]
 
 
 class BallotMaker:
@@ -52,7 +87,7 @@ class BallotMaker:
             CellError: the score is not a score, or lies outside the given scale.
         """
         cells = vote.cells
-        self._notes.judge(vote.judge)
+        self._notes.judges.add(vote.judge)
         body: dict[str, Any] = {
             "model": self._model(vote),
             "vendor": _text(cells.get("vendor")),
@@ -120,7 +155,7 @@ class BallotMaker:
         if status := self._words.failure(word):
             body["status"] = status
         else:
-            self._notes.label(body["label"])
+            self._notes.words.add(body["label"])
 
     def _add_vote(self, body: dict[str, Any], vote: Vote) -> None:
         cells = vote.cells

@@ -83,9 +83,7 @@ def _shape(layout: Layout) -> TableShape:
     return TableShape(
         lambda row, remarks: _entry(row, remarks, scores),
         (*notes, _NOTE, *unread_note(columns, {*_READ, *scores})),
-        repeats=True,
-        scale_by_judge=True,
-        header={"producer": {"name": "braintrust", "format": "experiment"}},
+        {"name": "braintrust", "format": "experiment"},
     )
 
 

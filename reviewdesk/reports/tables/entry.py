@@ -73,8 +73,9 @@ class TableShape:
 
     entry: EntryOf
     notes: tuple[str, ...] = ()
-    repeats: bool = False
-    """Whether one judge may rate an item twice; the second ballot is ``#2``."""
-    scale_by_judge: bool = False
-    """Whether each judge has a separate scale, because judges measure different things."""
-    header: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    producer: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    """The tool that wrote the table; empty for a plain table.
+
+    In a tool's table each judge has a separate scale, because judges measure different things, and
+    one judge may rate an item twice; the second ballot is ``#2``.
+    """

@@ -79,9 +79,7 @@ def _shape(layout: Layout) -> TableShape:
     return TableShape(
         _entry,
         unread_note(layout.columns, _READ),
-        repeats=True,
-        scale_by_judge=True,
-        header={"producer": {"name": "langfuse", "format": "scores"}},
+        {"name": "langfuse", "format": "scores"},
     )
 
 

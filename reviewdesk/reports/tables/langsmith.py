@@ -28,7 +28,6 @@ _USER = ("feedback_source.user_name", "feedback_source.user_id")
 _READ = {"run_id", "key", "score", "value", "comment", "created_at", _SOURCE, *_USER}
 _FEEDBACK = "feedback."
 _TEXTS = {"input": "inputs.", "output": "outputs.", "reference": "reference."}
-_HEADER = {"producer": {"name": "langsmith", "format": "feedback"}}
 _WIDE_NOTE = "feedback that people gave cannot be told from the evaluators' in this export"
 
 
@@ -96,17 +95,15 @@ def _text(row: TableRow, prefix: str, columns: tuple[str, ...]) -> Any:
 def _shape(layout: Layout) -> TableShape:
     columns = layout.columns
     if _feedback_fits(columns):
-        notes = unread_note(columns, _READ)
-        return TableShape(_feedback, notes, repeats=True, scale_by_judge=True, header=_HEADER)
+        producer = {"name": "langsmith", "format": "feedback"}
+        return TableShape(_feedback, unread_note(columns, _READ), producer)
     keys = _with_prefix(_FEEDBACK, columns)
     texts = {role: _with_prefix(prefix, columns) for role, prefix in _TEXTS.items()}
     read = {"id", "example_id", "error", *keys}.union(*texts.values())
     return TableShape(
         lambda row, _remarks: _experiment(row, keys, texts),
         (_WIDE_NOTE, *unread_note(columns, read)),
-        repeats=True,
-        scale_by_judge=True,
-        header={"producer": {"name": "langsmith", "format": "experiment"}},
+        {"name": "langsmith", "format": "experiment"},
     )
 
 

@@ -75,9 +75,7 @@ def _shape(layout: Layout) -> TableShape:
     return TableShape(
         _entry,
         (*notes, *unread_note(columns, _READ)),
-        repeats=True,
-        scale_by_judge=True,
-        header={"producer": {"name": "phoenix", "format": "annotations"}},
+        {"name": "phoenix", "format": "annotations"},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.source import Source
@@ -15,8 +15,8 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.columns import doubled
 from reviewdesk.reports.tables.entry import TableShape
-from reviewdesk.reports.tables.groups import TableSurvey, read_rows, verdicts
 from reviewdesk.reports.tables.rows import Layout, all_columns, layout_of
+from reviewdesk.reports.tables.verdict import TableSurvey, read_rows, verdicts
 
 ShapeOf: TypeAlias = Callable[[Layout], TableShape]
 
@@ -31,7 +31,7 @@ def open_table(
 ) -> Report:
     """Open the rows of a table as a report. A first pass finds every syntax error."""
     fail = failing(source)
-    survey = TableSurvey(scale_by_judge=shape.scale_by_judge)
+    survey = TableSurvey(scale_by_judge=bool(shape.producer))
     with source.open() as stream:
         rows = layout.rows(stream, fail, ImportTally())
         for _, key, entry in read_rows(rows, shape.entry, Remarks()):
@@ -42,10 +42,13 @@ def open_table(
     def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
         yield from verdicts(layout.rows(stream, fail, tally), survey, shape, options, tally.notes)
 
+    header: dict[str, Any] = {"schema": FORMAT_NAME}
+    if shape.producer:
+        header["producer"] = shape.producer
     return Report(
         source,
         format_name,
-        {"schema": FORMAT_NAME, **shape.header},
+        header,
         items,
         total=len(survey.rows),
         skip_bad=options.skip_bad,
