@@ -12,18 +12,18 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
+from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.mapping.raw_scores import Scale, fitted
-from reviewdesk.reports.mapping.records import Record, records
+from reviewdesk.reports.mapping.records import Record, mapped
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
@@ -185,13 +185,23 @@ def _cost(rating: Rating) -> int:
 
 
 class _Mapper:
-    def __init__(self, scale: Scale, gathering: OpenQuestions) -> None:
-        self._scale, self._gathering = scale, gathering
+    def __init__(self, scale: Scale, expected: Counter[bytes], fail: Fail) -> None:
+        self._scale, self._expected = scale, expected
+        self._gathering = OpenQuestions(expected, fail)
         self.remarks = Remarks()
         self._names = foreign.VerdictNames()
 
     def notes(self) -> list[str]:
         return [_NO_TEXTS, *self.remarks.notes(foreign.LEFT_OUT)]
+
+    def count(self, record: Record) -> int:
+        """Return how many questions are new in a record, and expect its ratings."""
+        found = ratings(record.value, self._scale, self.remarks.count)
+        if isinstance(found, FieldProblem):
+            return 1
+        known = len(self._expected)
+        self._expected.update(question(rating.rated) for rating in found)
+        return len(self._expected) - known
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         found = ratings(record.value, self._scale, self.remarks.count)
@@ -252,28 +262,17 @@ def _family(model: str) -> str | None:
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    fail = failing(source)
     expected: Counter[bytes] = Counter()
-    bad = 0
-    with source.open() as stream:
-        for record in records(stream, look.outline, fail, ImportTally()):
-            found = ratings(record.value, options.scale, lambda _: None)
-            if isinstance(found, FieldProblem):
-                bad += 1
-            else:
-                expected.update(question(rating.rated) for rating in found)
-    if not expected and not bad:
-        raise fail("", "holds no rating", "")
-
-    def items(stream: BinaryIO, tally: ImportTally) -> Iterator[ReportVerdict]:
-        mapper = _Mapper(options.scale, OpenQuestions(expected, fail))
-        for record in records(stream, look.outline, fail, tally):
-            yield from mapper.items(record)
-        tally.notes.extend(mapper.notes())
-
     header = {"schema": FORMAT_NAME, "producer": {"name": "lm-council", "format": "lm-council"}}
-    total, skip_bad = len(expected) + bad, options.skip_bad
-    return Report(source, "lm-council", header, items, total=total, skip_bad=skip_bad)
+    return mapped(
+        source,
+        look,
+        options,
+        header,
+        lambda: _Mapper(options.scale, expected, failing(source)),
+        name="lm-council",
+        nothing="holds no rating",
+    )
 
 
 def _fits(look: FirstLook) -> bool:
