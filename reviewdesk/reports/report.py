@@ -12,7 +12,7 @@ from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.canonical.body import verdict_body
 from reviewdesk.reports.canonical.rules import verdict_problem
-from reviewdesk.reports.mapping.guard import guarded, guarded_header
+from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
 from reviewdesk.reports.mapping.unread import UnreadBallots
 from reviewdesk.reports.wording import FieldProblem, found, spell_path
 
@@ -79,7 +79,7 @@ class Report:
 
     def guard(self) -> Report:
         """Remove what looks like an API key from the header and the verdicts; return the report."""
-        self._foreign, self.header = True, guarded_header(self.header)
+        self._foreign, self.header = True, changed(self.header, without_likely)
         return self
 
     def verdicts(self) -> Iterator[CanonicalVerdict]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
+
+from reviewdesk.reports.mapping.foreign import unused
 
 _NAMED = re.compile(
     r"api[-_]?key|secret|passw(?:or)?d|authorization|credential|cookie|private[-_]?key"
@@ -70,13 +72,57 @@ def without_settings(value: Any) -> Any:
 
     What looks like a key is redacted in its texts.
     """
+    return changed(value, without_likely, leaves_out=is_setting)
+
+
+def changed(
+    value: Any, change: Callable[[str], str], leaves_out: Callable[[str], bool] | None = None
+) -> Any:
+    """Return a copy of a value with every text in it changed; keys stay, or are left out."""
     if isinstance(value, str):
-        return without_likely(value)
+        return change(value)
     if isinstance(value, list):
-        return [without_settings(item) for item in value]
+        return [changed(item, change, leaves_out) for item in value]
     if isinstance(value, dict):
-        return {key: without_settings(item) for key, item in value.items() if not is_setting(key)}
+        return {
+            key: changed(item, change, leaves_out)
+            for key, item in value.items()
+            if leaves_out is None or not leaves_out(key)
+        }
     return value
+
+
+def guarded(body: Any) -> Any:
+    """Remove what looks like a key from a body's errors, names, addresses and raw answers.
+
+    The judged texts and the reasons are content and stay unchanged. The body is changed in place.
+    """
+    if not isinstance(body, dict):
+        return body
+    for key in ("meta", "generator"):
+        if key in body:
+            body[key] = changed(body[key], without_likely)
+    jurors = body.get("jurors")
+    for juror in jurors if isinstance(jurors, list) else ():
+        for key in ("model", "vendor", "raw", "error") if isinstance(juror, dict) else ():
+            if juror.get(key):
+                juror[key] = changed(juror[key], without_likely)
+    if isinstance(jurors, list) and any("://" in _id(juror) for juror in jurors):
+        _rename(jurors)
+    return body
+
+
+def _rename(jurors: list[dict[str, Any]]) -> None:
+    """Remove logins from the ids; ids that differed only in their logins get a counter."""
+    taken: dict[str, int] = {}
+    for juror in jurors:
+        if isinstance(juror, dict) and (name := _id(juror)):
+            juror["id"] = unused(without_likely(name), taken)
+
+
+def _id(juror: Any) -> str:
+    name = juror.get("id") if isinstance(juror, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 class SecretRemover:
@@ -88,17 +134,12 @@ class SecretRemover:
 
     def clean(self, value: Any) -> Any:
         """Return the value with every secret in its texts redacted; the keys stay unchanged."""
-        if not self._secrets:
-            return value
-        if isinstance(value, str):
-            for secret in self._secrets:
-                value = value.replace(secret, GONE)
-            return value
-        if isinstance(value, list):
-            return [self.clean(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self.clean(item) for key, item in value.items()}
-        return value
+        return changed(value, self._redact) if self._secrets else value
+
+    def _redact(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, GONE)
+        return text
 
 
 def _texts_of_secrets(value: Any, skip: frozenset[str]) -> Iterator[str]:
