@@ -16,11 +16,10 @@ from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.foreign import LabelWords, Remarks
 from reviewdesk.reports.mapping.raw_scores import fitted, without_score
-from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.records import Record, list_problem, mapped
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
-from reviewdesk.reports.wording import FieldProblem, must_be
 
 _IDS = ("query_id", "item_id")
 _RULES = ("voting", "strategy")
@@ -70,13 +69,15 @@ class _Mapper:
         return 1
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
-        problem = _problem(record.value)
+        problem = list_problem(
+            record.value, "verdicts", "a list of the critics' verdicts", required=True
+        )
         yield record.refused(problem) if problem else record.item(self._verdict(record))
 
     def _verdict(self, record: Record) -> dict[str, Any]:
         value: dict[str, Any] = record.value
         self.remarks.unmapped(foreign.beyond(value, _MAPPED))
-        meta = value["meta"] if isinstance(value.get("meta"), dict) else {}
+        meta = values.record(value.get("meta"))
         self.remarks.unmapped(foreign.beyond(meta, _META), "meta.")
         panel: list[dict[str, Any]] = value["verdicts"]
         name = foreign.label(values.first(value, _IDS)) or f"verdict {record.pointer}"
@@ -180,18 +181,6 @@ class _Mapper:
         if message is None:
             return failure(f"the critic answered {word}" if word else "", status)
         return failure(message, status if status == "parse_fail" else None)
-
-
-def _problem(value: Any) -> FieldProblem | None:
-    if not isinstance(value, dict):
-        return FieldProblem((), must_be("an object", value))
-    panel = value.get("verdicts")
-    if not isinstance(panel, list):
-        return FieldProblem(("verdicts",), must_be("a list of the critics' verdicts", panel))
-    for seat, critic in enumerate(panel):
-        if not isinstance(critic, dict):
-            return FieldProblem(("verdicts", seat), must_be("an object", critic))
-    return None
 
 
 def _texts(meta: dict[str, Any]) -> dict[str, Any]:

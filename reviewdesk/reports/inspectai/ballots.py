@@ -6,22 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports.inspectai.config import (
-    LogHeader,
-    PanelSeat,
-    Scorer,
-    listed,
-    record,
-    text,
-)
+from reviewdesk.reports.inspectai.config import LogHeader, PanelSeat, Scorer
 from reviewdesk.reports.inspectai.events import ModelCall, Transcript
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.picking import OTHERS
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.ballots import slow_or_error
-from reviewdesk.reports.mapping.foreign import Models, Remarks, count
+from reviewdesk.reports.mapping.foreign import Models, Remarks, count, text
 from reviewdesk.reports.mapping.unread import understood
+from reviewdesk.reports.mapping.values import listed, record
 
 _ABSTENTIONS = frozenset(["refusal", "no_response", "invalid_response_format"])
 """Reasons for a missing value that blame the answer under test, not the scorer."""

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.reports.mapping.foreign import text
+from reviewdesk.reports.mapping.values import listed, record
+
 _CODE = frozenset(["answer", "choice", "exact", "f1", "includes", "match", "math", "pattern"])
 """Built-in scorers of Inspect that call no model."""
 _GRADED = "model_graded"
@@ -69,21 +72,6 @@ class LogHeader:
         return dataset * self.epochs if dataset is not None else None
 
 
-def record(value: Any) -> dict[str, Any]:
-    """Return the value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def listed(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def text(value: Any) -> str | None:
-    """Return the value if it is a text that is not blank, else None."""
-    return value if isinstance(value, str) and value.strip() else None
-
-
 def whole(value: Any) -> int | None:
     """Return the value if it is an integer of 1 or more, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
@@ -140,9 +128,6 @@ def _role_models(name: str, options: dict[str, Any], spec: dict[str, Any]) -> li
 
 def _models(stated: Any) -> list[str]:
     """Return the model names in a text, in an object with a ``model``, or in a list of these."""
-    models = (text(record(one).get("model")) or text(one) for one in _as_list(stated))
+    each = stated if isinstance(stated, list) else [stated]
+    models = (text(record(one).get("model")) or text(one) for one in each)
     return [model for model in models if model]
-
-
-def _as_list(stated: Any) -> list[Any]:
-    return stated if isinstance(stated, list) else [stated]

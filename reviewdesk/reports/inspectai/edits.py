@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.reports.inspectai.config import listed, record, text
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Remarks, time
+from reviewdesk.reports.mapping.foreign import Remarks, text, time
+from reviewdesk.reports.mapping.values import listed, record
 
 _UNCHANGED = "UNCHANGED"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from reviewdesk.reports.inspectai.picking import KEEP
 from reviewdesk.reports.inspectai.texts import Texts
+from reviewdesk.reports.mapping.values import record
 
 EVENT = {
     **dict.fromkeys(("event", "id", "parent_id", "span_id", "type", "action", "name"), KEEP),
@@ -111,8 +112,7 @@ class Transcript:
 
 
 def _call(event: dict[str, Any]) -> ModelCall:
-    output = event.get("output")
-    output = output if isinstance(output, dict) else {}
+    output = record(event.get("output"))
     failed = event.get("error") or output.get("error")
     seconds = event.get("working_time")
     return ModelCall(

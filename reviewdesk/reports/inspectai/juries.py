@@ -11,8 +11,9 @@ from typing import Any
 
 from reviewdesk.domain.verdict import Decision, Status
 from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
-from reviewdesk.reports.inspectai.config import record, text
 from reviewdesk.reports.mapping import values
+from reviewdesk.reports.mapping.foreign import text
+from reviewdesk.reports.mapping.values import record
 
 Scores = dict[str, dict[str, Any]]
 

@@ -12,14 +12,14 @@ from reviewdesk.reports.bytes.strict_json import ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
-from reviewdesk.reports.inspectai.archive import LogArchive
-from reviewdesk.reports.inspectai.config import LogHeader, record, text
-from reviewdesk.reports.inspectai.sample import Sample, read_sample
-from reviewdesk.reports.inspectai.scales import weigh
+from reviewdesk.reports.inspectai.config import LogHeader
+from reviewdesk.reports.inspectai.edits import scores_of
+from reviewdesk.reports.inspectai.grades import numeral
+from reviewdesk.reports.inspectai.sample import LogArchive, Sample, read_sample
 from reviewdesk.reports.inspectai.verdicts import SampleMapper
-from reviewdesk.reports.mapping.foreign import time
+from reviewdesk.reports.mapping.foreign import text, time
 from reviewdesk.reports.mapping.raw_scores import Scales
-from reviewdesk.reports.mapping.values import without_nulls
+from reviewdesk.reports.mapping.values import listed, record, without_nulls
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.wording import FieldProblem, spell_path
@@ -120,9 +120,28 @@ def _survey(
     mapper, total = SampleMapper(run, options, Scales()), 0
     for sample in samples:
         if sample is not None:
-            weigh(sample, scales)
+            _weigh_sample(sample, scales)
         total += 1 if sample is None else mapper.count(sample)
     return total
+
+
+def _weigh_sample(sample: Sample, scales: Scales) -> None:
+    for name, score in scores_of(sample.keys).items():
+        for given in (score, *map(record, listed(score.get("history")))):
+            _weigh(name, given, scales)
+
+
+def _weigh(name: str, given: dict[str, Any], scales: Scales) -> None:
+    value, panel = given.get("value"), record(record(given.get("metadata")).get("panel"))
+    parts: list[tuple[str, Any]] = [(name, vote) for vote in listed(panel.get("votes"))]
+    if isinstance(value, dict):
+        parts += [(f"{name}.{key}", part) for key, part in value.items()]
+    elif isinstance(value, list):
+        parts += [(f"{name}.{at}", part) for at, part in enumerate(value)]
+    else:
+        parts.append((name, value))
+    for whose, part in parts:
+        scales.off(whose, numeral(part.strip()) if isinstance(part, str) else part)
 
 
 def _items(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reviewdesk.reports.mapping.values import listed, record
+
 _ATTACHED = "attachment://"
 
 
@@ -49,10 +51,8 @@ class Texts:
             return None
         if completion := self.plain(value.get("completion")):
             return completion
-        choices = value.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = choice.get("message") if isinstance(choice, dict) else None
-        return self.content(message.get("content")) if isinstance(message, dict) else None
+        choices = listed(value.get("choices")) or [None]
+        return self.content(record(record(choices[0]).get("message")).get("content"))
 
     def reference(self, value: Any) -> str | list[str] | None:
         """Return a sample's target: one text, or a list if any of several texts is correct."""

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
-from reviewdesk.reports.inspectai.config import (
-    LogHeader,
-    listed,
-    record,
-    text,
-    whole,
-)
+from reviewdesk.reports.inspectai.config import LogHeader, whole
 from reviewdesk.reports.inspectai.edits import (
     EditedScore,
     human,
@@ -24,9 +18,10 @@ from reviewdesk.reports.inspectai.juries import Jury, juries_of
 from reviewdesk.reports.inspectai.sample import Sample
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, unused
+from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, text, unused
 from reviewdesk.reports.mapping.raw_scores import Scales
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets
+from reviewdesk.reports.mapping.values import listed, record
 from reviewdesk.reports.options import ReadOptions
 
 _ID_LENGTH = 480

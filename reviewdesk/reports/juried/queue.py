@@ -1,20 +1,25 @@
-"""Read the label queue of juried: responses for a person to label, with the judge's verdicts."""
+"""Read the label queue of juried: responses for a person to label, with the judge's verdicts.
+
+Its cases, texts and checks are written as in juried's reports.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.foreign import Remarks
-from reviewdesk.reports.mapping.records import Record
+from reviewdesk.reports.mapping.records import Record, list_problem
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.wording import FieldProblem
 
 QUEUE = ("scenario", "criterion", "transcript")
 """Keys by which an entry of the queue is recognised."""
+
+BY_CHECKS = "checks"
+"""The ``model`` of a verdict that a failed check decided without asking the judge."""
 
 _SAMPLED = "sampled"
 _QUEUE_KEYS = frozenset(
@@ -41,7 +46,7 @@ class QueueMapper:
 
     def items(self, record: Record) -> Iterator[ReportVerdict]:
         """Yield the verdict of a line, or the problem with it."""
-        problem = problem_of(record.value, "checks") or _entry_problem(record.value)
+        problem = list_problem(record.value, "checks") or _entry_problem(record.value)
         yield record.refused(problem) if problem else record.item(self._verdict(record))
 
     def _verdict(self, record: Record) -> dict[str, Any]:
@@ -85,9 +90,50 @@ def _jurors(entry: dict[str, Any], decision: str | None, word: str | None) -> li
 
 
 def _entry_problem(value: dict[str, Any]) -> FieldProblem | None:
-    known = "criterion" in value and "response" in value
-    return (
-        None
-        if known
-        else FieldProblem((), "has no criterion or no response, as entries of a queue do")
+    if "criterion" in value and "response" in value:
+        return None
+    return FieldProblem((), "has no criterion or no response, as entries of a queue do")
+
+
+def case_of(about: dict[str, Any], name: str, suite: Any, number: int | None) -> dict[str, Any]:
+    """Return a verdict's case: the scenario, its criterion (``suite``) and attempt number."""
+    tags = [tag for tag in values.listed(about.get("tags")) if isinstance(tag, str)]
+    return values.without_nulls(
+        {
+            "test": name,
+            "suite": foreign.label(suite),
+            "name": foreign.text(about.get("name")),
+            "epoch": number,
+            "tags": tags or None,
+        }
     )
+
+
+def texts_of(scenario: dict[str, Any], attempt: dict[str, Any]) -> dict[str, Any]:
+    """Return the input (earlier turns and the message), the output and the reference."""
+    before = foreign.dialogue(scenario.get("history")) + foreign.dialogue(attempt.get("transcript"))
+    message = values.text(scenario.get("message"))
+    if before and message is not None:
+        message = f"user: {message}"
+    return {
+        "input": "\n".join([*before, *([message] if message is not None else [])]) or None,
+        "output": values.text(attempt.get("response")),
+        "reference": values.text(scenario.get("expected")),
+    }
+
+
+def checks_of(listed: Any) -> list[dict[str, Any]]:
+    """Return the results of the deterministic checks."""
+    checks = []
+    for check in values.listed(listed):
+        if not isinstance(check, dict):
+            continue
+        passed, value = check.get("passed"), values.text(check.get("value"))
+        kind = foreign.text(check.get("kind")) or "check"
+        body = {
+            "name": kind if value is None else f"{kind}: {value}",
+            "pass": passed if isinstance(passed, bool) else None,
+            "reason": foreign.text(check.get("reason")),
+        }
+        checks.append(values.without_nulls(body, "pass"))
+    return checks

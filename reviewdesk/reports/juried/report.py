@@ -14,12 +14,18 @@ from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
-from reviewdesk.reports.juried.parts import BY_CHECKS, case_of, checks_of, problem_of, texts_of
-from reviewdesk.reports.juried.queue import QUEUE, QueueMapper
+from reviewdesk.reports.juried.queue import (
+    BY_CHECKS,
+    QUEUE,
+    QueueMapper,
+    case_of,
+    checks_of,
+    texts_of,
+)
 from reviewdesk.reports.mapping import foreign, values
 from reviewdesk.reports.mapping.ballots import failure
 from reviewdesk.reports.mapping.foreign import Remarks
-from reviewdesk.reports.mapping.records import Record, mapped
+from reviewdesk.reports.mapping.records import Record, list_problem, mapped
 from reviewdesk.reports.mapping.unread import understood, unread_keys
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
@@ -82,7 +88,7 @@ class _Attempts:
             for attempt in attempts:
                 if isinstance(attempt, FieldProblem):
                     yield place.refused(attempt)
-                elif problem := problem_of(attempt.value, "votes"):
+                elif problem := list_problem(attempt.value, "votes"):
                     yield attempt.refused(problem)
                 else:
                     yield attempt.item(self._verdict(attempt, place.value, record.value))
@@ -146,7 +152,7 @@ class _Attempts:
         self.remarks.unmapped(foreign.beyond(vote, _VOTE_KEYS), "vote.")
         if error := vote.get("judge_error"):
             return values.without_nulls(body | failure(values.text(error) or ""))
-        usage = vote["usage"] if isinstance(vote.get("usage"), dict) else {}
+        usage = values.record(vote.get("usage"))
         passed = vote.get("passed")
         if not isinstance(passed, bool):
             self.remarks.count("a vote that is neither true nor false is left out")
@@ -200,7 +206,7 @@ def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
         producer["version"] = version
     if at := foreign.time(keys.get("generated_at")):
         header["created_at"] = producer["run_id"] = at
-    judge = keys["judge"] if isinstance(keys.get("judge"), dict) else {}
+    judge = values.record(keys.get("judge"))
     return mapped(
         source,
         look,

@@ -85,6 +85,11 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def record(value: Any) -> dict[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def without_nulls(record: Mapping[str, Any], *keep: str) -> dict[str, Any]:
     """Return the record without its nulls, except those under the keys in ``keep``."""
     return {key: value for key, value in record.items() if value is not None or key in keep}
