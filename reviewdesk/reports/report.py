@@ -10,8 +10,7 @@ from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.errors import ReportError
 from reviewdesk.reports.bytes.source import Source, position_of
 from reviewdesk.reports.bytes.strict_json import ImportTally
-from reviewdesk.reports.canonical.body import verdict_body
-from reviewdesk.reports.canonical.rules import verdict_problem
+from reviewdesk.reports.canonical.rules import verdict_body, verdict_problem
 from reviewdesk.reports.mapping.secrets import changed, guarded, without_likely
 from reviewdesk.reports.mapping.unread import UnreadBallots
 from reviewdesk.reports.wording import FieldProblem, found, spell_path

@@ -124,20 +124,26 @@ def read_yaml(source: Source, form: Form | None = None) -> Node:
         SuiteError: the file is not YAML, or has something that such a document must not have.
     """
     form = form or Form()
+    text = bounded_text(source, form.max_bytes, "YAML", form.too_large)
+    return _Reader(source.shown_name, form).document(text)
+
+
+def bounded_text(source: Source, most: int, language: str, hint: str = "") -> str:
+    """Return the text of a file.
+
+    Raises:
+        SuiteError: the file has more than ``most`` bytes, or is not UTF-8.
+    """
     with source.open() as stream:
-        data = stream.read(form.max_bytes + 1)
-    if len(data) > form.max_bytes:
-        problem = f"is over {form.max_bytes >> 10} KiB of YAML"
-        raise SuiteError(source.shown_name, 0, problem, form.too_large)
-    return _Reader(source.shown_name, form).document(_text(source.shown_name, data))
-
-
-def _text(name: str, data: bytes) -> str:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise SuiteError(source.shown_name, 0, f"is over {most >> 10} KiB of {language}", hint)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SuiteError(name, line, "is not UTF-8 text", "Save it as UTF-8.") from error
+        problem = "is not UTF-8 text"
+        raise SuiteError(source.shown_name, line, problem, "Save it as UTF-8.") from error
 
 
 class _Reader:

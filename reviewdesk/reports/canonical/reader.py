@@ -9,8 +9,7 @@ from typing import Any, BinaryIO
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import read_lines
-from reviewdesk.reports.canonical.body import header_body
-from reviewdesk.reports.canonical.rules import header_problem
+from reviewdesk.reports.canonical.rules import header_body, header_problem
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.records import records
 from reviewdesk.reports.options import ReadOptions

@@ -1,14 +1,19 @@
-"""Check canonical headers and verdicts: by the models, and by rules no schema can express."""
+"""Check canonical headers and verdicts by the models and by rules that no schema can express.
+
+The bodies that are stored are the JSON of the file; only optional keys that are null are dropped.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
+from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+from reviewdesk.reports.mapping.values import without_nulls
 from reviewdesk.reports.validation import Strict, validated
 from reviewdesk.reports.wording import FieldError, FieldProblem, Path, found, must_be
 
@@ -18,6 +23,16 @@ _TIME = re.compile(
     re.ASCII,
 )
 _TIME_WORDS = "a time such as 2025-01-31T12:00:00Z"
+
+_OBJECTS = {
+    "case": "",
+    "generator": "",
+    "agreement": "value",
+    "trim": "",
+    "human": "",
+    "provenance": "",
+}
+"""The objects of a verdict, each with its one key whose null has a meaning, if any."""
 
 
 def is_time(text: str) -> bool:
@@ -34,26 +49,22 @@ def is_time(text: str) -> bool:
 
 def header_problem(header: Any) -> FieldProblem | None:
     """Return the first problem of a report's header, or None."""
-    problem = _model_problem(HeaderModel, header)
-    if problem:
-        return problem
-    return next(_header_rules(header), None)
+    return _problem(HeaderModel, header, _header_rules)
 
 
 def verdict_problem(verdict: Any) -> FieldProblem | None:
     """Return the first problem of a verdict, or None."""
-    problem = _model_problem(VerdictModel, verdict)
-    if problem:
-        return problem
-    return next(_verdict_rules(verdict, ()), None)
+    return _problem(VerdictModel, verdict, _verdict_rules)
 
 
-def _model_problem(model: type[Strict], value: Any) -> FieldProblem | None:
+def _problem(
+    model: type[Strict], value: Any, rules: Callable[[dict[str, Any]], Iterator[FieldProblem]]
+) -> FieldProblem | None:
     try:
         validated(model, value)
     except FieldError as error:
         return error.problem
-    return None
+    return next(rules(value), None)
 
 
 def _header_rules(header: dict[str, Any]) -> Iterator[FieldProblem]:
@@ -61,7 +72,7 @@ def _header_rules(header: dict[str, Any]) -> Iterator[FieldProblem]:
     yield from _quorum(header.get("defaults") or {}, ("defaults",))
 
 
-def _verdict_rules(verdict: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
+def _verdict_rules(verdict: dict[str, Any], path: Path = ()) -> Iterator[FieldProblem]:
     yield from _jurors(verdict["jurors"], path)
     trim = verdict.get("trim")
     if trim:
@@ -109,3 +120,38 @@ def _quorum(record: dict[str, Any], path: Path) -> Iterator[FieldProblem]:
             yield FieldProblem(
                 (*path, "quorum"), must_be("a fraction above 0 and at most 1", quorum)
             )
+
+
+def verdict_body(verdict: dict[str, Any]) -> CanonicalVerdict:
+    """Return a verdict, which the models have validated, as it is stored; here it gets its type.
+
+    ``meta`` and ``labels`` stay unchanged.
+
+    A juror's ``pass: null`` stays: it withholds the vote. Without the key, the threshold decides.
+    """
+    body = without_nulls(verdict)
+    for key, keep in _OBJECTS.items():
+        if key in body:
+            body[key] = without_nulls(body[key], keep)
+    if "checks" in body:
+        body["checks"] = [without_nulls(check, "pass") for check in body["checks"]]
+    body["jurors"] = [_juror(juror) for juror in body["jurors"]]
+    if "reruns" in body:
+        body["reruns"] = [verdict_body(rerun) for rerun in body["reruns"]]
+    return cast(CanonicalVerdict, body)
+
+
+def header_body(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a validated header as it is stored."""
+    body = without_nulls(header)
+    for key in ("producer", "defaults", "generator"):
+        if key in body:
+            body[key] = without_nulls(body[key])
+    return body
+
+
+def _juror(juror: dict[str, Any]) -> dict[str, Any]:
+    body = without_nulls(juror, "pass")
+    if "error" in body:
+        body["error"] = without_nulls(body["error"])
+    return body

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from reviewdesk.reports.bytes.outline import Outline
-from reviewdesk.reports.bytes.scroll import decode_utf8
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import (
     Fail,
@@ -21,7 +20,7 @@ from reviewdesk.reports.bytes.strict_json import (
     failing,
     syntax_problem,
 )
-from reviewdesk.reports.bytes.window import read_lines
+from reviewdesk.reports.bytes.window import decode_utf8, read_lines
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.mapping.ballots import weigh

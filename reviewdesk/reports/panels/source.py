@@ -13,7 +13,7 @@ from typing import Any
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import PanelError, ReportError, SuiteError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.yaml_nodes import Form, Node, read_yaml
+from reviewdesk.reports.bytes.yaml_nodes import Form, Node, bounded_text, read_yaml
 from reviewdesk.reports.key_like import keylike
 from reviewdesk.reports.wording import FieldError, spell_path
 
@@ -75,19 +75,11 @@ def _without_keys(problem: str) -> str:
 
 
 def _toml(source: Source, empty: str) -> Node:
-    with source.open() as stream:
-        data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise SuiteError(source.shown_name, 0, f"is over {MAX_BYTES >> 10} KiB of TOML")
+    text = bounded_text(source, MAX_BYTES, "TOML")
     try:
         # An error after the last line break would have no line.
-        table = tomllib.loads(f"{data.decode()}\n".replace("\r\n", "\n"))
+        table = tomllib.loads(f"{text}\n".replace("\r\n", "\n"))
         node = _node(table, 1)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SuiteError(
-            source.shown_name, line, "is not UTF-8 text", "Save it as UTF-8."
-        ) from None
     except RecursionError:
         raise SuiteError(
             source.shown_name, 0, "is nested too deeply", "Is it the right file?"

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
-from reviewdesk.reports.bytes.scroll import decode_utf8
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail
+from reviewdesk.reports.bytes.window import decode_utf8
 from reviewdesk.reports.tables.columns import roles_of
 
 _DELIMITERS = (",", ";", "\t")
