@@ -125,6 +125,5 @@ def not_json(text: str, fail: Fail) -> InputFileError:
 
 
 def _command_name(fail: Fail) -> str:
-    """Return the file's name for use in a suggested command."""
     name: Any = fail("", "", "").file
     return str(name)

@@ -150,7 +150,6 @@ class Report:
         )
 
     def _no_answer_error(self) -> ReportError:
-        """Return the error for a file of ballots in which no answer was understood."""
         count, keys = self._unread.ballots, self._unread.keys
         message = f"has {count} ballot{'s' * (count > 1)}, and no answer in them was understood"
         seen = f" (seen in them: {keys})" if keys else ""

@@ -9,12 +9,7 @@ from reviewdesk.errors import InputFileError
 from reviewdesk.reports import dialects, refusals
 from reviewdesk.reports.bytes.outline import Outline, outline_array, outline_object
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import (
-    MAX_ITEM,
-    Fail,
-    ImportTally,
-    failing,
-)
+from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, not_utf8
 from reviewdesk.reports.canonical import reader
 from reviewdesk.reports.canonical.models import FORMAT_NAME

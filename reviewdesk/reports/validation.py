@@ -136,7 +136,6 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _expected(model: type[Strict], path: Path, details: ErrorDetails) -> tuple[str, str]:
-    """Return what a value must be, and the hint."""
     kind, context = details["type"], details.get("ctx", {})
     if kind == "wanted":
         known = context["known"].split()

@@ -153,8 +153,6 @@ class _Member(io.RawIOBase):
 
 
 class _PackedBytes(io.RawIOBase):
-    """The packed bytes of one member."""
-
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
         super().__init__()
         self._stream, self._at, self._end = stream, start, start + size

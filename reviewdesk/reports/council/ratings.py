@@ -125,7 +125,6 @@ def _criteria(row: dict[str, Any], scale: Scale, count: Callable[[str], None]) -
 
 
 def _call_fields(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the ballot fields of the judge's call: model, reason, temperature and tokens."""
     return {
         "model": row["judge_model"],
         "reason": foreign.text(row.get("explanation")),

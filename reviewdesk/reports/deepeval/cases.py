@@ -67,7 +67,6 @@ def _with_spans(case: Record) -> Iterator[Record]:
 
 
 def _span(case: dict[str, Any], span: dict[str, Any]) -> dict[str, Any]:
-    """Return a span in the form of a test case."""
     names = [foreign.label(one.get("name")) for one in (case, span)]
     kept = ("input", "metricsData", "metrics_data", "context", "model", *_ANSWERS)
     return {

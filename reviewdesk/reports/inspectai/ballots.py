@@ -125,7 +125,6 @@ class BallotContext:
                 yield {**ballot, **_failure(failure.get("reason"), explanation, call)}
 
     def _juror_fields(self, name: str, seat: PanelSeat, call: ModelCall | None) -> Ballot:
-        """Return the ballot's juror: id, model, role, latency in milliseconds and token counts."""
         model = self.models.of(name, seat.model or (call.model if call else None))
         usage = record(call.output.get("usage")) if call else {}
         seconds = values.number(call.seconds) if call else None
@@ -142,7 +141,6 @@ class BallotContext:
 
 
 def _votes(score: dict[str, Any]) -> list[Any]:
-    """Return the panel's votes from the score's metadata; empty if there are none."""
     return listed(record(record(score.get("metadata")).get("panel")).get("votes"))
 
 

@@ -117,7 +117,6 @@ def _scorer(name: str, options: dict[str, Any], spec: dict[str, Any]) -> Scorer:
 
 
 def _role_models(name: str, options: dict[str, Any], spec: dict[str, Any]) -> list[str]:
-    """Return the models bound to the grader's role, else the model under test."""
     if not name.rpartition("/")[2].startswith(_GRADED):
         return []
     role = options.get("model_role", "grader")

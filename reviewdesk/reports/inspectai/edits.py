@@ -87,7 +87,6 @@ def human(
 
 
 def _edit_source(edit: dict[str, Any], texts: Texts) -> dict[str, Any]:
-    """Return who edited a score and when, with a note of the explanation and the reason."""
     source = record(edit["provenance"])
     explanation = text(texts.plain(edit.get("explanation")))
     notes = [explanation if explanation != _UNCHANGED else None, text(source.get("reason"))]

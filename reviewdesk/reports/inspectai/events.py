@@ -105,7 +105,6 @@ class Transcript:
         return self._within.get(_text(event.get("span_id")), self._step)
 
     def _unfinished_scorer(self) -> str | None:
-        """Return the last scorer that began and gave no score, or None."""
         scored = set(self._scored.values())
         waiting = [name for span, name in self._names.items() if span not in scored]
         return waiting[-1] if waiting else None

@@ -184,7 +184,6 @@ def _report(
 
 
 def _notes(run: LogHeader, status: Any, total: int) -> tuple[str, ...]:
-    """Return a note if the run was interrupted or did not succeed."""
     if status == _DONE:
         return ()
     of = f" of {run.planned}" if run.planned is not None and run.planned >= total else ""

@@ -7,12 +7,7 @@ from typing import Any
 
 from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
 from reviewdesk.reports.inspectai.config import LogHeader, whole
-from reviewdesk.reports.inspectai.edits import (
-    EditedScore,
-    human,
-    scores_of,
-    split_edits,
-)
+from reviewdesk.reports.inspectai.edits import EditedScore, human, scores_of, split_edits
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.juries import Jury, juries_of
 from reviewdesk.reports.inspectai.sample import Sample
@@ -78,7 +73,6 @@ class SampleMapper:
         return juries_of(sample.keys.get("error"), given, bench)
 
     def _rubric(self, jury: Jury) -> str | None:
-        """Return the rubric of a jury's scorers, or None if they have none or several."""
         known = (self._run.scorers.get(name) for name in jury.scorers)
         rubrics = {one.rubric for one in known if one is not None and one.rubric}
         return rubrics.pop() if len(rubrics) == 1 else None
@@ -103,7 +97,6 @@ class SampleMapper:
         return name, values.without_nulls(case)
 
     def _sample_texts(self, keys: dict[str, Any], texts: Texts) -> dict[str, Any]:
-        """Return the sample's input, output, reference and generator."""
         output = record(keys.get("output"))
         if None in (keys.get("input", ""), output.get("completion", "")):
             self.remarks.count("an input or output too long to be held is left out")
@@ -134,7 +127,6 @@ def _edits(jury: Jury, juries: list[Jury], edits: dict[str, EditedScore]) -> dic
 
 
 def _name_jurors(jurors: list[Ballot]) -> None:
-    """Give every ballot a unique id, and drop its empty fields."""
     names = [text(ballot["id"]) or f"juror {seat}" for seat, ballot in enumerate(jurors, 1)]
     for ballot, juror_id in zip(jurors, VerdictNames.jurors(names), strict=True):
         ballot["id"] = juror_id

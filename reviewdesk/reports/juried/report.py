@@ -60,8 +60,6 @@ The figures follow from the attempts, and ``failures`` repeats the attempts that
 
 
 class _Attempts:
-    """Maps the criteria of a report, one attempt of a scenario at a time."""
-
     def __init__(self, judge: dict[str, Any]) -> None:
         self.remarks = Remarks()
         self._names = foreign.VerdictNames()

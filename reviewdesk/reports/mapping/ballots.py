@@ -126,7 +126,6 @@ def _add_failure(body: dict[str, Any], juror: dict[str, Any], remarks: Remarks) 
 
 
 def _error(stated: Any) -> dict[str, str] | None:
-    """Return the error as an object with a message, or None if it is false or empty."""
     if not stated:
         return None
     if not isinstance(stated, dict):

@@ -161,5 +161,4 @@ def _texts_of_secrets(value: Any, skip: frozenset[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _names_secret(key: str) -> bool:
-    """Return True if a value under this key is a secret, and not the name of a variable."""
     return bool(_NAMED.search(key)) and not _ENVIRONMENT.search(key)

@@ -63,7 +63,6 @@ _NOTE = "shape not verified: read by structure, because the format is not publis
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """Open a report that is one document, or one document per line."""
     outline, skip_bad = look.outline, options.skip_bad
     fail = failing(source)
     total, scales = 0, Scales()

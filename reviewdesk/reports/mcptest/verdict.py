@@ -11,12 +11,7 @@ from reviewdesk.reports.mapping.ballots import ballots
 from reviewdesk.reports.mapping.foreign import Remarks, VerdictNames
 from reviewdesk.reports.mapping.raw_scores import Scales
 from reviewdesk.reports.mapping.secrets import is_setting, without_settings
-from reviewdesk.reports.mcptest.juries import (
-    CHECK_LISTS,
-    ESCALATE,
-    FoundJury,
-    sibling_checks,
-)
+from reviewdesk.reports.mcptest.juries import CHECK_LISTS, ESCALATE, FoundJury, sibling_checks
 
 _BANDS = ("high", "medium", "low")
 _DECISIONS = (
@@ -81,7 +76,6 @@ class JuryMapper:
         )
 
     def _policy(self, jury: FoundJury) -> dict[str, Any]:
-        """Return rubric, threshold and quorum: the jury's own, else those of its matcher."""
         found: dict[str, Any] = {}
         for record in (jury.facts, *_matchers(jury)):
             for key, fit in (
@@ -137,7 +131,6 @@ class JuryMapper:
         return None
 
     def _decision(self, jury: FoundJury, jurors: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the stated decision, or ``error`` if none is stated and every juror failed."""
         stated = values.first(jury.facts, _DECISIONS)
         if stated is None and jury.above and not jury.listed:
             # An assertion around the panel states the panel's decision, and so does an object with

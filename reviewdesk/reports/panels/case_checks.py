@@ -121,7 +121,6 @@ KINDS = tuple(_KINDS)
 
 
 def _parse_json(output: str) -> Any:
-    """Return the response parsed as JSON; raise _UndecidedError if it is not JSON."""
     try:
         return json.loads(output, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.reports.mapping import values
-from reviewdesk.reports.mapping.foreign import (
-    JUROR_LENGTH,
-    Models,
-    Remarks,
-    VerdictNames,
-    count,
-)
+from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames, count
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted
 from reviewdesk.reports.mapping.secrets import without_likely
 from reviewdesk.reports.mapping.unread import understood, unread_keys
@@ -193,7 +187,6 @@ def _metric(part: GradedAssertion) -> str | None:
 
 
 def _named_model(grader: Provider, names: tuple[str, ...], models: Models) -> dict[str, str | None]:
-    """Return the model given in the options for one of the juror's names, else the file's."""
     given = models.chosen(names)
     if given is not None:
         return {"model": given}

@@ -12,12 +12,7 @@ from typing import Any, BinaryIO, TypeAlias
 from reviewdesk.errors import SuiteError
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.bytes.strict_json import (
-    MAX_DEPTH,
-    Fail,
-    ImportTally,
-    failing,
-)
+from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window
 from reviewdesk.reports.canonical.models import FORMAT_NAME
 from reviewdesk.reports.dialect import Dialect, FirstLook
@@ -71,7 +66,6 @@ def _is_envelope(outline: Outline) -> bool:
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """Open the rows of one evaluation as a report."""
     fail = failing(source)
     envelope, rows = _envelope_and_rows(source, look, fail)
     with source.open() as stream:
@@ -126,7 +120,6 @@ def _envelope_and_rows(source: Source, look: FirstLook, fail: Fail) -> tuple[dic
 
 
 def _envelope_rows(window: Window) -> Iterator[Record]:
-    """Yield the rows under ``results`` or ``results.results``."""
     for key in window.members():
         if key != "results":
             window.skip(spell_path((key,)))
@@ -180,7 +173,6 @@ def _yaml_rows(
 
 
 def _header(envelope: dict[str, Any], look: FirstLook) -> dict[str, Any]:
-    """Return the report's header from the outermost object. Rows alone give little of it."""
     summary, metadata = record(envelope, "results"), record(envelope, "metadata")
     version = summary.get("version", envelope.get("version"))
     shape = "yaml" if look.kind == "text" else "json" if envelope else "jsonl"

@@ -26,12 +26,7 @@ from reviewdesk.reports.promptfoo.row import (
     record,
     take_apart,
 )
-from reviewdesk.reports.promptfoo.survey import (
-    ResultSurvey,
-    TestNames,
-    default_grader,
-    prompt_of,
-)
+from reviewdesk.reports.promptfoo.survey import ResultSurvey, TestNames, default_grader, prompt_of
 
 _REFERENCES = ("factuality", "model-graded-factuality", "context-recall")
 """Assertions whose value is the correct answer, not a rubric."""
@@ -131,7 +126,6 @@ class RowMapper:
         return SecretRemover(self._secrets | own)
 
     def _with_id(self, body: dict[str, Any], prompt: int, tag: str) -> dict[str, Any]:
-        """Return the body with an id and without empty fields."""
         steps = [body["case"]["test"][:_NAME_LENGTH]]
         if len(self._survey.prompts) > 1:
             steps.append(f"prompt {prompt}")
@@ -161,7 +155,6 @@ class RowMapper:
 
 
 def _common(row: dict[str, Any], test: str, epoch: int | None, pointer: str) -> dict[str, Any]:
-    """Return the fields that all verdicts of a row share: case, input, output, generator."""
     provider = Provider.of(row.get("provider"))
     generator = values.without_nulls({"model": provider.model, "vendor": provider.vendor})
     prompt, case = record(row, "prompt"), record(row, "testCase")

@@ -19,12 +19,7 @@ from jsonschema.exceptions import ValidationError, best_match  # type: ignore[im
 from jsonschema.validators import extend  # type: ignore[import-untyped]
 from referencing import Registry
 
-from reviewdesk.domain.gates.expect import (
-    Limits,
-    Matcher,
-    MatchResult,
-    Value,
-)
+from reviewdesk.domain.gates.expect import Limits, Matcher, MatchResult, Value
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.reports.wording import FieldError
 from reviewdesk.reports.wording import found as shown
@@ -163,13 +158,11 @@ class Schema:
 
     @property
     def _simple(self) -> bool:
-        """Whether the schema is a minimum, a maximum or both, and nothing else."""
         keys = self.schema.keys() - _NOTES
         return bool(keys & _LIMITS) and keys <= _LIMITS | {"type"}
 
 
 def _keywords(schema: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every keyword of a schema and of the schemas inside it, with its path."""
     if not isinstance(schema, dict):
         return
     for keyword, inner in schema.items():

@@ -19,8 +19,7 @@ from reviewdesk.reports.tables.cells import (
     likely_number,
     number,
 )
-from reviewdesk.reports.tables.entry import Vote
-from reviewdesk.reports.tables.rows import blank
+from reviewdesk.reports.tables.rows import Vote, blank
 from reviewdesk.reports.wording import found, must_be
 
 _SLACK = 1e-9
@@ -100,7 +99,6 @@ class BallotMaker:
         return understood(values.without_nulls(body, "pass"), (*odd, *vote.unread))
 
     def _model(self, vote: Vote) -> str | None:
-        """Return the judge's model from the table, else from the options, else None."""
         stated, given = _text(vote.cells.get("model")), self._models.get(vote.judge)
         if stated and given and stated != given:
             self._notes.count("--models: the table's own model of a judge stands")

@@ -10,11 +10,13 @@ from typing import Any
 
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import mapping, name
-from reviewdesk.reports.tables.entry import TableEntry, TableShape, Vote
 from reviewdesk.reports.tables.report import preset, unread_note
 from reviewdesk.reports.tables.rows import (
     Layout,
+    TableEntry,
     TableRow,
+    TableShape,
+    Vote,
     blank,
     cell,
 )

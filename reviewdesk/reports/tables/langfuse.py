@@ -10,14 +10,16 @@ from typing import Any
 
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import (
+from reviewdesk.reports.tables.report import preset, unread_note
+from reviewdesk.reports.tables.rows import (
     Human,
+    Layout,
     TableEntry,
+    TableRow,
     TableShape,
     Vote,
+    cell,
 )
-from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 _TRACE = ("traceId", "trace_id")
 _OBSERVATION = ("observationId", "observation_id")

@@ -10,14 +10,16 @@ from typing import Any, TypeAlias
 
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import (
+from reviewdesk.reports.tables.report import preset, unread_note
+from reviewdesk.reports.tables.rows import (
     Human,
+    Layout,
     TableEntry,
+    TableRow,
     TableShape,
     Vote,
+    cell,
 )
-from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 Texts: TypeAlias = Mapping[str, tuple[str, ...]]
 """The columns of each text of an item, by role."""

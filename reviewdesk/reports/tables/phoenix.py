@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.tables.cells import CellError, name
-from reviewdesk.reports.tables.entry import (
+from reviewdesk.reports.tables.report import preset, unread_note
+from reviewdesk.reports.tables.rows import (
     Human,
+    Layout,
     TableEntry,
+    TableRow,
     TableShape,
     Vote,
+    cell,
 )
-from reviewdesk.reports.tables.report import preset, unread_note
-from reviewdesk.reports.tables.rows import Layout, TableRow, cell
 
 _SPAN = ("span_id", "context.span_id")
 _TRACE = ("trace_id", "context.trace_id")

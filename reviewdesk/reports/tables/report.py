@@ -14,8 +14,7 @@ from reviewdesk.reports.mapping.foreign import Remarks
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report, ReportVerdict
 from reviewdesk.reports.tables.columns import doubled
-from reviewdesk.reports.tables.entry import TableShape
-from reviewdesk.reports.tables.rows import Layout, all_columns, layout_of
+from reviewdesk.reports.tables.rows import Layout, TableShape, all_columns, layout_of
 from reviewdesk.reports.tables.verdict import TableSurvey, read_rows, verdicts
 
 ShapeOf: TypeAlias = Callable[[Layout], TableShape]

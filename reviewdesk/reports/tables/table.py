@@ -20,16 +20,14 @@ from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report
 from reviewdesk.reports.tables.cells import likely_number, name
 from reviewdesk.reports.tables.columns import BALLOT, FACTS, ITEM, doubled, names_models, roles_of
-from reviewdesk.reports.tables.entry import (
-    Human,
-    TableEntry,
-    TableShape,
-    Vote,
-)
 from reviewdesk.reports.tables.report import USES, listed, open_table, unread_note
 from reviewdesk.reports.tables.rows import (
+    Human,
     Layout,
+    TableEntry,
     TableRow,
+    TableShape,
+    Vote,
     all_columns,
     blank,
     layout_of,
@@ -49,7 +47,6 @@ _REASONS = ("reason", "reasoning", "rationale", "explanation", "comment")
 
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
-    """Open a table with the usual column names, long or wide."""
     fail = failing(source)
     layout = layout_of(look)
     if layout is None:
@@ -176,7 +173,6 @@ def _reason_column(judge: str, columns: tuple[str, ...]) -> str:
 def _no_judge_error(
     source: Source, layout: Layout, roles: Mapping[str, str], fail: Fail
 ) -> InputFileError:
-    """Return the error for a table without a judge column, with an option that may open it."""
     known = {column for role, column in roles.items() if role != "score"}
     rest = [name for name in dict.fromkeys(layout.columns) if name and name not in known]
     with source.open() as stream:

@@ -13,14 +13,16 @@ from reviewdesk.reports.mapping.raw_scores import Scales
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import ReportVerdict
 from reviewdesk.reports.tables.ballots import BallotMaker, BallotNotes
-from reviewdesk.reports.tables.cells import (
-    CellError,
-    DecidingWords,
-    likely_number,
-    names,
+from reviewdesk.reports.tables.cells import CellError, DecidingWords, likely_number, names
+from reviewdesk.reports.tables.rows import (
+    EntryOf,
+    Human,
+    TableEntry,
+    TableRow,
+    TableShape,
+    Vote,
+    blank,
 )
-from reviewdesk.reports.tables.entry import EntryOf, Human, TableEntry, TableShape, Vote
-from reviewdesk.reports.tables.rows import TableRow, blank
 from reviewdesk.reports.wording import FieldProblem
 
 _TEXTS = ("input", "output", "alternative", "test", "suite")
