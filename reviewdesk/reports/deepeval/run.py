@@ -196,21 +196,21 @@ def _fits(look: FirstLook) -> bool:
 
 def _open(source: Source, look: FirstLook, options: ReadOptions) -> Report:
     keys = look.outline.keys
-    producer = {"name": "deepeval", "format": "deepeval"}
-    if run_id := foreign.text(keys.get("test_run_id")):
-        producer["run_id"] = run_id
-    header: dict[str, Any] = {"schema": FORMAT_NAME, "producer": producer}
-    if title := foreign.text(keys.get("identifier")):
-        header["title"] = title
+    run_id = foreign.text(keys.get("test_run_id"))
+    producer = {"name": "deepeval", "format": "deepeval", "run_id": run_id}
+    model = foreign.text(values.record(keys.get("hyperparameters")).get("model"))
+    header = {
+        "schema": FORMAT_NAME,
+        "producer": values.without_nulls(producer),
+        "title": foreign.text(keys.get("identifier")),
+        "generator": {"model": model} if model else None,
+    }
     scales, run = Scales(), keys if any(name in keys for name in CASES) else {}
-    settings = keys.get("hyperparameters")
-    if isinstance(settings, dict) and (model := foreign.text(settings.get("model"))):
-        header["generator"] = {"model": model}
     return mapped(
         source,
         look,
         options,
-        header,
+        values.without_nulls(header),
         lambda: _Mapper(options, run, scales),
         name="deepeval",
         lists=CASES,

@@ -93,10 +93,8 @@ def _jury_result(
     A missing consensus (null or NaN) is escalated for review. Its decision is inconclusive,
     ``error`` if every juror failed, or none if every ballot is unreadable.
     """
-    jurors, values_of = (
-        _ballots_of(names, ballots),
-        {name: given[name].get("value") for name in names},
-    )
+    jurors = _ballots_of(names, ballots)
+    values_of = {name: given[name].get("value") for name in names}
     found: dict[str, Any] = {"jurors": jurors}
     alone = names[0] if len(names) == 1 else None
     unscored = [

@@ -12,18 +12,8 @@ PANEL_KEYS = (
 )
 ESCALATE = "escalate_for_review"
 _ANSWERS = frozenset(
-    [
-        "score",
-        "pass",
-        "passed",
-        "verdict",
-        "reason",
-        "reasoning",
-        "rationale",
-        "error",
-        "status",
-        "confidence",
-    ]
+    {"score", "pass", "passed", "verdict", "reason", "reasoning", "rationale"}
+    | {"error", "status", "confidence"}
 )
 CHECK_LISTS = ("assertions", "checks", "expect", "expectations", "asserts")
 

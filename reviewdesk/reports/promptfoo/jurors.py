@@ -47,8 +47,9 @@ _FAILURES = (
     ("parse_fail", re.compile(r"not extract JSON|malformed|not in JSON|parse", re.IGNORECASE)),
     ("empty", re.compile(r"no output|empty (?:output|response)", re.IGNORECASE)),
 )
-_ANSWERS = ("pass", "score")
-_ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
+ANSWERS = ("pass", "score")
+ABOUT = frozenset({"assertion", "tokensUsed", "metadata", "comment", "componentResults"})
+"""The keys of a grader's result that do not hold its answer or the reason."""
 _UNREADABLE_ANSWER = "Model grader produced a malformed response"
 """The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
 
@@ -164,7 +165,7 @@ def ballots(
         if line is not None and not shared:
             body["meta"] = {"threshold": line}
         bodies.append(
-            understood(values.without_nulls(body), unread_keys(part.result, _ANSWERS, _ABOUT))
+            understood(values.without_nulls(body), unread_keys(part.result, ANSWERS, ABOUT))
         )
     return bodies
 

@@ -11,6 +11,8 @@ from reviewdesk.reports.mapping.foreign import Models, Remarks, VerdictNames, ti
 from reviewdesk.reports.mapping.secrets import SecretRemover, named_secrets, without_likely
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.promptfoo.jurors import (
+    ABOUT,
+    ANSWERS,
     Provider,
     ballots,
     graders,
@@ -48,18 +50,7 @@ _ROW_KEYS = frozenset(
         *("gradingResult", "testCase", "prompt", "provider", "response"),
     }
 )
-_RESULT_KEYS = frozenset(
-    {
-        "assertion",
-        "pass",
-        "score",
-        "reason",
-        "tokensUsed",
-        "metadata",
-        "comment",
-        "componentResults",
-    }
-)
+_RESULT_KEYS = frozenset({*ANSWERS, *ABOUT, "reason"})
 _ASSERTION_KEYS = frozenset({"type", "value", "metric", "threshold", "weight", "provider"})
 
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from jsonschema.exceptions import ValidationError, best_match  # type: ignore[import-untyped]
@@ -48,7 +48,9 @@ def same(one: Value, other: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A matcher that accepts one value."""
+    """A matcher that accepts one value; it sets no limits."""
+
+    limits: ClassVar[Limits] = Limits()
 
     value: Value
 
@@ -56,11 +58,6 @@ class Exact:
     def written(self) -> Any:
         """The matcher as JSON."""
         return {"exact": self.value}
-
-    @property
-    def limits(self) -> Limits:
-        """No limits, because the matcher has no minimum or maximum."""
-        return Limits()
 
     def words(self, *, negated: bool = False) -> str:
         """Return the matcher in words, such as ``be false``."""
@@ -73,7 +70,9 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class NotMatcher:
-    """A matcher that accepts what its inner matcher refuses."""
+    """A matcher that accepts what its inner matcher refuses; it sets no limits."""
+
+    limits: ClassVar[Limits] = Limits()
 
     inner: Matcher
 
@@ -81,11 +80,6 @@ class NotMatcher:
     def written(self) -> Any:
         """The matcher as JSON."""
         return {"not": self.inner.written}
-
-    @property
-    def limits(self) -> Limits:
-        """No limits, because a negated matcher states no range."""
-        return Limits()
 
     def words(self, *, negated: bool = False) -> str:
         """Return the inner matcher in words, negated."""

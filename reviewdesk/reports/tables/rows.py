@@ -26,8 +26,6 @@ _LISTS = ("data", "events", "rows")
 """Keys that hold the rows in a service's response."""
 
 _MOST_COLUMNS = 1000
-
-
 _DELIMITERS = (",", ";", "\t")
 _SYNTAX_ERRORS = {
     "unexpected end": ("opens a quote that does not end", 'Write a quote inside quotes as "".'),
@@ -72,10 +70,9 @@ class Layout:
         lists = (self.key,) if self.key else ()
         for record in records(stream, self.outline, fail, tally, lists, "table"):
             place = f"line {record.line}" if record.line else spell_path(record.path)
-            if isinstance(record.value, dict):
-                yield TableRow(place, record.value)
-            else:
-                yield TableRow(place, {}, must_be("an object", record.value))
+            is_row = isinstance(record.value, dict)
+            problem = "" if is_row else must_be("an object", record.value)
+            yield TableRow(place, record.value if is_row else {}, problem)
 
 
 def layout_of(look: FirstLook) -> Layout | None:
@@ -84,8 +81,7 @@ def layout_of(look: FirstLook) -> Layout | None:
     The columns of JSON are the keys of its first row.
     """
     if look.kind == "text":
-        header = _header_of(look.text)
-        return Layout(header.columns, header.delimiter) if header else None
+        return _csv_layout(look.text)
     if look.kind != "json":
         return None
     outline = look.outline
@@ -141,20 +137,12 @@ def blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The first record of a table and the delimiter of its columns."""
-
-    delimiter: str
-    columns: tuple[str, ...]
-
-
-def _header_of(text: str) -> _Header | None:
-    """Return the header at the start of a text, or None.
+def _csv_layout(text: str) -> Layout | None:
+    """Return the layout that the header at the start of a text shows, or None.
 
     The delimiter is the one that gives most known roles, then most columns.
     """
-    found: list[tuple[int, int, _Header]] = []
+    found: list[tuple[int, int, Layout]] = []
     for delimiter in _DELIMITERS:
         lines = (f"{line}\n" for line in text.split("\n"))
         try:
@@ -163,7 +151,7 @@ def _header_of(text: str) -> _Header | None:
             continue
         columns = tuple(name.strip() for name in names)
         if len(columns) > 1:
-            found.append((len(roles_of(columns)), len(columns), _Header(delimiter, columns)))
+            found.append((len(roles_of(columns)), len(columns), Layout(columns, delimiter)))
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
