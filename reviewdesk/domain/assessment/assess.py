@@ -166,14 +166,10 @@ def assess(
     words = recount(verdict, rule.used, counting)
     decision = verdict.decision or _decision(verdict, decision_by(rule.used, made, votes), words)
     score = verdict.score if verdict.score is not None else score_by(rule.used, found)
-    close, shared = _closeness(verdict, score), verdict.same_family
-    if shared is None:
-        shared = family.same_family(verdict.ballots, verdict.generator)
+    close = _closeness(verdict, score)
     seats = seats_of(verdict, cut, decision, rule)
     pair = agreement_pair(verdict, close.spread)
-    warning = verdict.bias_warning or family.bias_warning(
-        verdict.ballots, verdict.generator, family.defined_band(pair, close.spread), shared
-    )
+    shared, warning = _kinship(verdict, family.defined_band(pair, close.spread))
     pivotal = pivotal_seats(verdict, _counted_ballots(seats, rule), votes, cut, rule.used, made)
     assessment = Assessment(
         seats=seats,
@@ -221,6 +217,16 @@ def _decision(verdict: Verdict, ruled: Decision | None, words: LabelVote | None)
     asked = [ballot.status for ballot in verdict.ballots if ballot.status is not Status.NOT_ASKED]
     failed = bool(asked) and all(status.failed for status in asked)
     return Decision.ERROR if failed else None
+
+
+def _kinship(verdict: Verdict, agreed: Band | None) -> tuple[bool | None, str | None]:
+    """Return the stated same family and bias warning, or ours where none is stated."""
+    shared = verdict.same_family
+    if shared is None:
+        shared = family.same_family(verdict.ballots, verdict.generator)
+    return shared, verdict.bias_warning or family.bias_warning(
+        verdict.ballots, verdict.generator, agreed, shared
+    )
 
 
 def _counted_ballots(seats: Sequence[Seat], rule: Rule) -> list[Ballot]:
