@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from reviewdesk.reports import Source, read
-from reviewdesk.reports.bytes.window import CHUNK
 from reviewdesk.reports.bytes.strict_json import failing
+from reviewdesk.reports.bytes.window import CHUNK
 from reviewdesk.reports.bytes.zip_archive import ZipArchive
 from tests.helpers import SHARED
 from tests.reports.inspectkit import STORED, archive

@@ -92,6 +92,10 @@ def test_a_json_array_counts_lines() -> None:
         ),
         ({"confidence": "0.5", "correct": True}, 'from 0 to 1, found "0.5"'),
         ({"confidence": 0.5, "correct": 1}, "correct must be true or false, found 1"),
+        (
+            {"confidence": "sk-abcdefgh12345678", "correct": True},
+            "found a value that may hold an API key (not shown)",
+        ),
         ({"confidence": 0.5, "correct": None}, "correct must be true or false, found null"),
         ({"confidence": 0.5}, 'has no "correct"'),
         ({"correct": True}, 'has no "confidence"'),

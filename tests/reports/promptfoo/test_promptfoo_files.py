@@ -195,3 +195,10 @@ def test_bad_rows_can_be_left_out() -> None:
     lines = b"".join(json.dumps(each).encode() + b"\n" for each in (row(rubric(1, True)), row(3)))
     with pytest.raises(ReportError, match=r"line 2: \$\.gradingResult\.componentResults\[0\]"):
         opened(lines)
+
+
+def test_nothing_may_follow_a_list_of_rows() -> None:
+    document = json.dumps([row(rubric(1, True))]).encode()
+    assert len(opened(document)[1]) == 1
+    with pytest.raises(ReportError, match="holds something behind the end"):
+        opened(document + b" []")

@@ -160,3 +160,8 @@ def test_waiting_ratings_have_a_bound() -> None:
         gathering.add(rating)
     roomy = OpenQuestions(Counter({question(rated): 2}), fail, most=5000)
     assert [len(roomy.add(rating)) for _ in range(6)] == [0, 2] * 3
+
+
+def test_a_named_key_is_removed_from_the_texts() -> None:
+    body = only([pair("a", "A>B", api_key="hunter2hunter2", explanation="as hunter2hunter2 says")])
+    assert body["jurors"][0]["reason"] == "as [REDACTED] says"
