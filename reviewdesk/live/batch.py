@@ -28,9 +28,9 @@ class PendingCase:
     checks: tuple[CheckResult, ...] = ()
 
     @property
-    def failed(self) -> tuple[CheckResult, ...]:
-        """The failed checks, which keep the case from the jury."""
-        return tuple(check for check in self.checks if check.failed)
+    def failed(self) -> bool:
+        """Whether a check failed, which keeps the case from the jury."""
+        return any(check.failed for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.store.connect import reading
-from reviewdesk.store.log_tail import (
+from reviewdesk.store.events import (
     Head,
     head,
     holds,

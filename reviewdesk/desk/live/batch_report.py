@@ -33,16 +33,16 @@ class Results:
 
     def take(self, answered: Answered) -> None:
         """Make the verdict of a finished case, write it and count it."""
-        case, checks = answered.posed.case, [check.body for check in answered.posed.checks]
-        if failed := answered.posed.failed:
+        case, checks = answered.posed.case, answered.posed.checks
+        if answered.posed.failed:
             self.failed_checks += 1
-            reason = f"the check {failed[0].name} failed: {failed[0].reason}"
-            body = failed_check_body(case, self._panel, reason, checks)
+            body = failed_check_body(case, self._panel, checks)
         else:
             held = self._held
             body = verdict_body(
                 case, self._panel, answered.ballots,
-                committed_at=held.committed_at, checks=checks, run_id=held.run_id,
+                committed_at=held.committed_at, checks=[one.body for one in checks],
+                run_id=held.run_id,
             )  # fmt: skip
             self._unverified += not _hash_matches(body)
         self.verdicts += 1

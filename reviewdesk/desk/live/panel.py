@@ -152,10 +152,8 @@ class Panel(PanelSpec):
 
             results = run_checks(case)
             checks = [result.body for result in results]
-            failed = next((one for one in results if one.failed), None)
-            if failed is not None:
-                reason = f"the check {failed.name} failed: {failed.reason}"
-                return _live_verdict(case, failed_check_body(case, self, reason, checks))
+            if any(one.failed for one in results):
+                return _live_verdict(case, failed_check_body(case, self, results))
         from reviewdesk.live.clock import SystemClock
 
         clock = clock or SystemClock()

@@ -17,7 +17,7 @@ from reviewdesk.domain.canonical import (
     without_nulls,
 )
 from reviewdesk.domain.jury.supermajority import own_share
-from reviewdesk.domain.panel.case import Case
+from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import (
@@ -59,11 +59,13 @@ def verdict_body(
 
 
 def failed_check_body(
-    case: Case, panel: PanelSpec, reason: str, checks: Sequence[CanonicalCheck]
+    case: Case, panel: PanelSpec, checks: Sequence[CheckResult]
 ) -> CanonicalVerdict:
-    """Return the verdict of a case that failed a deterministic check, so no juror was asked."""
+    """Return the verdict of a case of which a deterministic check failed, so no juror was asked."""
+    failed = next(one for one in checks if one.failed)
+    reason = f"the check {failed.name} failed: {failed.reason}"
     case = case.under(panel.rubric)
-    body = _base_body(case, panel, (), checks)
+    body = _base_body(case, panel, (), [one.body for one in checks])
     made: CanonicalVerdict = {
         **body,
         "strategy": Strategy.EXTERNAL.value,

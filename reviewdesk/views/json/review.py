@@ -7,8 +7,9 @@ from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.assessment.history import remarks, trail
-from reviewdesk.domain.assessment.seats import ballot_counts
+from reviewdesk.domain.assessment.seats import Seat, ballot_counts
 from reviewdesk.domain.audit.mismatches import Breach, kinds
+from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
 from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
@@ -100,11 +101,7 @@ def _decision(item: Item) -> dict[str, Any]:
     return {
         **shape(found, "decision score strategy=rule.strategy"),
         **shape(stated.policy, "threshold quorum"),
-        "jurors": [
-            shape({"seat": seat, "ballot": ballot, "body": bodies[ballot.seat]}, _JUROR)
-            for seat in found.seats
-            for ballot in (seat.ballot,)
-        ],
+        "jurors": [_juror(seat, bodies[seat.ballot.seat]) for seat in found.seats],
         **shape(found, "values decisions"),
         "votes": shape(found.votes, "passes answered seated"),
         "ballots": ballot_counts(found.seats),
@@ -114,11 +111,7 @@ def _decision(item: Item) -> dict[str, Any]:
             "low": [names[seat] for seat in found.trim.low],
             "high": [names[seat] for seat in found.trim.high],
         },
-        "agreement": {
-            **shape(stated, "reported=agreement.value reported_metric=agreement.metric"),
-            "band_reported": stated.band,
-            **shape(found.agreement, _AGREEMENT),
-        },
+        "agreement": shape(stated, _REPORTED) | shape(found.agreement, _AGREEMENT),
         **shape(found.pair, "agreement_value=value agreement_metric=metric"),
         **shape(found.pair, "agreement_source=source band"),
         "escalate_for_review": stated.escalate,
@@ -139,6 +132,10 @@ def _decision(item: Item) -> dict[str, Any]:
     }
 
 
+def _juror(seat: Seat, body: CanonicalBallot) -> dict[str, Any]:
+    return shape({"seat": seat, "ballot": seat.ballot, "body": body}, _JUROR)
+
+
 _JUROR = (
     "id=ballot.id model=ballot.model vendor=ballot.vendor family=seat.family.name "
     "score=ballot.score raw_score=ballot.raw_score scale=body.scale pass=ballot.vote "
@@ -146,6 +143,7 @@ _JUROR = (
     "state=seat.state would_trim=seat.would_trim dissent=seat.dissent reason=ballot.reason "
     "error=ballot.error"
 )
+_REPORTED = "reported=agreement.value reported_metric=agreement.metric band_reported=band"
 _AGREEMENT = (
     "r_wg=spread.raw r_wg_clamped=spread.clamped band=spread.band reason=spread.reason alpha "
     "closeness sd range margin"
