@@ -15,13 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.jurors.drift import drifts, offsets
-from reviewdesk.domain.run.columns import (
-    DECISIONS,
-    NOTHING,
-    ROUNDINGS,
-    STRATEGIES,
-    Columns,
-)
+from reviewdesk.domain.run.columns import DECISIONS, NOTHING, ROUNDINGS, STRATEGIES, Columns
 from reviewdesk.domain.stats.alpha import (
     AlphaState,
     alpha_interval,

@@ -15,10 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.jurors.cusum import alarms, siegmund_limit, simulated_limit
-from reviewdesk.domain.jurors.rates import (
-    design,
-    rates,
-)
+from reviewdesk.domain.jurors.rates import design, rates
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.labels.sampling import LabelledVerdict, draw, stratum
 from reviewdesk.domain.records import Truth

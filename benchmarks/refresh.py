@@ -23,12 +23,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledVerdict,
-    draw,
-    stratum,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, draw, stratum
 from reviewdesk.domain.labels.strip import LiveFigures
 from reviewdesk.domain.labels.summary import summarise
 from reviewdesk.domain.records import Calibration, Run, Truth

@@ -12,11 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.desk.live.batch import (
-    BatchEnvironment,
-    BatchListener,
-    Order,
-)
+from reviewdesk.desk.live.batch import BatchEnvironment, BatchListener, Order
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.live.records import Request, Response, Transport
 

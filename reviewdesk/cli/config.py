@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import (
-    current_settings,
-    json_option,
-    put,
-    put_json,
-    shared_options,
-)
+from reviewdesk.cli.common import current_settings, json_option, put, put_json, shared_options
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    dump,
-    json_option,
-    put,
-    put_json,
-    say,
-    say_section,
-    shared_options,
-)
+from reviewdesk.cli.common import dump, json_option, put, put_json, say, say_section, shared_options
 from reviewdesk.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    json_option,
-    open_desk,
-    put,
-    put_json,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
 
 if TYPE_CHECKING:
     pass

@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.labels import rows
-from reviewdesk.desk.labels.rows import (
-    ConfusionCounts,
-    ExportedRows,
-    Resample,
-    SuiteExport,
-)
+from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import UsageError
 

@@ -15,13 +15,7 @@ from reviewdesk.errors import Cancelled, UsageError
 from reviewdesk.store import events, labels, measures, runs
 from reviewdesk.store.connect import explained, writing
 from reviewdesk.store.events import NewEvent
-from reviewdesk.store.ingest import (
-    NewRun,
-    StagedReport,
-    enter,
-    stage,
-    staging,
-)
+from reviewdesk.store.ingest import NewRun, StagedReport, enter, stage, staging
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

@@ -18,12 +18,7 @@ from reviewdesk.live.replies.faults import LEFT_OUT, Fault
 from reviewdesk.live.replies.redact import Redactor
 from reviewdesk.live.retry import next_attempt
 from reviewdesk.live.session import CallSession
-from reviewdesk.live.wires.requests import (
-    STRUCTURE,
-    TEMPERATURE,
-    optional,
-    request,
-)
+from reviewdesk.live.wires.requests import STRUCTURE, TEMPERATURE, optional, request
 from reviewdesk.live.wires.vendors import Endpoint, endpoint
 
 __all__ = ["CallSession", "ask", "ask_panel", "ballot_of"]

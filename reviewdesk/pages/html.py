@@ -18,16 +18,7 @@ from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.diagram import band, edges, place
 from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
 from reviewdesk.views import verdict
-from reviewdesk.views.document import (
-    Block,
-    Section,
-    Text,
-    Tone,
-    Words,
-    outside,
-    plain,
-    spans,
-)
+from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
 from reviewdesk.views.run import title
 from reviewdesk.views.whatif import item_what_if
 from reviewdesk.views.words import moment, plural

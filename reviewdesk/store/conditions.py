@@ -10,18 +10,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.query.filter import (
-    Filter,
-    FilterError,
-    Nested,
-    Part,
-    Term,
-)
-from reviewdesk.domain.query.words import (
-    BALLOTS,
-    BREACHES,
-    UNANIMOUS,
-)
+from reviewdesk.domain.query.filter import Filter, FilterError, Nested, Part, Term
+from reviewdesk.domain.query.words import BALLOTS, BREACHES, UNANIMOUS
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
 from reviewdesk.store import labels, runs, search

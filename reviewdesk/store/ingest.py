@@ -16,12 +16,7 @@ from typing import Any
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.content import item_hash
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    STRATA,
-    Draw,
-    draw,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, Draw, draw
 from reviewdesk.domain.run.measures import Measures, RunMeasures
 from reviewdesk.domain.verdict import Decision, Verdict, verdict_reader
 from reviewdesk.store import measures, runs

@@ -9,12 +9,7 @@ from typing import Any
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.run.packing import (
-    COLUMNS,
-    UNKNOWN,
-    PackedRun,
-    Packer,
-)
+from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun, Packer
 from reviewdesk.domain.verdict import Verdict
 from reviewdesk.store.connect import staging_transaction
 

@@ -13,12 +13,7 @@ from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.filter import Filter, parse_order
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band
-from reviewdesk.store.conditions import (
-    DEFERRED,
-    NUMBERS,
-    FilterContext,
-    where,
-)
+from reviewdesk.store.conditions import DEFERRED, NUMBERS, FilterContext, where
 from reviewdesk.store.rows import decision, in_pages
 
 _LAST = " NULLS LAST"

@@ -9,12 +9,7 @@ from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
-from reviewdesk.domain.stats.figures import (
-    Estimate,
-    Fit,
-    Interval,
-    Target,
-)
+from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import confidence, labels, words
 from reviewdesk.views.document import (

@@ -17,12 +17,7 @@ from reviewdesk.domain.stats.alpha import (
     contributions,
     interval_ci,
 )
-from reviewdesk.domain.stats.rates import (
-    cohen_kappa,
-    kappa_weights,
-    rate_difference,
-    wilson,
-)
+from reviewdesk.domain.stats.rates import cohen_kappa, kappa_weights, rate_difference, wilson
 
 Input = Mapping[str, Any]
 Units = list[list[float | None]]

@@ -13,14 +13,7 @@ import pytest
 
 from reviewdesk.domain.panel.spec import Price
 from reviewdesk.errors import DeskError, TransportError
-from reviewdesk.live.jurors import (
-    MAX_HEADER,
-    MAX_REFUSAL,
-    CallSession,
-    ask,
-    ask_panel,
-    ballot_of,
-)
+from reviewdesk.live.jurors import MAX_HEADER, MAX_REFUSAL, CallSession, ask, ask_panel, ballot_of
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.records import Call, Exchange, Request, Response
 from reviewdesk.live.session import TOGETHER

@@ -10,13 +10,7 @@ from reviewdesk.cli.plain import section_text
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.labels.coverage import LabelsNeeded, RateMethod, RunRate
 from reviewdesk.domain.stats.calibration import Rows
-from reviewdesk.domain.stats.figures import (
-    Interval,
-    LogLoss,
-    NullEce,
-    Suggestion,
-    ZTest,
-)
+from reviewdesk.domain.stats.figures import Interval, LogLoss, NullEce, Suggestion, ZTest
 from reviewdesk.domain.stats.figures import RecalibrationMethod as Map
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.views import confidence

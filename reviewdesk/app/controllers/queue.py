@@ -7,12 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.requests import (
-    FieldInput,
-    OrderForm,
-    PromptForm,
-    QuestionForm,
-)
+from reviewdesk.app.controllers.requests import FieldInput, OrderForm, PromptForm, QuestionForm
 from reviewdesk.app.controllers.session import SearchHits, uses_hidden
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.desk.review import filters, search

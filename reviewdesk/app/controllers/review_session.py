@@ -12,12 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.exposure import Exposure
-from reviewdesk.app.controllers.session import (
-    Page,
-    SearchHits,
-    Session,
-    effective_order,
-)
+from reviewdesk.app.controllers.session import Page, SearchHits, Session, effective_order
 from reviewdesk.desk.review import exposure
 from reviewdesk.domain.records import QueueRow, Run, View
 from reviewdesk.errors import NotFoundError, UsageError

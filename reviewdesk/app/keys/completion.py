@@ -8,13 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.keys.commands import (
-    Completer,
-    among,
-    choose,
-    files,
-    last_of_list,
-)
+from reviewdesk.app.keys.commands import Completer, among, choose, files, last_of_list
 from reviewdesk.app.theme.names import THEMES
 from reviewdesk.desk.review import filters, marks
 from reviewdesk.domain.query.completion import (

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
 
-from reviewdesk.app.keys.names import (
-    key_of,
-    shown_key,
-    spellings,
-    why_not,
-)
+from reviewdesk.app.keys.names import key_of, shown_key, spellings, why_not
 from reviewdesk.errors import SettingsError
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 

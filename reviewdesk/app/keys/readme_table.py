@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.app.keys.actions import (
-    ACTIONS,
-    EVERYWHERE,
-    Action,
-    by_group,
-)
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
 from reviewdesk.app.keys.keymap import Keymap
 
 

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Piece,
-    cut,
-    inline,
-    line,
-)
+from reviewdesk.app.paint.styled import Lines, Piece, cut, inline, line
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone

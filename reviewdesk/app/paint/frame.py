@@ -9,14 +9,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import Hint
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Piece,
-    clip,
-    cut,
-    inline,
-    line,
-)
+from reviewdesk.app.paint.styled import Lines, Piece, clip, cut, inline, line
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus

@@ -6,24 +6,8 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.queue import (
-    BANDS,
-    DECISIONS,
-    DEFERRED,
-    LABELS,
-    LOUD,
-    MORE,
-    TENTATIVE,
-)
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Piece,
-    flow,
-    heading,
-    line,
-    pad,
-    paragraph,
-)
+from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, MORE, TENTATIVE
+from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.records import Truth

@@ -8,14 +8,7 @@ from functools import lru_cache
 from rich.cells import cell_len
 from textual.content import Content, Span
 
-from reviewdesk.app.paint.styled import (
-    ELLIPSIS,
-    Lines,
-    block,
-    heading,
-    line,
-    paragraph,
-)
+from reviewdesk.app.paint.styled import ELLIPSIS, Lines, block, heading, line, paragraph
 from reviewdesk.app.texts.code import code
 from reviewdesk.app.texts.fold import cuts, fitting
 from reviewdesk.app.texts.inked import InkedLine, InkedText, rows

@@ -8,15 +8,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.styled import (
-    Lines,
-    cut,
-    heading,
-    inline,
-    line,
-    pad,
-    paragraph,
-)
+from reviewdesk.app.paint.styled import Lines, cut, heading, inline, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.settings import Feedback

@@ -5,15 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.paint.styled import (
-    Piece,
-    clip,
-    clip_start,
-    cut,
-    inline,
-    line,
-    pad,
-)
+from reviewdesk.app.paint.styled import Piece, clip, clip_start, cut, inline, line, pad
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.records import QueueRow, Truth

@@ -8,19 +8,9 @@ from itertools import pairwise
 from textual.content import Content
 
 from reviewdesk.app.paint.canvas import Canvas
-from reviewdesk.app.paint.styled import (
-    Lines,
-    cut,
-    flow,
-    line,
-    pad,
-)
+from reviewdesk.app.paint.styled import Lines, cut, flow, line, pad
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.stats.diagram import (
-    BinPosition,
-    band,
-    place,
-)
+from reviewdesk.domain.stats.diagram import BinPosition, band, place
 from reviewdesk.domain.stats.figures import Bin, Fit
 
 _BINS = 10

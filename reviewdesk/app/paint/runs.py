@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from reviewdesk.app.paint.styled import (
-    Piece,
-    clip,
-    cut,
-    inline,
-    line,
-    moment,
-    pad,
-)
+from reviewdesk.app.paint.styled import Piece, clip, cut, inline, line, moment, pad
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.run.details import RunLine
 from reviewdesk.views.words import number

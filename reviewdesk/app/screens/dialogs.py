@@ -23,14 +23,7 @@ from reviewdesk.app.controllers.requests import (
     OrderForm,
     QuestionForm,
 )
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Painter,
-    cut,
-    inline,
-    line,
-    paragraph,
-)
+from reviewdesk.app.paint.styled import Lines, Painter, cut, inline, line, paragraph
 from reviewdesk.app.screens.dialog import ChoiceList, Dialog, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless

@@ -10,12 +10,7 @@ from textual.containers import Vertical
 
 from reviewdesk.app.controllers.requests import DiffForm
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.styled import (
-    Lines,
-    cut,
-    inline,
-    line,
-)
+from reviewdesk.app.paint.styled import Lines, cut, inline, line
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane

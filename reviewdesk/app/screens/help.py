@@ -11,21 +11,10 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from reviewdesk.app.keys.actions import (
-    ACTIONS,
-    LABEL,
-    Action,
-    by_group,
-)
+from reviewdesk.app.keys.actions import ACTIONS, LABEL, Action, by_group
 from reviewdesk.app.keys.keymap import NO_KEY
 from reviewdesk.app.paint.legend import legend_lines
-from reviewdesk.app.paint.styled import (
-    Lines,
-    cut,
-    heading,
-    line,
-    pad,
-)
+from reviewdesk.app.paint.styled import Lines, cut, heading, line, pad
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.dialog import ChoiceList, Dialog
 from reviewdesk.app.theme.inks import Ink

@@ -16,14 +16,7 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm
-from reviewdesk.app.paint.styled import (
-    Lines,
-    cut,
-    inline,
-    line,
-    pad,
-    paragraph,
-)
+from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.harmless import harmless

@@ -16,15 +16,7 @@ from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.paint.consent import Consent
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Piece,
-    cut,
-    inline,
-    line,
-    pad,
-    paragraph,
-)
+from reviewdesk.app.paint.styled import Lines, Piece, cut, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane

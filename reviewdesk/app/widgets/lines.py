@@ -16,12 +16,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from reviewdesk.app.paint.styled import (
-    Lines,
-    Painter,
-    cut,
-    line,
-)
+from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.safetext import strip_controls

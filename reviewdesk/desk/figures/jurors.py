@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.figures.ballots import labelled_panels, panels
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
-from reviewdesk.domain.jurors.accuracy import (
-    Counter,
-    JurorCounts,
-    trim_named,
-    votes,
-)
+from reviewdesk.domain.jurors.accuracy import Counter, JurorCounts, trim_named, votes
 from reviewdesk.domain.jurors.facts import (
     Basis,
     JurorFacts,

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.gates.limits import default_checks
-from reviewdesk.domain.labels.coverage import (
-    OF_ITSELF,
-    RateMethod,
-    RunRate,
-    of_trusted,
-)
+from reviewdesk.domain.labels.coverage import OF_ITSELF, RateMethod, RunRate, of_trusted
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
 from reviewdesk.domain.records import Calibration, Design, Metrics, Run
 from reviewdesk.domain.stats.calibration import Rows, measure

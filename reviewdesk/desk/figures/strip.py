@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
 from reviewdesk.store.connect import reading
-from reviewdesk.store.events import (
-    Head,
-    head,
-    holds,
-    touched,
-)
+from reviewdesk.store.events import Head, head, holds, touched
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

@@ -9,13 +9,7 @@ from reviewdesk.desk.figures.ballots import panels
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.whatif.item import outcomes
-from reviewdesk.domain.whatif.policies import (
-    PolicyResult,
-    Variant,
-    WhatIfTable,
-    outliers,
-    whole,
-)
+from reviewdesk.domain.whatif.policies import PolicyResult, Variant, WhatIfTable, outliers, whole
 from reviewdesk.errors import UsageError
 from reviewdesk.store.connect import reading
 

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.files import named
 from reviewdesk.domain.canonical import stored_body
-from reviewdesk.domain.gates.expect import (
-    EntryKind,
-    EntryResult,
-    FindingTally,
-    hold,
-)
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, FindingTally, hold
 from reviewdesk.domain.gates.jury_targets import JuryReadings, JuryTarget
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show_line

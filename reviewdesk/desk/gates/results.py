@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from reviewdesk.domain.gates.expect import (
-    EntryKind,
-    EntryResult,
-    Finding,
-    SuiteResult,
-)
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, SuiteResult
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import UsageError

@@ -18,11 +18,7 @@ from reviewdesk.desk.live.batch_plan import (
     survey,
     with_calls,
 )
-from reviewdesk.desk.live.batch_report import (
-    Results,
-    committed_panel,
-    header,
-)
+from reviewdesk.desk.live.batch_report import Results, committed_panel, header
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary

@@ -13,13 +13,7 @@ from reviewdesk.desk.review import items
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
-from reviewdesk.domain.panel.rerun import (
-    FlipRate,
-    Rerun,
-    RerunScope,
-    correct,
-    flip_rates,
-)
+from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope, correct, flip_rates
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
 from reviewdesk.store import reruns

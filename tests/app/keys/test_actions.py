@@ -9,9 +9,7 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
-from reviewdesk.app.keys.actions import (
-    ACTIONS,
-)
+from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.names import real_key
 from reviewdesk.app.keys.palette import RegistryProvider, offered
 from reviewdesk.app.screens.base import DeskScreen

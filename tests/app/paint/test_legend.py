@@ -10,14 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 import reviewdesk
-from reviewdesk.app.paint.legend import (
-    AGREE,
-    CAME_OUT,
-    FLAGS,
-    SIGNS,
-    TRUTHS,
-    legend_lines,
-)
+from reviewdesk.app.paint.legend import AGREE, CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
 from reviewdesk.app.paint.queue import BANDS, DECISIONS, label_mark
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.records import QueueRow, Truth

@@ -15,12 +15,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.paint.item import item_lines, pages
-from reviewdesk.app.paint.long_text import (
-    LONGEST_LINE,
-    beside,
-    column,
-    section,
-)
+from reviewdesk.app.paint.long_text import LONGEST_LINE, beside, column, section
 from reviewdesk.app.paint.styled import block
 from reviewdesk.app.texts.pages import PAGE
 from reviewdesk.app.texts.reading import ReadingOptions

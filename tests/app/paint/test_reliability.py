@@ -19,12 +19,7 @@ from reviewdesk.domain.stats.fit import fit
 from reviewdesk.views.document import Document
 from reviewdesk.views.reliability import bins, diagram, reliability
 from tests.app.paint.test_styled import WIDTHS, check
-from tests.views.test_calibration import (
-    FOUR,
-    census,
-    other_runs,
-    page,
-)
+from tests.views.test_calibration import FOUR, census, other_runs, page
 
 TOP, LEFT = 1, 6
 """The heading above the plot, and the axis left of it."""

@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.texts.kinds import (
-    TextKind,
-    fence_kind,
-    is_json,
-    kind_of,
-)
+from reviewdesk.app.texts.kinds import TextKind, fence_kind, is_json, kind_of
 from tests.helpers import ROOT
 
 CODE = {

@@ -9,13 +9,7 @@ from rich.color import ColorSystem
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from reviewdesk.app.theme.colours import (
-    ANSI_DARK,
-    ANSI_LIGHT,
-    DESK,
-    DESK_LIGHT,
-    HIGH_CONTRAST,
-)
+from reviewdesk.app.theme.colours import ANSI_DARK, ANSI_LIGHT, DESK, DESK_LIGHT, HIGH_CONTRAST
 from reviewdesk.app.theme.inks import (
     OWN,
     Ink,

@@ -7,18 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.gatekit import (
-    CALM,
-    LONE,
-    SPLIT,
-    THREE,
-    Gate,
-    Write,
-    entry,
-    facts,
-    rows,
-    suite,
-)
+from tests.cli.gatekit import CALM, LONE, SPLIT, THREE, Gate, Write, entry, facts, rows, suite
 from tests.helpers import SAMPLES, report, verdict
 
 

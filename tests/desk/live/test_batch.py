@@ -12,20 +12,10 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk.live.batch import (
-    BatchListener,
-    BatchState,
-    judge_cases,
-)
+from reviewdesk.desk.live.batch import BatchListener, BatchState, judge_cases
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
-from reviewdesk.errors import (
-    Cancelled,
-    JournalError,
-    PanelError,
-    TransportError,
-    UsageError,
-)
+from reviewdesk.errors import Cancelled, JournalError, PanelError, TransportError, UsageError
 from reviewdesk.live.records import Response
 from tests.helpers import START, load, open_desk
 from tests.judgekit import (

@@ -14,19 +14,8 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.live.rerun import (
-    PreparedRerun,
-    carry_out,
-    own_panel,
-    payloads,
-    prepare,
-)
-from reviewdesk.domain.panel.rerun import (
-    RerunRequest,
-    RerunScope,
-    flipped,
-    missing,
-)
+from reviewdesk.desk.live.rerun import PreparedRerun, carry_out, own_panel, payloads, prepare
+from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, flipped, missing
 from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision, Status, Strategy

@@ -10,13 +10,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.desk import Desk
-from reviewdesk.desk.review.filters import (
-    expand,
-    forget,
-    save,
-    saved,
-    vocabulary,
-)
+from reviewdesk.desk.review.filters import expand, forget, save, saved, vocabulary
 from reviewdesk.desk.review.marks import tag
 from reviewdesk.domain.query.filter import FilterError
 from reviewdesk.errors import NotFoundError, UsageError

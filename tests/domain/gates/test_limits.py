@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.domain.gates.limits import (
-    GateStatus,
-    LimitCheck,
-    Op,
-    check,
-    default_checks,
-)
+from reviewdesk.domain.gates.limits import GateStatus, LimitCheck, Op, check, default_checks
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.calibration import Rows, measure
 

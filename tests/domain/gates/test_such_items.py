@@ -7,19 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from reviewdesk.domain.gates.such_items import (
-    as_run,
-    of_counts,
-    share,
-    such_items,
-)
+from reviewdesk.domain.gates.such_items import as_run, of_counts, share, such_items
 from reviewdesk.domain.stats.calibration import Rows, measure
-from reviewdesk.domain.stats.figures import (
-    Pair,
-    Part,
-    Ranged,
-    Target,
-)
+from reviewdesk.domain.stats.figures import Pair, Part, Ranged, Target
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.stats.panel_intervals import panel_intervals
 from reviewdesk.domain.stats.rates import wilson

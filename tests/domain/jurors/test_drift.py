@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
-from reviewdesk.domain.jurors.drift import (
-    Moments,
-    Offsets,
-    drifts,
-    earlier,
-    offsets,
-    seats,
-    welch,
-)
+from reviewdesk.domain.jurors.drift import Moments, Offsets, drifts, earlier, offsets, seats, welch
 from reviewdesk.domain.jurors.facts import Windows
 from reviewdesk.domain.run.columns import Columns
 from tests.domain.bodies import body, columns, juror, panel, read

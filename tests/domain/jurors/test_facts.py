@@ -5,18 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviewdesk.domain.jurors.accuracy import JurorCounts
-from reviewdesk.domain.jurors.facts import (
-    JurorFacts,
-    Seats,
-    suggested_weights,
-    volatile,
-)
-from reviewdesk.domain.jurors.rates import (
-    JurorRates,
-    design,
-    quoted_kappa,
-    rates,
-)
+from reviewdesk.domain.jurors.facts import JurorFacts, Seats, suggested_weights, volatile
+from reviewdesk.domain.jurors.rates import JurorRates, design, quoted_kappa, rates
 from reviewdesk.domain.stats.correction import Cells
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted

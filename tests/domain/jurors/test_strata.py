@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.jurors.accuracy import LabelledPanel, count
-from reviewdesk.domain.jurors.rates import (
-    Apart,
-    design,
-    labelled,
-    paired,
-    rates,
-    weighted,
-)
+from reviewdesk.domain.jurors.rates import Apart, design, labelled, paired, rates, weighted
 from reviewdesk.domain.jurors.strata import (
     Labels,
     compare,

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.assess import Assessment, assess
 from reviewdesk.domain.assessment.flags import Flag
-from reviewdesk.domain.jury.family import (
-    Family,
-    bias_warning,
-    family,
-    relatives,
-    same_family,
-)
+from reviewdesk.domain.jury.family import Family, bias_warning, family, relatives, same_family
 from reviewdesk.domain.verdict import Ballot, Band, Generator
 from tests.domain.bodies import body, juror, read
 

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.jury.trim import (
-    breakdown,
-    trim,
-    trim_count,
-    trimmed_mean,
-)
+from reviewdesk.domain.jury.trim import breakdown, trim, trim_count, trimmed_mean
 from reviewdesk.domain.verdict import Rounding
 from reviewdesk.errors import UsageError
 from tests.domain.bodies import GRID, maybe

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledVerdict,
-    draw,
-    stratum,
-    weigh,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, draw, stratum, weigh
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, accuracy
 from reviewdesk.domain.verdict import Decision

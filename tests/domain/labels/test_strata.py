@@ -8,12 +8,7 @@ import pytest
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict, weigh
-from reviewdesk.domain.labels.strata import (
-    Stratum,
-    audit,
-    strata,
-    upper_bound,
-)
+from reviewdesk.domain.labels.strata import Stratum, audit, strata, upper_bound
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import Decision
 

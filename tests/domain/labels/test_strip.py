@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from reviewdesk.domain.labels.rows import SOURCES, LabelledRow, RunFigures
 from reviewdesk.domain.labels.sampling import LabelledVerdict, Prefix
 from reviewdesk.domain.labels.strip import LiveFigures
-from reviewdesk.domain.labels.summary import (
-    alone,
-    summarise,
-)
+from reviewdesk.domain.labels.summary import alone, summarise
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError

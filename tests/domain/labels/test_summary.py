@@ -7,13 +7,7 @@ import pytest
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, confidence, make_rows
 from reviewdesk.domain.labels.sampling import LabelledVerdict
-from reviewdesk.domain.labels.summary import (
-    ESCALATED_ONLY,
-    alone,
-    audited,
-    split,
-    summarise,
-)
+from reviewdesk.domain.labels.summary import ESCALATED_ONLY, alone, audited, split, summarise
 from reviewdesk.domain.records import Calibration, Design, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError

@@ -8,13 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reviewdesk.domain.labels.sampling import (
-    FIRST_REST,
-    LabelledVerdict,
-    draw,
-    stratum,
-    weigh,
-)
+from reviewdesk.domain.labels.sampling import FIRST_REST, LabelledVerdict, draw, stratum, weigh
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.figures import Part

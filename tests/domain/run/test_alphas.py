@@ -9,11 +9,7 @@ import pytest
 from krippendorff import alpha as oracle
 
 from reviewdesk.domain.run.alphas import run_measures
-from reviewdesk.domain.run.measures import (
-    Measures,
-    RunMeasures,
-    Undefined,
-)
+from reviewdesk.domain.run.measures import Measures, RunMeasures, Undefined
 from tests.domain.bodies import packed, panel
 from tests.domain.run.test_packing import assessed
 

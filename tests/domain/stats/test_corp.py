@@ -5,18 +5,9 @@ import pytest
 from hypothesis import given
 
 from reviewdesk.domain.stats.calibration import Rows, brier
-from reviewdesk.domain.stats.corp import (
-    corp,
-    isotonic,
-    murphy,
-)
+from reviewdesk.domain.stats.corp import corp, isotonic, murphy
 from tests.domain.calibration_vectors import fitted
-from tests.domain.stats.test_reliability import (
-    CASES,
-    Case,
-    repeated,
-    rows_of,
-)
+from tests.domain.stats.test_reliability import CASES, Case, repeated, rows_of
 
 
 def _min_max(case: Case) -> dict[int, float]:

@@ -10,12 +10,7 @@ from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.item import outcomes
 from reviewdesk.domain.whatif.policies import Variant, whole
 from tests.domain.bodies import juror, panel, read
-from tests.domain.whatif.test_bulk import (
-    alone,
-    mixed,
-    together,
-    variants,
-)
+from tests.domain.whatif.test_bulk import alone, mixed, together, variants
 
 
 @given(mixed(), variants())

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reviewdesk.domain.verdict import Rounding, Strategy
-from reviewdesk.domain.whatif.policies import (
-    Group,
-    Variant,
-    combined,
-    whole,
-)
+from reviewdesk.domain.whatif.policies import Group, Variant, combined, whole
 
 
 @pytest.mark.parametrize(

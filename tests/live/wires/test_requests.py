@@ -14,12 +14,7 @@ from reviewdesk.domain.panel.spec import Juror, PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import TransportError
 from reviewdesk.live.records import calls_for
-from reviewdesk.live.wires.envelope import (
-    Envelope,
-    UnusableAnswer,
-    opened,
-    stated_error,
-)
+from reviewdesk.live.wires.envelope import Envelope, UnusableAnswer, opened, stated_error
 from reviewdesk.live.wires.requests import payload, request
 from reviewdesk.live.wires.vendors import VENDORS, Wire, endpoint
 from tests.live.builders import KEY, NONCE, call, juror

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.errors import LabelsFileError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.labels.reader import (
-    MAX_YAML,
-    ScoreRow,
-    read_labels,
-    read_scores,
-)
+from reviewdesk.reports.labels.reader import MAX_YAML, ScoreRow, read_labels, read_scores
 from reviewdesk.reports.labels.writer import as_jsonl, as_yaml
 
 

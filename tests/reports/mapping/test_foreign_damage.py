@@ -11,12 +11,7 @@ from reviewdesk.reports import ReadOptions, Source, read
 from reviewdesk.reports.bytes.strict_json import ImportTally
 from reviewdesk.reports.canonical.rules import verdict_problem
 from tests.reports.foreignkit import mutations, packed
-from tests.reports.tools import (
-    test_crossjudge,
-    test_deepeval,
-    test_juried,
-    test_lmcouncil,
-)
+from tests.reports.tools import test_crossjudge, test_deepeval, test_juried, test_lmcouncil
 
 ATTEMPTS = test_juried.report(
     test_juried.scenario(

@@ -14,12 +14,7 @@ from reviewdesk.domain.panel.case import Case, Check
 from reviewdesk.domain.verdict import Generator
 from reviewdesk.errors import PanelError
 from reviewdesk.reports.bytes.source import Source
-from reviewdesk.reports.panels.cases_file import (
-    case_from,
-    count_cases,
-    open_cases,
-    read_cases,
-)
+from reviewdesk.reports.panels.cases_file import case_from, count_cases, open_cases, read_cases
 from reviewdesk.reports.wording import FieldError
 from tests.helpers import SAMPLES
 

@@ -12,15 +12,7 @@ import pytest
 from reviewdesk.errors import ReportError
 from reviewdesk.reports import Source, read
 from tests.helpers import SHARED
-from tests.reports.promptfoo_rows import (
-    assert_set,
-    broken,
-    graded,
-    opened,
-    result,
-    row,
-    rubric,
-)
+from tests.reports.promptfoo_rows import assert_set, broken, graded, opened, result, row, rubric
 
 FILES = SHARED / "formats" / "promptfoo"
 JURY = FILES / "jury5-llmbar.json"

@@ -11,15 +11,7 @@ import yaml
 
 from reviewdesk.errors import ReportError, UsageError
 from reviewdesk.reports import ReadOptions, Source, read
-from tests.reports.promptfoo_rows import (
-    assert_set,
-    broken,
-    graded,
-    opened,
-    result,
-    row,
-    rubric,
-)
+from tests.reports.promptfoo_rows import assert_set, broken, graded, opened, result, row, rubric
 
 JUNK: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 7, 0.5, 1e300, 2**63, "", "x", "\x1b[2J\u202e", "y" * 700),

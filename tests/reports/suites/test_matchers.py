@@ -11,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from reviewdesk.reports.suites.matchers import (
-    Exact,
-    NotMatcher,
-    Schema,
-    same,
-)
+from reviewdesk.reports.suites.matchers import Exact, NotMatcher, Schema, same
 from reviewdesk.reports.wording import FieldError
 
 NUMBERS = st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6)

@@ -9,12 +9,7 @@ import pytest
 
 from reviewdesk.domain.gates.jury_targets import JuryTarget
 from reviewdesk.errors import SuiteError
-from reviewdesk.reports.suites.suite import (
-    CalibrationGate,
-    JuryGate,
-    Suite,
-    read_suite,
-)
+from reviewdesk.reports.suites.suite import CalibrationGate, JuryGate, Suite, read_suite
 
 ENTRY = """\
 jury:
