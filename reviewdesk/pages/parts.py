@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from reviewdesk.domain.jurors.facts import JurorsPage
@@ -52,7 +52,11 @@ def parts(found: RunPage) -> tuple[PagePart, ...]:
     page, every = found.calibration, jurors(found.jurors).every
     measured, seated = page.calibration.labelled.n > 0, bool(found.jurors.jurors)
     metrics, *figures = calibration(page).every
-    such = calibration(page, target=Target.ITEMS).every[:1] if measured else ()
+    such: tuple[Section, ...] = ()
+    # Without a population line both targets have the intervals of the labels alone.
+    if page.calibration.population is not None:
+        first = calibration(page, target=Target.ITEMS).every[0]
+        such = (replace(first, title="Metrics for such items"),)
     drawn = reliability(page).every if measured else ()
     rated = [rates(found.jurors, Target.ITEMS)] if seated else []
     return (
