@@ -153,7 +153,12 @@ class ReviewApp(App[None], inherit_bindings=False):
     # the controller's loop
 
     def act(self, event: Callable[[], object]) -> None:
-        """Pass an event to the controller; carry out its requests and draw its state."""
+        """Pass an event to the controller; carry out its requests and draw its state.
+
+        Nothing happens once the app has closed its screens: a job may still report then.
+        """
+        if not self.screen_stack:
+            return
         controller = self.controller
         controller.below_dialog(self.asking)
         event()

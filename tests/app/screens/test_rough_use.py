@@ -68,6 +68,17 @@ async def test_random_keys_leave_a_whole_desk(opened: tuple[Desk, Run], seed: in
         assert stage.desk.verify().ok
 
 
+async def test_a_job_that_reports_after_the_screens_closed_is_not_heard(
+    opened: tuple[Desk, Run],
+) -> None:
+    heard: list[str] = []
+    async with staged(*opened) as stage:
+        app = stage.app
+        app.act(lambda: heard.append("open"))
+    app.act(lambda: heard.append("closed"))
+    assert heard == ["open"]
+
+
 async def test_nothing_of_textuals_own_lies_over_the_first_look(opened: tuple[Desk, Run]) -> None:
     async with staged(*opened) as stage:
         assert not stage.review.query_one(Tooltip).display
