@@ -21,6 +21,7 @@ ReviewDeskError
 from __future__ import annotations
 
 from enum import IntEnum
+from signal import Signals
 
 
 class ExitCode(IntEnum):
@@ -30,7 +31,19 @@ class ExitCode(IntEnum):
     FAILED = 1
     BAD_INPUT = 2
     NOT_REPRESENTATIVE = 3
+    FAULT = 70
+    HUNG_UP = 129
     INTERRUPTED = 130
+    TERMINATED = 143
+
+
+class Ended(KeyboardInterrupt):
+    """A signal asked the process to end; it passes through handlers of errors as ctrl+c does."""
+
+    def __init__(self, number: int) -> None:
+        """Keep the signal's number, from which the exit code follows."""
+        self.exit_code = ExitCode(128 + number)
+        super().__init__(f"ended by {Signals(number).name}; what is saved stays saved")
 
 
 class ReviewDeskError(Exception):

@@ -155,7 +155,7 @@ class ReviewApp(App[None], inherit_bindings=False):
     def act(self, event: Callable[[], object]) -> None:
         """Pass an event to the controller; carry out its requests and draw its state.
 
-        Nothing happens once the app has closed its screens: a job may still report then.
+        Nothing happens once the app has closed its screens: a job may report that late.
         """
         if not self.screen_stack:
             return

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 import traceback
+from types import FrameType
 
 import click
 
@@ -30,8 +31,13 @@ from reviewdesk.cli import (
     whatif,
 )
 from reviewdesk.cli.common import say, shared_options
-from reviewdesk.errors import ExitCode, ReviewDeskError
+from reviewdesk.cli.signals import on_end
+from reviewdesk.errors import Ended, ExitCode, ReviewDeskError
 
+_REPORT = (
+    "What is saved stays saved. Please report it with what you did, `reviewdesk --version`, and"
+    " what the same command prints with --debug."
+)
 _EPILOG = "Start with: reviewdesk open sample_runs/support-bot.jsonl"
 
 
@@ -81,6 +87,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a character gets an escape instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
+    on_end(_end)
     try:
         if instruction := os.environ.get(completion.VARIABLE):
             code = completion.answer(cli, instruction)
@@ -89,9 +96,14 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the boundary: a fault is one line too
         if "--debug" in sys.argv:
             traceback.print_exc()
-        say(f"a fault in reviewdesk: {type(error).__name__}: {error}. --debug shows where.")
-        code = ExitCode.BAD_INPUT
+        say(f"a fault in reviewdesk, not in your input: {type(error).__name__}: {error}")
+        say(_REPORT)
+        code = ExitCode.FAULT
     sys.exit(code)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise Ended(number)
 
 
 def run(arguments: list[str]) -> int:
@@ -110,9 +122,18 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         _show_usage_error(error)
         return ExitCode.BAD_INPUT
+    except Ended as ended:
+        say(str(ended))
+        return ended.exit_code
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         return ExitCode.INTERRUPTED
+    except UnicodeEncodeError:
+        # File names may be any bytes; what is stored, such as a note or a name, must be text.
+        if all(map(_is_text, arguments)):
+            raise
+        say(f"{next(w for w in arguments if not _is_text(w))}: holds bytes that are not UTF-8")
+        return ExitCode.BAD_INPUT
     except BrokenPipeError:
         # The reader has closed the output, as `head` does.
         _drop_output()
@@ -123,6 +144,11 @@ def run(arguments: list[str]) -> int:
         say(f"the output cannot be written: {(error.strerror or str(error)).lower()}")
         return ExitCode.BAD_INPUT
     return ExitCode.OK
+
+
+def _is_text(word: str) -> bool:
+    """Return False if an argument held bytes that are not UTF-8."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _drop_output() -> None:

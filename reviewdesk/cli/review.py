@@ -23,7 +23,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.errors import ExitCode, ReviewDeskError, UsageError
+from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
@@ -248,12 +248,15 @@ def _last_filter(desk: Desk, run: Run, text: str) -> str:
 def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
     """Run the app, then print the head of the label log, which ``desk verify`` can check."""
     from reviewdesk.app.app import ReviewApp
+    from reviewdesk.cli.signals import closing
     from reviewdesk.cli.terminal import terminal
 
-    with terminal():
-        app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
+    app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
+    with terminal(), closing(app.action_close_desk) as ended:
         app.run()
     say(f"log head {desk.head()}")
+    if ended:
+        raise Ended(ended[0])
     if app.return_code:
         raise app.fault or RuntimeError("the terminal app broke off")
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk import __version__
+from reviewdesk.cli import main
 from tests.helpers import ROOT, environment, numbered, report, verdict
 
 
@@ -110,3 +115,71 @@ def test_an_output_that_cannot_be_written(desk: Path) -> None:
     said = done.stderr.decode().splitlines()
     assert (done.returncode, said[0], len(said)) == (2, "run: run", 2)
     assert said[1].startswith("the output cannot be written: ")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_that_is_asked_to_end_says_so(desk: Path, number: int, code: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "reviewdesk", "ingest", "-"],
+        env=environment(desk),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stderr is not None
+        # More than a pipe holds: once it is written, the command is reading it.
+        running.stdin.write(b"[" + b" " * 1_000_000)
+        running.stdin.flush()
+        running.send_signal(number)
+        running.stdin.close()
+        said = running.stderr.read().decode()
+    name = signal.Signals(number).name
+    assert (running.returncode, said) == (code, f"ended by {name}; what is saved stays saved\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_closes_the_app_and_gives_the_terminal_back(
+    desk: Path, tmp_path: Path, number: int
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(numbered(2))
+    screen, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "reviewdesk", "open", str(path)],
+        env={**environment(desk), "TERM": "xterm-256color"},
+        cwd=ROOT,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    ) as running:
+        os.close(terminal)
+        shown = b""
+        while b"pass" not in shown:
+            shown += os.read(screen, 65536)
+        running.send_signal(number)
+        with contextlib.suppress(OSError):
+            while piece := os.read(screen, 65536):
+                shown += piece
+        os.close(screen)
+    assert running.returncode == 128 + number
+    # The alternate screen and the reports of the mouse are switched off, and the log head follows.
+    after = shown[shown.rindex(b"\x1b[?1049l") :]
+    assert b"log head" in after
+    assert f"ended by {signal.Signals(number).name}".encode() in after
+    assert shown.rindex(b"\x1b[?1000l") > shown.rindex(b"\x1b[?1000h")
+
+
+def test_a_fault_of_ours_is_not_called_bad_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_arguments: list[str]) -> int:
+        raise ZeroDivisionError("unforeseen")
+
+    monkeypatch.setattr("reviewdesk.cli.run", fail)
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr().err
+    assert left.value.code == 70
+    assert "a fault in reviewdesk, not in your input: ZeroDivisionError: unforeseen" in said
+    assert "report it" in said
