@@ -28,20 +28,22 @@ from reviewdesk.cli import (
     rerun,
     review,
     runs,
+    start,
     whatif,
 )
 from reviewdesk.cli.common import say, shared_options
-from reviewdesk.cli.signals import on_end
+from reviewdesk.cli.terminal import on_end
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError
 
 _REPORT = (
     "What is saved stays saved. Please report it with what you did, `reviewdesk --version`, and"
     " what the same command prints with --debug."
 )
-_EPILOG = "Start with: reviewdesk open sample_runs/support-bot.jsonl"
+_EPILOG = "Start with: reviewdesk demo, or reviewdesk open report.json"
 
 
 @click.group(
+    invoke_without_command=True,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -51,12 +53,17 @@ _EPILOG = "Start with: reviewdesk open sample_runs/support-bot.jsonl"
 def cli(*, debug: bool) -> None:
     """Review what juries of LLM judges decided, and measure how far to trust them.
 
-    `open` is the desk itself; the other commands give the same facts without a screen.
+    `open` is the desk itself; the other commands give the same facts without a screen. Without a
+    command, it says what to do next.
     """
-    click.get_current_context().meta["debug"] = debug
+    context = click.get_current_context()
+    context.meta["debug"] = debug
+    if context.invoked_subcommand is None:
+        start.put_next_steps()
 
 
 for command in (
+    start.demo,
     review.open_,
     review.ingest,
     runs.runs,

@@ -73,11 +73,11 @@ def desk_path() -> Path | None:
 
 
 @contextmanager
-def open_desk() -> Iterator[Desk]:
-    """Open the desk that the options or the settings name, and close it at the end."""
+def open_desk(path: Path | None = None) -> Iterator[Desk]:
+    """Open the desk at ``path``, else that of the options or the settings; close it at the end."""
     from reviewdesk.desk import Desk
 
-    desk = Desk.open(desk_path(), reviewer=current_settings().reviewer or None)
+    desk = Desk.open(path or desk_path(), reviewer=current_settings().reviewer or None)
     try:
         yield desk
     finally:

@@ -163,7 +163,7 @@ def _dry_run(cases: str, panel: str) -> None:
 
 def _check_terminal() -> None:
     """Raise UsageError, before anything is read, if there is no terminal to ask on."""
-    from reviewdesk.cli.consent import can_ask
+    from reviewdesk.cli.terminal import can_ask
 
     if not can_ask():
         raise UsageError(
@@ -179,7 +179,7 @@ def _agreed(plan: ConsentPlan, *, yes: bool) -> bool:
     say("see it all with --dry-run")
     if yes:
         return True
-    from reviewdesk.cli.consent import agreed
+    from reviewdesk.cli.terminal import agreed
 
     return agreed("send?")
 

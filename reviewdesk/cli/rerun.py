@@ -67,7 +67,7 @@ def rerun(
 
     Labels stay as they are. Nothing is sent without --yes or your `y`.
     """
-    from reviewdesk.cli.consent import can_ask
+    from reviewdesk.cli.terminal import can_ask
     from reviewdesk.desk.live.rerun import payloads
 
     if not (yes or dry_run or can_ask()):
@@ -89,7 +89,7 @@ def rerun(
 
 def _agreed(prepared: list[PreparedRerun], *, yes: bool) -> bool:
     """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
-    from reviewdesk.cli.consent import agreed
+    from reviewdesk.cli.terminal import agreed
     from reviewdesk.desk.live.rerun import plan_of
     from reviewdesk.views.panel import consent
 

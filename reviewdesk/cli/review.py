@@ -155,27 +155,45 @@ def open_(
 
     Off a terminal it prints the queue and ends, so that it can be piped.
     """
-    from reviewdesk.domain.records import View
-
     _one_stdin(files)
-    settings = current_settings()
-    on_screen = bool(sys.stdout and sys.stdout.isatty())
-    # Keys are checked first, so that a mistyped key is reported before a long load.
-    key = _blind_key(settings) if on_screen else ""
+    on_screen = is_on_screen()
     with open_desk() as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
-        desk.opened(run)
-        kept = desk.view(run)
-        view = kept or View(blind=settings.blind)
-        view = _view(desk, run, view, filter_, order, blind=blind)
-        if not on_screen:
-            _print_queue(desk, run, view)
-            return
-        notice = _notice(kept, view, settings, key, asked=blind is not None)
-        _review(desk, run, view, settings, notice)
+        review_run(desk, run, filter_, order, blind=blind)
+
+
+def is_on_screen() -> bool:
+    """Return True if the app can run here; raise SettingsError, before any work, for wrong keys."""
+    on_screen = bool(sys.stdout and sys.stdout.isatty())
+    if on_screen:
+        _blind_key(current_settings())
+    return on_screen
+
+
+def review_run(
+    desk: Desk,
+    run: Run,
+    filter_: str | None = None,
+    order: str | None = None,
+    *,
+    blind: bool | None = None,
+) -> None:
+    """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
+    from reviewdesk.domain.records import View
+
+    settings = current_settings()
+    desk.opened(run)
+    kept = desk.view(run)
+    view = kept or View(blind=settings.blind)
+    view = _view(desk, run, view, filter_, order, blind=blind)
+    if not is_on_screen():
+        _print_queue(desk, run, view)
+        return
+    notice = _notice(kept, view, settings, _blind_key(settings), asked=blind is not None)
+    _review(desk, run, view, settings, notice)
 
 
 def _say_loaded(made: Loaded, *, labels: bool) -> None:
@@ -248,8 +266,7 @@ def _last_filter(desk: Desk, run: Run, text: str) -> str:
 def _review(desk: Desk, run: Run, view: View, settings: Settings, notice: str | None) -> None:
     """Run the app, then print the head of the label log, which ``desk verify`` can check."""
     from reviewdesk.app.app import ReviewApp
-    from reviewdesk.cli.signals import closing
-    from reviewdesk.cli.terminal import terminal
+    from reviewdesk.cli.terminal import closing, terminal
 
     app = ReviewApp(desk, run, view=view, settings=settings, notice=notice)
     with terminal(), closing(app.action_close_desk) as ended:

@@ -1,13 +1,25 @@
-"""Connect the app to the terminal if the process's streams are redirected."""
+"""The process's terminal: the app on it, a question with one key, and signals that end."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
-from reviewdesk.errors import UsageError
+import click
+
+from reviewdesk.errors import Ended, UsageError
+
+Handler = Callable[[int, FrameType | None], None]
+
+_NUMBERS = tuple(
+    number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+)
+"""Windows has no SIGHUP."""
 
 
 @contextmanager
@@ -37,3 +49,77 @@ def terminal() -> Iterator[None]:
             sys.stderr.flush()
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def on_end(handler: Handler) -> None:
+    """Call ``handler`` for each of the signals, but not for one that the parent has ignored."""
+    for number in _NUMBERS:
+        # nohup ignores SIGHUP for the program that it starts.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+@contextmanager
+def closing(close: Callable[[], None]) -> Iterator[list[int]]:
+    """Close the app for a signal while its loop runs; the list holds the signals that came.
+
+    An error raised in the middle of the loop would leave the terminal as the app had set it.
+    """
+    ended: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        ended.append(number)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise Ended(number) from None
+        loop.call_soon_threadsafe(close)
+
+    before = {number: signal.getsignal(number) for number in _NUMBERS}
+    on_end(handle)
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def can_ask() -> bool:
+    """Return True if the process can read keys from a terminal and show a question on one."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def agreed(question: str) -> bool:
+    """Ask on stderr and return True for ``y``; every other key, even Enter, refuses."""
+    with _keys():
+        click.echo(f"{question} [y/N] ", nl=False, err=True)
+        try:
+            key = _key()
+        finally:
+            click.echo(err=True)
+    return key in {"y", "Y"}
+
+
+def _key() -> str:
+    if os.name != "posix":
+        return click.getchar()
+    return os.read(sys.stdin.fileno(), 1).decode("ascii", "replace")
+
+
+@contextmanager
+def _keys() -> Iterator[None]:
+    """Read keys one by one, and discard those typed before the question."""
+    if os.name != "posix":
+        yield
+        return
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSAFLUSH)
+        yield
+    finally:
+        # Otherwise the rest of a typed line would be the shell's next command.
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.labels import rows
 from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
-from reviewdesk.errors import UsageError
+from reviewdesk.errors import ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -36,6 +36,17 @@ def source(name: str, max_size: int | None = None) -> Source:
     if not sys.stdin:
         raise UsageError("standard input is closed", "Name a file, or pipe one in.")
     return Source.from_bytes("-", sys.stdin.buffer.read(limit + 1), limit)
+
+
+def is_report(path: Path, max_size: int) -> bool:
+    """Return True if a file of at most ``max_size`` bytes begins as a report that can be read."""
+    from reviewdesk.reports import read
+
+    try:
+        read(source(str(path), max_size))
+    except ReviewDeskError:
+        return False
+    return True
 
 
 def labels(name: str) -> list[LabelRow]:

@@ -1,0 +1,101 @@
+"""What a newcomer runs first: the program without a command, and the demo."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reviewdesk.cli.common import current_settings, desk_path, open_desk, put, say, shared_options
+from reviewdesk.cli.review import is_on_screen, review_run
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+
+_SUFFIXES = {".json", ".jsonl", ".eval"}
+_MOST_FILES = 40
+"""The most files of a folder that are looked into, the newest first."""
+_MOST_NAMED = 3
+_MOST_BYTES = 64 << 20
+"""The size up to which a file is looked into: this must not keep anybody waiting."""
+
+
+@click.command(epilog="Example: reviewdesk demo")
+@shared_options
+def demo() -> None:
+    """Review the sample runs, on a desk of their own beside yours.
+
+    The samples are invented. A second panel on the same items and a run with labels come with them;
+    F5 lists the runs.
+    """
+    from reviewdesk.desk import samples
+    from reviewdesk.desk.core import default_path
+
+    is_on_screen()
+    named = click.get_current_context().meta.get("reviewdesk.desk")
+    with open_desk(Path(named) if named else default_path().with_name("demo.db")) as desk:
+        run = samples.prepare(desk)
+        review_run(desk, run)
+        say(f"the demo's desk is {desk.path}; your own desk is untouched")
+
+
+def put_next_steps() -> None:
+    """Print what the program is and what to do next."""
+    steps = list(_next_steps())
+    wide = max(len(command) for command, _ in steps)
+    put("reviewdesk reviews what juries of LLM judges decided, and measures how far to trust them.")
+    put()
+    for command, what in steps:
+        put(f"  {command:<{wide}}  {what}")
+    put()
+    put("reviewdesk --help lists every command.")
+
+
+def _next_steps() -> Iterator[tuple[str, str]]:
+    """Yield commands and what they do here: verdicts wait, a report lies in the folder, or none."""
+    from reviewdesk.desk.core import glance
+
+    found = False
+    desk = glance(desk_path(), current_settings().reviewer or None)
+    if desk is not None:
+        try:
+            for step in _of_desk(desk):
+                found = True
+                yield step
+        finally:
+            desk.close()
+    for name in _reports(Path()):
+        found = True
+        yield f"reviewdesk open {shlex.quote(name)}", "reviews a report in this folder"
+    if not found:
+        yield "reviewdesk open report.json", "reviews a report of yours"
+        yield "reviewdesk demo", "reviews a sample, on a desk of its own"
+
+
+def _of_desk(desk: Desk) -> Iterator[tuple[str, str]]:
+    if not desk.runs():
+        return
+    run = desk.run()
+    progress = desk.progress(run)
+    if progress.labelled < progress.verdicts:
+        done = f"{progress.labelled:,} of {progress.verdicts:,} labelled"
+        yield "reviewdesk open", f"goes on with {run.name}: {done}"
+    if progress.labelled:
+        yield "reviewdesk calibrate", f"shows how far the judge of {run.name} can be trusted"
+
+
+def _reports(folder: Path) -> Iterator[str]:
+    """Yield the names of the newest reports in a folder; files that are no report are passed by."""
+    from reviewdesk.desk import files
+
+    try:
+        held = [path for path in folder.iterdir() if path.suffix in _SUFFIXES and path.is_file()]
+        held.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    reports = (path.name for path in held[:_MOST_FILES] if files.is_report(path, _MOST_BYTES))
+    yield from islice(reports, _MOST_NAMED)
