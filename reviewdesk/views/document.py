@@ -115,6 +115,9 @@ class Flow:
 
     groups: tuple[Words, ...]
     gap: int = 3
+    last: int = 0
+    """If set, all stand on one line: those between the second and the last are left out, from the
+    end, until the last has so many cells, and what is then too long is cut."""
 
 
 @dataclass(frozen=True, slots=True)

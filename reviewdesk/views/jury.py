@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from reviewdesk.domain.assessment.assess import Assessment, Seat, State
-from reviewdesk.domain.assessment.flags import SHORT, Flag, FlagNote
+from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag, FlagNote
 from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.jury.agreement import AgreementPair
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Band, Decision, Policy
+from reviewdesk.domain.verdict import Band, Decision, Policy, folded
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -82,6 +83,89 @@ def _band(band: Band | None) -> tuple[str | Text, ...]:
     if band is None:
         return ()
     return " ", Text(band.value, Tone.WARN if band is Band.LOW else Tone.TEXT)
+
+
+def headline(item: Item) -> tuple[Words, ...]:
+    """Return the decision, the reasons to look at it, and the strongest dissent, each in short."""
+    found, threshold = item.assessment, item.verdict.policy.threshold
+    decided: list[str | Text] = [_quiet(found.decision.value if found.decision else "no decision")]
+    if found.score is not None:
+        line = "" if threshold is None else f" against {threshold:g}"
+        decided.append(_quiet(f" {_plain_number(found.score)}{line}"))
+    elif found.votes.answered:
+        decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
+    if label := _consensus(item):
+        decided += [_quiet(", label "), outside(label, 40, Tone.MUTED)]
+    return tuple(decided), *_alarms(found), *_strongest_dissent(item)
+
+
+def _quiet(text: str) -> Text:
+    return Text(text, Tone.MUTED)
+
+
+def _plain_number(value: float) -> str:
+    """Return a figure without the zeros at its end."""
+    return f"{round(value, 3):g}"
+
+
+def _alarms(found: Assessment) -> list[Words]:
+    """Return why the verdict is escalated, or else what is flagged, the most important first."""
+    reasons = {note.flag: note.reason for note in found.notes}
+    low = found.band is Band.LOW
+    names = [
+        "agreement low" if flag is Flag.DERIVED_LOW and low else word
+        for flag, word in WORDS.items()
+        if flag in reasons and flag not in {Flag.ESCALATED, Flag.NO_VERDICT}
+    ]
+    if low and Flag.DERIVED_LOW not in reasons:
+        names.append("agreement low")
+    shown = [_quiet(name) for name in names]
+    if Flag.NO_VERDICT in reasons and found.decision is not Decision.INCONCLUSIVE:
+        shown.append(outside(reasons[Flag.NO_VERDICT], 80, Tone.MUTED))
+    if Flag.ESCALATED not in reasons:
+        return [*shown] or [_quiet("not escalated")]
+    first, *others = shown or [outside(reasons[Flag.ESCALATED], 80, Tone.MUTED)]
+    return [(_quiet("escalated: "), first), *others]
+
+
+def _consensus(item: Item) -> str | None:
+    """Return the label that the panel came to, if it means neither pass nor fail."""
+    found = item.assessment
+    if found.decision in {Decision.PASS, Decision.FAIL}:
+        return None
+    return item.verdict.text("label") or (found.label_vote.label if found.label_vote else None)
+
+
+def _strongest_dissent(item: Item) -> list[Words]:
+    """Return the dissent to read first with the first line of its reason; nothing without one."""
+    against = dissents(item)
+    if not against:
+        return [_quiet("no dissent")] if item.assessment.unanimous_votes else []
+    ballot = against[0].ballot
+    lead = f"{len(against)} dissents, " if len(against) > 1 else "dissent "
+    text = next((line for line in (ballot.reason or "").splitlines() if line.strip()), "")
+    said = (_quiet(': "'), outside(text.strip(), 400, Tone.MUTED), _quiet('"')) if text else ()
+    return [(_quiet(lead), outside(ballot.id, 80, Tone.MUTED), *said)]
+
+
+def dissents(item: Item) -> list[Seat]:
+    """Return the jurors against the decision: trimmed ones first, then the farthest from it.
+
+    Where labels came to neither pass nor fail, they are the jurors with another label.
+    """
+    seats, passed = item.assessment.seats, item.assessment.decision is Decision.PASS
+    against = [seat for seat in seats if seat.dissent]
+    label = folded(_consensus(item))
+    if label in {folded(seat.ballot.label) for seat in seats} - {""}:
+        against = [
+            seat for seat in seats if seat.ballot.usable and folded(seat.ballot.label) != label
+        ]
+
+    def nearness(seat: Seat) -> tuple[bool, float]:
+        score = seat.ballot.score
+        return not seat.trimmed, math.inf if score is None else score if passed else -score
+
+    return sorted(against, key=nearness)
 
 
 def flags(notes: Sequence[FlagNote]) -> Block:

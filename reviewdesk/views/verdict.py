@@ -52,6 +52,11 @@ def verdict(item: Item, history: RerunHistory = _NOTHING) -> Document:
     )
 
 
+def headline(item: Item) -> tuple[Block, ...]:
+    """Return the verdict on one line: decision, why it is escalated, and the strongest dissent."""
+    return (Flow(juries.headline(item), last=36),)
+
+
 def summary(item: Item) -> tuple[Block, ...]:
     """Return the key facts: test, decision, agreement, label and flags."""
     own = item.verdict.test != item.verdict.id

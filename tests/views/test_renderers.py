@@ -68,7 +68,7 @@ from reviewdesk.views.document import (
 from reviewdesk.views.jurors import jurors
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
-from reviewdesk.views.verdict import jury, verdict
+from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report
 from tests.helpers import verdict as body_of
 from tests.views.test_panel import FAR, NEAR, SHA
@@ -138,6 +138,7 @@ def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     for number, (item, history) in enumerate(listed):
         yield f"verdict {number}", verdict(item, history)
         yield f"jury {number}", jury(item, history, "R")
+        yield f"headline {number}", Document((Section("", headline(item)),))
         yield f"what if {number}", Document((whatif.item_what_if(item),))
         results = what_if_item(item)
         bought = [(row.variant, attacks(item.verdict, row.variant)) for row in results]

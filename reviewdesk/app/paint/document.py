@@ -121,7 +121,17 @@ def _facts(one: Facts, width: int) -> Lines:
 
 
 def _flow(one: Flow, width: int) -> Lines:
-    return flow((words_line(group) for group in one.groups), width, one.gap)
+    groups = [words_line(group) for group in one.groups]
+    return [_one_line(groups, width, one.last)] if one.last else flow(groups, width, one.gap)
+
+
+def _one_line(groups: list[Content], width: int, last: int) -> Content:
+    """Return the groups on one line, without those that leave the last less than ``last`` cells."""
+    between, end = line((" · ", Ink.MUTED)), groups[-1].cell_length
+    spare = width - min(last, end) + end
+    while len(groups) > 3 and between.join(groups).cell_length > spare:
+        del groups[-2]
+    return cut(between.join(groups), width)
 
 
 def _quote(one: Quote, width: int) -> Lines:

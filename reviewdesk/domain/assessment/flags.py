@@ -38,24 +38,41 @@ class FlagNote:
     reason: str
 
 
+WORDS = {
+    Flag.ESCALATED: "escalated",
+    Flag.BIAS_WARNING: "bias",
+    Flag.TRIMMED_DISSENT: "dissent trimmed",
+    Flag.PIVOTAL: "one vote decides",
+    Flag.DISPUTE: "dispute",
+    Flag.NO_VERDICT: "no decision",
+    Flag.SUSPICIOUS_TEXT: "suspicious text",
+    Flag.REGIME_SENSITIVE: "rules disagree",
+    Flag.MISMATCH: "mismatch",
+    Flag.DEGRADED: "degraded",
+    # "ours", because the agreement that the report states is often not low.
+    Flag.DERIVED_LOW: "ours low",
+    Flag.SPLIT: "split",
+    Flag.SAME_FAMILY: "same family",
+    Flag.SINGLE_JUROR: "one juror",
+}
+"""Each flag in words, the most important first."""
 SHORT = {
     Flag.ESCALATED: "esc",
     Flag.BIAS_WARNING: "bias",
     Flag.TRIMMED_DISSENT: "trim!",
+    Flag.PIVOTAL: "pivot",
     Flag.DISPUTE: "disp",
     Flag.NO_VERDICT: "none",
     Flag.SUSPICIOUS_TEXT: "susp",
-    Flag.MISMATCH: "mism",
     Flag.REGIME_SENSITIVE: "rule",
+    Flag.MISMATCH: "mism",
     Flag.DEGRADED: "degr",
-    Flag.PIVOTAL: "pivot",
-    Flag.SPLIT: "split",
-    # "ours", because the agreement that the report states is often not low.
     Flag.DERIVED_LOW: "ours-low",
+    Flag.SPLIT: "split",
     Flag.SAME_FAMILY: "kin",
     Flag.SINGLE_JUROR: "one",
 }
-"""Short names for a narrow line, the most important first."""
+"""Short names for a narrow line and for filters, the most important first."""
 
 
 def names(flags: Flag) -> list[str]:
