@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.query.filter import Filter, FilterError, Nested, Part, Term
-from reviewdesk.domain.query.words import BALLOTS, BREACHES, UNANIMOUS
+from reviewdesk.domain.query.words import BALLOTS, BREACHES, UNANIMOUS, WRONG
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
 from reviewdesk.store import labels, runs, search
@@ -179,6 +179,13 @@ def _label(_: FilterContext, term: Term) -> Sql:
     return "v.item IN (SELECT item FROM truths WHERE truth = ?)", [term.value]
 
 
+def _wrong(_: FilterContext, term: Term) -> Sql:
+    side = "(v.decision = ? AND v.item IN (SELECT item FROM truths WHERE truth = ?))"
+    found = [("pass", "fail"), ("fail", "pass")]
+    sides = [pair for pair in found if term.value in {"", pair[0]}]
+    return f"({' OR '.join([side] * len(sides))})", [word for pair in sides for word in pair]
+
+
 def _warn(_: FilterContext, term: Term) -> Sql:
     bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
     return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
@@ -308,6 +315,7 @@ _CONDITIONS: Mapping[str, Condition] = {
     "note": _note,
     "tentative": _tentative,
     "deferred": _deferred,
+    **dict.fromkeys(WRONG, _wrong),
     **dict.fromkeys(BALLOTS, _ballot),
     **dict.fromkeys(UNANIMOUS, _unanimous),
 }

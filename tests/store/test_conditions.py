@@ -118,7 +118,28 @@ def test_what_a_filter_keeps(desk: Desk, text: str, ids: str) -> None:
     assert kept(desk, text) == ids
 
 
-KNOWN = {"none": "e", "split": "d", "label:none": "de", "label:disputed": "b",
+def test_second_looks_are_labels_against_the_panel(tmp_path: Path) -> None:
+    # a and c pass, b and d fail, e has no answer; f is passed, and nobody knows.
+    with closing(open_desk(tmp_path / "desk.db")) as mine:
+        run = load(mine, report(*NOW, verdict("f", 0.9), verdict("g", 0.9), report_id="week 37"))
+        for name, truth in zip(
+            "abcdef", ["pass", "pass", "fail", "fail", "pass", "unsure"], strict=True
+        ):
+            mine.label(mine.find(run, name), Truth(truth))
+        assert kept(mine, "wrong:pass") == "c"
+        assert kept(mine, "wrong:fail") == "b"
+        assert kept(mine, "wrong") == "bc"
+        # What has no pass or fail label, or no pass or fail of the panel, is not known to be wrong.
+        assert kept(mine, "!wrong") == "adefg"
+        assert kept(mine, "wrong:pass|wrong:fail") == kept(mine, "(wrong)") == "bc"
+        assert kept(mine, "wrong|id~g !(wrong:pass note)") == "bcg"
+        # One label serves all panels, and each is wrong by itself.
+        before = {**NOW[2], "decision": "fail", "score": 0.1}
+        load(mine, report(before, report_id="week 36"))
+        assert kept(mine, "wrong", "week 36") == ""
+
+
+KNOWN = {"none": "e", "wrong": "", "split": "d", "label:none": "de", "label:disputed": "b",
          "decision:pass": "ac", "score<.6": "bd", "score>=.85": "a", "test~o": "abd",
          "tag:refund": "ab", "tag:none": "e",
          "juror:gpt-4.1": "b", "mark": "a", "note": "cd", "text~wheel": "acd", "deferred": "d",

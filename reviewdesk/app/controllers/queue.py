@@ -12,7 +12,7 @@ from reviewdesk.app.controllers.session import SearchHits, uses_hidden
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.desk.review import filters, search
 from reviewdesk.domain.query.filter import parse_filter, parse_order
-from reviewdesk.domain.query.tokens import EXAMPLE, RULE
+from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
@@ -92,7 +92,7 @@ class QueueController:
             core.session.view.filter,
             check=lambda text: parse_filter(filters.expand(core.desk, text)),
             complete=argument_completers(core.desk, core.session)["filter"],
-            rule=f"{RULE}: {EXAMPLE}",
+            rule=HELP,
             past=self._past["filter"],
             replaces=True,
         )

@@ -20,7 +20,7 @@ class PromptForm:
     """Asks for one line of text; the answer is a ``FieldInput``.
 
     If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
-    oldest first; ``rule`` is a line of syntax that stands above the field; with ``replaces`` the
+    oldest first; ``rule`` holds lines of syntax that stand above the field; with ``replaces`` the
     value is selected, so that typing replaces it.
     """
 

@@ -10,6 +10,7 @@ from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD,
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Band, Decision
 
@@ -87,6 +88,13 @@ def legend_lines(width: int) -> Lines:
         Content(""),
         heading("SIGNS", width),
         *_list(SIGNS, width),
+        Content(""),
+        heading("FILTERS", width),
+        *(
+            row
+            for text in HELP.splitlines()
+            for row in paragraph(text, width, indent=2, first=[("  ", "")])
+        ),
     ]
 
 

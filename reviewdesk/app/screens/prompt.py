@@ -6,6 +6,7 @@ returned even if the field was left with escape.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -66,8 +67,8 @@ class PromptField(Dialog[FieldInput]):
         """Show title, field and help."""
         with Vertical():
             yield Bar(self._head)
-            if rule := self.form.rule:
-                yield Bar(lambda width: [cut(line((f" {rule}", Ink.MUTED)), width)])
+            for rule in self.form.rule.splitlines():
+                yield Bar(partial(_rule, rule))
             yield _Field(self.form.value, select_on_focus=self.form.replaces)
             yield Bar(self._help, id="help")
 
@@ -167,6 +168,10 @@ class PromptField(Dialog[FieldInput]):
     def action_leave(self) -> None:
         """Close without using what was typed."""
         self.dismiss(FieldInput(self.field.value, given=False))
+
+
+def _rule(text: str, width: int) -> Lines:
+    return [cut(line((f" {text}", Ink.MUTED)), width)]
 
 
 def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:

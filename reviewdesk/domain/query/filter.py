@@ -358,10 +358,10 @@ def _suggestion(name: str) -> str:
 def _hint(word: str = "") -> str:
     """List what a condition may be, preceded by the word that was probably meant."""
     flags = sorted(words.short(flag) for flag in SHORT)
-    near = get_close_matches(word[:40], [*flags, *words.STATES, *_FLAGS], 1, 0.7)
+    near = get_close_matches(word[:40], [*flags, *words.STATES, *words.PANEL, *_FLAGS], 1, 0.7)
     meant = f"Did you mean {near[0]}? " if near else ""
     states = ", ".join(words.STATES)
     return (
         f"{meant}Flags: {', '.join(flags)}; {states}; "
-        "or label:none, band:low, tag:x, score<.6, test~word."
+        "or wrong, label:none, band:low, tag:x, score<.6, test~word."
     )

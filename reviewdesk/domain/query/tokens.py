@@ -9,6 +9,8 @@ RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 """How the words of a filter are combined, as shown to users."""
 EXAMPLE = "esc|bias !(mark note)"
 """A filter that uses the whole rule: one of two flags, and not both of two facts."""
+HELP = f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not (mark and note)"
+"""The rule, and on a second line the example with what it keeps."""
 
 
 class Piece(Enum):

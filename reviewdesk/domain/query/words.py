@@ -39,7 +39,11 @@ UNANIMOUS = {
     "unanimous_votes": "all votes are the same",
 }
 """Words for a panel whose scores or votes, two or more of them, are all the same."""
-PANEL = BALLOTS | UNANIMOUS
+WRONG = {
+    "wrong": "labelled against the panel",
+}
+"""Words for a panel whose pass is labelled fail, or whose fail is labelled pass."""
+PANEL = WRONG | BALLOTS | UNANIMOUS
 BREACHES = {
     "quorum": Breach.QUORUM,
     "decision": Breach.DECISION,
@@ -78,6 +82,10 @@ CHOICES = {
         "inconclusive": "the panel came to no decision",
         "error": "the panel did not answer",
         "none": "no decision stated or to be had",
+    },
+    "wrong": {
+        "pass": "the panel passed what is labelled fail",
+        "fail": "the panel failed what is labelled pass",
     },
     "warn": {
         "any": "any warning",
@@ -124,6 +132,7 @@ HEADINGS = {
     "band": "by the band beside the agreement",
     "ours.band": "by the band of our own r_WG",
     "decision": "by the panel's decision",
+    "wrong": "labelled against the panel's pass, or against its fail",
     "warn": "by warning",
     "breach": "by the rule of its own that the report breaks",
 }

@@ -140,10 +140,20 @@ class DrillDown:
 
 
 _CELLS = (
-    ("right passes: the panel passed what should pass", Decision.PASS, Truth.PASS),
-    ("wrong passes: the panel passed what should fail", Decision.PASS, Truth.FAIL),
-    ("right fails: the panel failed what should fail", Decision.FAIL, Truth.FAIL),
-    ("wrong fails: the panel failed what should pass", Decision.FAIL, Truth.PASS),
+    ("wrong passes: the panel passed what should fail", "wrong:pass", Decision.PASS, Truth.FAIL),
+    ("wrong fails: the panel failed what should pass", "wrong:fail", Decision.FAIL, Truth.PASS),
+    (
+        "right passes: the panel passed what should pass",
+        "decision:pass label:pass",
+        Decision.PASS,
+        Truth.PASS,
+    ),
+    (
+        "right fails: the panel failed what should fail",
+        "decision:fail label:fail",
+        Decision.FAIL,
+        Truth.FAIL,
+    ),
 )
 
 
@@ -151,10 +161,8 @@ def drill(page: CalibrationPage) -> tuple[DrillDown, ...]:
     """Return the groups of verdicts that a reviewer may want to look into, even if empty."""
     found = page.calibration
     cells = [
-        DrillDown(
-            title, f"decision:{panel} label:{truth}", page.counts.cells.get((panel, truth), 0)
-        )
-        for title, panel, truth in _CELLS
+        DrillDown(title, text, page.counts.cells.get((panel, truth), 0))
+        for title, text, panel, truth in _CELLS
     ]
     return (
         *cells,

@@ -51,7 +51,7 @@ def test_a_filter_is_checked_applied_and_cleared(tmp_path: Path) -> None:
         review.press("filter")
         form = review.dialog
         assert isinstance(form, PromptForm)
-        assert form.rule == f"{RULE}: {EXAMPLE}"
+        assert form.rule.startswith(f"{RULE}\n{EXAMPLE} keeps (esc or bias) and not")
         assert form.replaces
         assert form.complete is not None
         assert [option.text for option in form.complete("label:n", 7).options] == ["label:none"]

@@ -206,9 +206,9 @@ def test_every_drill_lists_what_its_title_counts(tmp_path: Path) -> None:
     found = {one.filter: one.count for one in drill(page)}
     assert found == {
         "decision:pass label:pass": 1,
-        "decision:pass label:fail": 1,
+        "wrong:pass": 1,
         "decision:fail label:fail": 0,
-        "decision:fail label:pass": 1,
+        "wrong:fail": 1,
         "label:unsure": 1,
         "label:disputed": 0,
     }

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from reviewdesk.domain.assessment.flags import SHORT, Flag
 from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import (
     MIXED,
     ORDERS,
@@ -123,6 +124,21 @@ def test_a_search_keeps_its_quotes(value: str) -> None:
     assert not parse_filter(f'tag:"text~{value.replace(chr(34), "")}" test~x').searches
 
 
+def test_no_word_tells_the_panel_s_answer_but_the_hidden_ones() -> None:
+    # Every word that can be typed: what it tells without the panel's answer is listed here, so a
+    # new word is hidden until somebody decides otherwise.
+    flags = [words.short(flag) for flag in SHORT]
+    values = [f"{name}:{value}" for name, choices in words.CHOICES.items() for value in choices]
+    named = [f"{name}:x" for name in words.NAMED]
+    compared = [*(f"{name}<.5" for name in words.NUMBERS), *(f"{name}~x" for name in words.TEXTS)]
+    typed = [*flags, *words.STATES, *words.PANEL, *values, *named, *compared]
+    assert {text for text in typed if not parse_filter(text).hidden} == {
+        *words.STATES,
+        *(f"label:{label}" for label in ("none", "pass", "fail", "unsure", "disputed")),
+        *("tag:x", "juror:x", "run:x", "id~x", "test~x"),
+    }
+
+
 def test_a_term_knows_where_its_value_stands() -> None:
     found = parse_filter('esc !run:a|flip:"b c" tag:d')
     # Places counted by hand: a behind "esc !run:", the quote behind "flip:", d at the end.
@@ -160,6 +176,9 @@ def test_space_is_and_bar_is_or_bang_is_not() -> None:
         ("mark note tentative deferred", False),
         ("tag:x tag:none juror:y run:z", False),
         ("flip:x", True),
+        ("wrong", True),
+        ("label:fail !wrong:pass", True),
+        ("unanimous_votes", True),
         ("text~x", True),
         # One hidden fact among open ones is enough.
         ("label:none id~a|!split", True),
@@ -233,8 +252,9 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
     ("text", "hint"),
     [
         # Every kind of word that could stand there is named.
-        ("wrongly", "Flags: bias, degr, disp, esc, "),
-        ("wrongly", "trim; mark, note, tentative, deferred; or label:none, band:low, tag:x, "),
+        ("zzz", "Flags: bias, degr, disp, esc, "),
+        ("zzz", "trim; mark, note, tentative, deferred; or wrong, label:none, band:low, tag:x, "),
+        ("wrongly", "Did you mean wrong? Flags: "),
         ("marked", "Did you mean mark? Flags: "),
         ("escalate", "Did you mean escalated? "),
         ("esc SPILT", "Did you mean split? "),
@@ -247,7 +267,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("Label:none", "Write label:none."),
         (
             "colour:red",
-            "Facts: label, band, ours.band, decision, warn, breach, tag, juror, run, flip.",
+            "Facts: label, band, ours.band, decision, wrong, warn, breach, tag, juror, run, flip.",
         ),
     ],
 )
