@@ -7,6 +7,7 @@ import getpass
 import os
 from array import array
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -158,6 +159,10 @@ class Desk:
     def progress(self, run: Run) -> Progress:
         """Count how many verdicts of a run are labelled and how many remain."""
         return self._standing(run).progress(run)
+
+    def decided(self, run: Run) -> AbstractSet[int]:
+        """Return the keys of the run's verdicts that have a label at this moment."""
+        return self._standing(run).decided.keys()
 
     def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
         """Return the position in ``keys`` of the next undecided verdict, or ``None``.

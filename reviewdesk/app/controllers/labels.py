@@ -79,7 +79,7 @@ class LabelController:
         core.ask(QuestionForm(question, "u takes it back."), answered)
 
     def _give(self, item: Item, truth: Truth, *, tentative: bool) -> None:
-        """Save a label of the current item, and go to the next one that is undecided."""
+        """Save a label of the current item, and go on to the next one."""
         core, session, seen = self._core, self._core.session, self._core.review.exposure
         blind = seen.is_blind(session, item) and not exposure.was_seen(core.desk, item.row.key)
         core.desk.label(
@@ -98,7 +98,7 @@ class LabelController:
         core.say(self._feedback(item), Tone.NOTE)
         core.leave_jury()
         try:
-            core.review.next_undecided()
+            core.review.go_on()
         finally:
             core.recalibrate()
             core.show(rows=True)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.exposure import Exposure
 from reviewdesk.app.controllers.session import Page, SearchHits, Session, effective_order
 from reviewdesk.desk.review import exposure
+from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import QueueRow, Run, View
 from reviewdesk.errors import NotFoundError, UsageError
 from reviewdesk.settings import Feedback
@@ -40,10 +42,12 @@ class ReviewSession:
         """Open the queue where ``view`` left it; ``exposure`` holds what was seen in other runs."""
         self.desk = desk
         self._trail: list[int] = []
+        self._decided: AbstractSet[int] = frozenset()
+        """The verdicts that had a label when the queue was read."""
         self.exposure = exposure or Exposure()
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._query(view)
-        self._land(view.item)
+        self._land(view.item, stay=parse_filter(view.filter).decided)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """Return the queue rows of ``keys``, and record that they came on screen."""
@@ -70,14 +74,12 @@ class ReviewSession:
         current = self.session.item
         self._query(view)
         self._land(current.verdict.id if current else None, stay=True)
-        if view.filter and self.session.page is Page.DONE:
-            # A filter that leaves only decided verdicts is meant to show them.
-            self.show(0)
         self.save()
 
     def _query(self, view: View) -> None:
         run = self.session.run
         keys = self.desk.queue(run, view.filter, effective_order(view))
+        self._decided = self.desk.decided(run)
         self.session = replace(self.session, view=view, keys=keys, index=None, item=None)
         self._place_found()
 
@@ -94,10 +96,13 @@ class ReviewSession:
                 return
             start = index
         found = self.desk.next_undecided(session.run, session.keys, start)
-        if found is None:
-            self._finish(max(start, 0))
-        else:
+        if found is not None:
             self.show(found)
+        elif stay and session.view.filter:
+            # A filter that leaves only decided verdicts is meant to show them.
+            self.show(0)
+        else:
+            self._finish(max(start, 0))
 
     def _undecided(self, key: int) -> bool:
         row = self.desk.rows([key])[0]
@@ -136,15 +141,34 @@ class ReviewSession:
         self.show(target)
         return True
 
+    def go_on(self) -> None:
+        """Go on after a label: to the next undecided item or, at a second look, to the next row.
+
+        It is a second look if the item was decided when the queue was read, and a filter chose it
+        or nothing in the queue is undecided. The row itself stays until the queue is read again.
+        """
+        session, index = self.session, self.session.index
+        second = (
+            index is not None
+            and session.keys[index] in self._decided
+            and (session.view.filter or self._next_undecided() is None)
+        )
+        if not (second and self.step(1)):
+            self.next_undecided()
+
+    def _next_undecided(self) -> int | None:
+        session = self.session
+        after = -1 if session.index is None else session.index
+        return self.desk.next_undecided(session.run, session.keys, after)
+
     def next_undecided(self) -> bool:
         """Go to the next undecided item; if none is left, show the done page and return False."""
         session = self.session
         if not session.keys:
             return False
-        after = -1 if session.index is None else session.index
-        found = self.desk.next_undecided(session.run, session.keys, after)
+        found = self._next_undecided()
         if found is None:
-            self._finish(max(after, 0))
+            self._finish(session.index or 0)
             return False
         self.show(found)
         return True

@@ -86,13 +86,13 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
         steps.append((f"{filter_} label:unsure", "looks again at what you could not tell"))
     if session.progress.disputed:
         steps.append((f"{filter_} label:disputed", "shows where reviewers differ"))
-    if session.view.blind and not session.withheld:
-        steps.append((f"{filter_} decision:pass label:fail", "shows where the panel let you down"))
+    if session.progress.labelled and not session.withheld:
+        steps.append((f"{filter_} wrong", "looks again at what you labelled against the panel"))
     return [
         *steps,
         (keymap.first("screen.calibration"), "how far the judge can be trusted, and the gates"),
         (f"{command}export labels.jsonl", f"takes the labels out ({EXPORT} does the same)"),
-        (keymap.first("screen.runs"), "the other runs"),
+        (keymap.first("screen.runs"), "the other runs, and which panel is right more often"),
         (keymap.first("back"), "back to the item seen before"),
         (keymap.first("quit"), "closes; everything is saved"),
     ]

@@ -97,9 +97,22 @@ class Filter:
         return any(term.hidden for term in self.terms())
 
     @property
+    def decided(self) -> bool:
+        """Whether only labelled verdicts can match, as with ``wrong`` or ``label:fail``."""
+        return any(all(map(_needs_label, group)) for group in self.groups)
+
+    @property
     def searches(self) -> bool:
         """Whether the filter needs the full-text index."""
         return any(term.kind == "words" for term in self.terms())
+
+
+def _needs_label(part: Part) -> bool:
+    if isinstance(part, Nested):
+        return not part.negated and part.filter.decided
+    if part.name == "label":
+        return part.negated is (part.value == "none")
+    return part.name in {"wrong", "tentative"} and not part.negated
 
 
 def parse_filter(text: str) -> Filter:

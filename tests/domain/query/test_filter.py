@@ -139,6 +139,27 @@ def test_no_word_tells_the_panel_s_answer_but_the_hidden_ones() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("wrong", True),
+        ("esc !mark wrong:fail|label:unsure", True),
+        ("tentative", True),
+        ("!label:none", True),
+        ("((label:fail mark)|wrong) esc", True),
+        ("", False),
+        ("label:none", False),
+        ("!wrong", False),
+        ("!label:fail", False),
+        ("wrong|mark", False),
+        ("!(wrong)", False),
+        ("tag:wrong esc", False),
+    ],
+)
+def test_which_filters_keep_labelled_verdicts_only(text: str, decided: bool) -> None:
+    assert parse_filter(text).decided is decided
+
+
 def test_a_term_knows_where_its_value_stands() -> None:
     found = parse_filter('esc !run:a|flip:"b c" tag:d')
     # Places counted by hand: a behind "esc !run:", the quote behind "flip:", d at the end.
