@@ -36,6 +36,7 @@ from reviewdesk.app.controllers.requests import (
     Request,
     Sideways,
     TakeSelection,
+    UseOwnTheme,
     UseTheme,
 )
 from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -113,7 +114,6 @@ class ReviewApp(App[None], inherit_bindings=False):
         self.settings = settings or Settings()
         self.keymap = checked(self.settings)
         self.set_keymap(self.keymap.textual())
-        self._use_own_themes()
         self.clock, self._stamp = clock, stamp
         self.runner = WorkerRunner(self, desk)
         self.controller = ReviewController(
@@ -128,6 +128,7 @@ class ReviewApp(App[None], inherit_bindings=False):
             notice=notice or "",
             colourless=self.no_color,
         )
+        self._use_own_themes()
 
     def get_default_screen(self) -> Screen[None]:
         """Return the review screen, which stays at the bottom of the screen stack."""
@@ -193,6 +194,8 @@ class ReviewApp(App[None], inherit_bindings=False):
                 self.act(partial(then, self.screen.get_selected_text() or ""))
             case UseTheme(name):
                 self.theme = name
+            case UseOwnTheme():
+                self._use_own_themes()
             case OpenPalette():
                 self.action_command_palette()
             case Close():
@@ -232,21 +235,22 @@ class ReviewApp(App[None], inherit_bindings=False):
         return NO_COLOUR if self.no_color else super().get_line_filters()
 
     def _use_own_themes(self) -> None:
-        """Use the theme of the settings or, if none is set, one that the terminal can show."""
+        """Use the theme that is kept or set or, if none is, one that the terminal can show."""
         for theme in OWN:
             self.register_theme(theme)
+        settings = self.controller.core.settings
         if self.no_color:
             self.theme = COLOURLESS.name
-        elif self.settings.source("theme") == DEFAULT:
+        elif settings.source("theme") == DEFAULT:
             self.theme = fallback(self.console.color_system)
         else:
-            self.theme = self.settings.theme
+            self.theme = settings.theme
 
     # events
 
     async def on_event(self, event: events.Event) -> None:
-        """Store in ``lateness`` how many seconds a key waited after it was read."""
-        if isinstance(event, events.Key):
+        """Store in ``lateness`` how many seconds a key or click waited after it was read."""
+        if isinstance(event, events.Key | events.MouseUp):
             self.lateness = max(0.0, self.clock() - self._stamp(event))
         await super().on_event(event)
 

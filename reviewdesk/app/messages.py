@@ -16,6 +16,15 @@ class RowChosen(Message):
         self.index = index
 
 
+class RuleDragged(Message):
+    """The rule at the left of a pane was dragged."""
+
+    def __init__(self, pane: str, column: int) -> None:
+        """Carry the pane's name, and the column of the screen that the mouse is at."""
+        super().__init__()
+        self.pane, self.column = pane, column
+
+
 class PaintFailed(Message):
     """A widget met an error while painting; the screen shows it on the status line."""
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reviewdesk.errors import SettingsError
-from reviewdesk.settings.records import DEFAULT, SETTINGS, Feedback, Setting, Settings
+from reviewdesk.settings.records import DEFAULT, KEPT, SETTINGS, Feedback, Setting, Settings
 from reviewdesk.settings.tomlfile import FILE_VARIABLE, from_file, read
 from reviewdesk.settings.wording import near, quoted
 
 __all__ = [
     "DEFAULT",
     "FILE_VARIABLE",
+    "KEPT",
     "SETTINGS",
     "Feedback",
     "Setting",

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
 DEFAULT = "default"
+KEPT = "desk"
+"""The source of a setting that was chosen on the screen and is kept by the desk."""
 
 
 class Feedback(StrEnum):
@@ -114,6 +116,20 @@ class Settings:
     def source(self, name: str) -> str:
         """Return the place where a setting or ``keys.ACTION`` was set, or ``default``."""
         return self.sources.get(name, DEFAULT)
+
+    def with_kept(self, values: Mapping[str, Any]) -> Settings:
+        """Return the settings with what the desk keeps of them.
+
+        It overrides the file, because it was chosen by hand; the environment and the options of a
+        command override it.
+        """
+        given = {s.name for s in SETTINGS if self.source(s.name) in {s.variable, f"--{s.name}"}}
+        return self.choosing({n: value for n, value in values.items() if n not in given})
+
+    def choosing(self, values: Mapping[str, Any]) -> Settings:
+        """Return the settings with what was chosen on the screen; other names are left out."""
+        chosen = {s.name: values[s.name] for s in SETTINGS if s.name in values}
+        return replace(self, **chosen, sources={**self.sources, **dict.fromkeys(chosen, KEPT)})
 
 
 SETTINGS = tuple(

@@ -1,10 +1,10 @@
-"""Keep what belongs to one reviewer: last view, saved filters, unfinished notes, contents seen."""
+"""Keep what belongs to one reviewer: views, screen settings, filters, drafts, contents seen."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from reviewdesk.domain.records import View
@@ -15,13 +15,68 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
     row = conn.execute(
         "SELECT state FROM views WHERE run = ? AND reviewer = ?", (run, reviewer)
     ).fetchone()
-    return View(**json.loads(row["state"])) if row else None
+    return _view(row["state"]) if row else None
+
+
+def _view(text: str) -> View | None:
+    """Read a stored view; one that is damaged counts as none."""
+    try:
+        found = View(**json.loads(text))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    texts = (found.filter, found.order, "" if found.item is None else found.item)
+    fits = all(isinstance(text, str) for text in texts) and isinstance(found.blind, bool)
+    return found if fits else None
 
 
 def save_view(conn: sqlite3.Connection, run: int, reviewer: str, state: View) -> None:
     """Save what a reviewer has on screen in a run."""
     conn.execute(
         "INSERT OR REPLACE INTO views VALUES (?, ?, ?)", (run, reviewer, json.dumps(asdict(state)))
+    )
+
+
+def views(conn: sqlite3.Connection, reviewer: str) -> dict[str, View]:
+    """Return what a reviewer last had on screen in each loaded run, by the run's name."""
+    rows = conn.execute(
+        """SELECT r.name, v.state FROM views v JOIN runs r ON r.key = v.run
+           WHERE v.reviewer = ? AND r.removed_at IS NULL ORDER BY r.key""",
+        (reviewer,),
+    )
+    read = {row[0]: _view(row[1]) for row in rows}
+    return {name: view for name, view in read.items() if view is not None}
+
+
+def kept_settings(conn: sqlite3.Connection, reviewer: str) -> dict[str, str]:
+    """Return what a reviewer chose on the screen: JSON by name, as stored; {} on an older desk."""
+    if not conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'kept_settings'").fetchone():
+        return {}
+    rows = conn.execute("SELECT name, value FROM kept_settings WHERE reviewer = ?", (reviewer,))
+    return {name: text for name, text in rows if isinstance(text, str)}
+
+
+def keep_settings(conn: sqlite3.Connection, reviewer: str, values: Mapping[str, str]) -> None:
+    """Store values as JSON by name, replacing older ones of those names."""
+    conn.executemany(
+        "INSERT OR REPLACE INTO kept_settings VALUES (?, ?, ?)",
+        [(reviewer, name, value) for name, value in values.items()],
+    )
+
+
+def forget_settings(conn: sqlite3.Connection, reviewer: str, names: Iterable[str]) -> None:
+    """Delete the kept values of these names."""
+    conn.executemany(
+        "DELETE FROM kept_settings WHERE reviewer = ? AND name = ?",
+        [(reviewer, name) for name in names],
+    )
+
+
+def forget_in_views(conn: sqlite3.Connection, reviewer: str, part: str) -> None:
+    """Take one part, such as ``order``, out of each view of a reviewer: its default holds again."""
+    conn.execute(
+        """UPDATE views SET state = json_remove(state, ?)
+           WHERE reviewer = ? AND json_valid(state)""",
+        (f"$.{part}", reviewer),
     )
 
 

@@ -253,6 +253,15 @@ def measure_every_run(conn: sqlite3.Connection) -> None:
     derive_again(conn, "WHERE key NOT IN (SELECT run FROM measures)")
 
 
+def add_kept_settings(conn: sqlite3.Connection) -> None:
+    """Add what each reviewer chose on the screen: values as JSON, by name."""
+    conn.execute(
+        """CREATE TABLE IF NOT EXISTS kept_settings (
+            reviewer TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+            PRIMARY KEY (reviewer, name)) WITHOUT ROWID"""
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -264,6 +273,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_human_labels,
     pair_agreement_and_band,
     measure_every_run,
+    add_kept_settings,
 )
 
 

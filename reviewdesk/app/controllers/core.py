@@ -69,17 +69,14 @@ class Core:
     ) -> None:
         """Open ``run`` where ``view`` left it; ``notice`` is the first text of the status line."""
         self.desk, self.settings, self.keys, self.clock = desk, settings, keys, clock
-        self.jobs = Jobs(runner)
-        self.guard = self.new_guard()
-        self.late = 0.0
-        self.asking = False
+        self.jobs, self.guard = Jobs(runner), self.new_guard()
+        self.late, self.asking = 0.0, False
         self.page: PageController | None = None
-        self.panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
+        self._panes, self.reading, self.reruns = Panes(), ReadingOptions(), NOTHING
         self.figures, self.saved, self._unmarked = Figures(), "", ""
-        self.strip = LiveStrip()
         self.requests: list[Request] = []
         self.start = self.rows = self.seek = 0
-        self._reader = RerunReader()
+        self.strip, self._reader = LiveStrip(), RerunReader()
         self.review, dropped = resumed(desk, run, view, settings.feedback)
         self.notices = {REVIEW: Notice(dropped or notice)}
 
@@ -96,6 +93,11 @@ class Core:
     def where(self) -> str:
         """The screen in view, below any dialog."""
         return REVIEW if self.page is None else self.page.where
+
+    @property
+    def panes(self) -> Panes:
+        """The panes; the jury has one while the panel's answer to an item may be seen."""
+        return replace(self._panes, answer=self.session.answered)
 
     # the status line
 
@@ -121,8 +123,7 @@ class Core:
 
     def calm(self, where: str = "") -> None:
         """Clear the error of the previous attempt from a screen's status line."""
-        where = where or self.where
-        if self.notices[where].tone is Tone.FAIL:
+        if self.notices[where or self.where].tone is Tone.FAIL:
             self.say("", where=where)
 
     # requests
@@ -173,7 +174,7 @@ class Core:
         """Show the panes in another way; a label waits until the item itself has been drawn."""
         if panes.shows_item and not self.panes.shows_item:
             self.guard.hide()
-        self.panes = panes
+        self._panes = panes
 
     def choose(self, name: str) -> None:
         """Give a pane the keys; on a narrow terminal it alone is then in view."""

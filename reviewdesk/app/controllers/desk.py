@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.calibration import CalibrationController
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.files import FileController
+from reviewdesk.app.controllers.preferences import PreferenceController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
@@ -54,7 +55,7 @@ class DeskController:
         self._core, self._choose, self._on_review = core, choose, commands
         self._colourless = colourless
         self._typed: list[str] = []
-        self._files = FileController(core)
+        self._files, self.preferences = FileController(core), PreferenceController(core)
         self._commands = {**self._command_table(), **self._files.commands}
 
     @property
@@ -73,6 +74,7 @@ class DeskController:
             "copy": lambda: core.requests.append(TakeSelection(self._copy)),
             "quit": self.close,
             "quit.anywhere": self.close,
+            **self.preferences.verbs,
             "palette": lambda: core.requests.append(OpenPalette()),
         }
         for name, start in _PREFILLED.items():
@@ -133,6 +135,7 @@ class DeskController:
             raise UsageError(f"no theme {name!r}", f"Themes: {', '.join(THEMES)}.")
         if self._colourless:
             raise UsageError("NO_COLOR is set, so there are no colours to choose", "Unset it.")
+        self._core.settings = self._core.settings.choosing({"theme": name})
         self._core.requests.append(UseTheme(name))
 
     def _stop(self) -> None:
@@ -152,8 +155,9 @@ class DeskController:
         """Save the view and close; every label is already on disk."""
         self._core.jobs.stop()
         self._core.requests.append(Close())
-        # The view is a convenience: failing to save it must not keep the app open.
+        # Both are a convenience: failing to save them must not keep the app open.
         self._core.safely(self._core.review.save)
+        self._core.safely(self.preferences.close)
 
     # the command line
 

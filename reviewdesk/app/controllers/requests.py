@@ -170,6 +170,11 @@ class UseTheme:
 
 
 @dataclass(frozen=True, slots=True)
+class UseOwnTheme:
+    """Switch to the theme of the settings or, without one, to one that the terminal can show."""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenPalette:
     """Open the palette."""
 
@@ -179,7 +184,9 @@ class Close:
     """Close the app; everything is saved."""
 
 
-Request: TypeAlias = Ask | Move | Sideways | Copy | TakeSelection | UseTheme | OpenPalette | Close
+Request: TypeAlias = (
+    "Ask | Move | Sideways | Copy | TakeSelection | UseTheme | UseOwnTheme | OpenPalette | Close"
+)
 FAR = 1 << 40
 """More lines than any queue or text has."""
 MOVES: Mapping[str, Move] = {

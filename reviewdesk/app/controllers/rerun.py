@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import Core
@@ -30,8 +31,6 @@ class RerunController:
     def __init__(self, core: Core) -> None:
         """Act on the session of ``core``."""
         self._core = core
-        self._path: str | None = None
-        """The panel file last chosen in this session: "" is the report's, ``None`` none yet."""
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
@@ -52,23 +51,25 @@ class RerunController:
             return
         core.jobs.check_rerun()
         core.calm()
-        if path:
-            self._path = path
         form = RerunForm(
             core.desk,
             item,
             core.new_guard(),
-            path=core.settings.panel if self._path is None else self._path,
+            path=path or core.settings.panel,
             named=self._set_path,
             ask_path=self._ask_path,
             wish=wish,
         )
+        if path and form.panel is not None:
+            self._set_path(path)
         # Below the prompt for a panel file that a wish may need.
         core.ask(form, self._take_consent)
         core.requests.insert(0, core.requests.pop())
 
     def _set_path(self, path: str) -> None:
-        self._path = path
+        """Use this panel file from here on, in later sessions too; "" is the report's panel."""
+        whole = path and str(Path(path).expanduser().absolute())
+        self._core.settings = self._core.settings.choosing({"panel": whole})
 
     def _ask_path(self, form: RerunForm, wish: RerunRequest | None) -> None:
         prompt = PromptForm(

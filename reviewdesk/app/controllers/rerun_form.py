@@ -40,8 +40,8 @@ class RerunForm:
     ) -> None:
         """Ask about ``item``, with the panel file at ``path`` or, if empty, the report's panel.
 
-        ``named`` is called with each chosen panel file, ``ask_path`` to ask for one; a ``wish``
-        prepares the consent page at once.
+        ``named`` is called with each chosen panel file that can be read, ``ask_path`` to ask for
+        one; a ``wish`` prepares the consent page at once.
         """
         self.item, self.path = item, path
         self.panel: PanelSpec | None = None
@@ -111,8 +111,9 @@ class RerunForm:
     def use_panel(self, path: str, wish: RerunRequest | None = None) -> None:
         """Use the panel of a file or, without a path, of the report; then prepare a ``wish``."""
         self.path = path
-        self._named(path)
         self._read()
+        if self.panel is not None:
+            self._named(path)
         if wish is not None and self.panel is not None:
             self._prepare(wish)
         self.changed()

@@ -222,8 +222,9 @@ class ReviewController:
     # in: other writers
 
     def poll(self) -> None:
-        """Follow what other processes wrote to the desk."""
+        """Follow what other processes wrote to the desk, and store what was chosen."""
         core = self.core
+        self.desk.preferences.keep()
         try:
             if core.desk.changed():
                 core.review.refresh()

@@ -56,6 +56,11 @@ class Session:
         return item.row.label is None or self.withheld
 
     @property
+    def answered(self) -> bool:
+        """Whether there is a panel's answer to show: that to the current item, unless hidden."""
+        return self.item is not None and not self.hidden
+
+    @property
     def withheld(self) -> bool:
         """Whether a blind session hides the panel's answers even after a label."""
         if not self.view.blind or self.feedback is Feedback.AFTER:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.texts.reading import ReadingOptions
@@ -16,6 +16,8 @@ from reviewdesk.views.document import Tone
 PANES = ("queue", "item", "jury")
 WIDE = 140
 """The columns from which the three panes stand side by side."""
+LEAST = {"queue": 20, "item": 44, "jury": 32}
+"""The columns that each pane keeps however the panes are sized."""
 SMALLEST = (40, 10)
 """The columns and lines below which nothing is shown but a note that says so."""
 
@@ -44,6 +46,11 @@ class Panes:
     height: int = 24
     chosen: str | None = None
     zoomed: bool = False
+    answer: bool = True
+    """Whether there is a panel's answer to show; without it the jury has no pane."""
+    queue: float | None = None
+    jury: float | None = None
+    """The shares of the width that were chosen for two panes; ``None`` is the default split."""
 
     @property
     def wide(self) -> bool:
@@ -61,9 +68,15 @@ class Panes:
         return self.zoomed or not self.wide
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The panes that can be shown, from the left."""
+        return PANES if self.answer else PANES[:-1]
+
+    @property
     def current(self) -> str:
         """The pane with the keys; by default the queue on a wide terminal, else the item."""
-        return self.chosen or ("queue" if self.wide else "item")
+        chosen = self.chosen or ("queue" if self.wide else "item")
+        return chosen if chosen in self.names else "item"
 
     @property
     def readable(self) -> bool:
@@ -75,10 +88,44 @@ class Panes:
         """Whether the item can be read: its pane is in view, on a terminal that has room."""
         return self.readable and not self.tiny
 
-    def beside(self, by: int) -> str:
+    def beside(self, by: int, *, around: bool = False) -> str:
         """Return the name of the pane one level deeper or back; empty at the end."""
-        place = PANES.index(self.current) + by
-        return PANES[place] if 0 <= place < len(PANES) else ""
+        place = self.names.index(self.current) + by
+        if around:
+            place %= len(self.names)
+        return self.names[place] if 0 <= place < len(self.names) else ""
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """The columns of each pane where they stand side by side, without the rules between them.
+
+        The queue is as wide with a jury as without one: the item alone gets the jury's place.
+        """
+        room, least = self.width - 2, LEAST
+        queue, item = min(0.24 * self.width, 56), 0.45 * self.width
+        jury = room - queue - item if self.jury is None else self.jury * self.width
+        queue = queue if self.queue is None else self.queue * self.width
+        left = _between(least["queue"], queue, room - least["item"] - least["jury"])
+        right = _between(least["jury"], jury, room - least["item"] - left)
+        if not self.answer:
+            return {"queue": left, "item": self.width - 1 - left}
+        return {"queue": left, "item": room - left - right, "jury": right}
+
+    def sized(self, name: str, columns: int) -> Panes:
+        """Return the panes with this width for queue or jury, as far as every pane stays usable.
+
+        It is kept as a share, so that it follows the terminal's width.
+        """
+        fitted = self._sharing(name, columns).columns[name]
+        return self._sharing(name, fitted)
+
+    def _sharing(self, name: str, columns: int) -> Panes:
+        share = columns / self.width
+        return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
+
+
+def _between(least: int, wanted: float, most: int) -> int:
+    return max(least, min(round(wanted), most))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

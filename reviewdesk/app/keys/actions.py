@@ -82,6 +82,9 @@ _MOVES = (
     Action("shallower", MOVE, "One level back", "escape", REVIEW, "back"),
     Action("pane.next", MOVE, "Next pane", "tab", REVIEW | RUNS),
     Action("pane.previous", MOVE, "Previous pane", "shift+tab", REVIEW | RUNS),
+    Action("pane.narrower", MOVE, "Narrow the pane", "less_than_sign", REVIEW),
+    Action("pane.wider", MOVE, "Widen the pane", "greater_than_sign", REVIEW),
+    Action("pane.default", MOVE, "Default widths of the panes", "equals_sign", REVIEW),
     Action("zoom", MOVE, "Zoom the pane, or back", "z", REVIEW),
     Action("jump", MOVE, "Jump to a row or an id", why=_TYPED),
 )
@@ -135,6 +138,9 @@ _DESK = (
     Action("palette", DESK, "Palette: every action by name", "ctrl+p"),
     Action("command", DESK, "Command line", "colon", hint="command"),
     Action("export", DESK, "Write the labels to a file", why=_TYPED),
+    Action(
+        "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
+    ),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import Hint
-from reviewdesk.app.paint.styled import Lines, Piece, clip, cut, inline, line
+from reviewdesk.app.paint.styled import Lines, Piece, clickable, clip, cut, inline, line
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Design, Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
@@ -178,8 +178,13 @@ def _figures_line(name: str, found: Metrics, design: str, width: int, more: str 
 
 
 def footer_line(hints: Sequence[Hint], key: Callable[[str], str], width: int) -> Content:
-    """Return the keys and what they do now, as many as fit, and always help and quit."""
-    drawn = [(hint.action, _hint(key(hint.action), hint.word)) for hint in hints]
+    """Return the keys and what they do now, as many as fit, and always help and quit.
+
+    A click on one does what its key does.
+    """
+    drawn = [
+        (hint.action, clickable(_hint(key(hint.action), hint.word), hint.action)) for hint in hints
+    ]
     kept = [content for name, content in drawn if name in _ALWAYS]
     room = width - sum(content.cell_length for content in kept)
     line_ = Content("")

@@ -11,29 +11,9 @@ from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import Lines, cut, heading, inline, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace
-from reviewdesk.settings import Feedback
 from reviewdesk.views.words import number
 
 EXPORT = "reviewdesk labels export"
-
-
-def hidden_lines(session: Session, keymap: Keymap, width: int) -> Lines:
-    """Return the jury's pane while the panel's answer is hidden. It is the same for every item."""
-    labels = " ".join(keymap.first(f"label.{word}") for word in ("pass", "fail", "unsure"))
-    then = {
-        Feedback.AFTER: f"Label the item first ({labels}), and the answer shows.",
-        Feedback.END: "The answers show when everything in the queue is decided.",
-        Feedback.NEVER: "The answers are kept back, as your settings say (feedback = never).",
-    }
-    reveal, blind = keymap.first("reveal"), keymap.first("blind")
-    return [
-        Content(""),
-        *paragraph("The panel's answer is hidden.", width, Ink.STRONG),
-        Content(""),
-        *paragraph(then[session.feedback], width, Ink.MUTED),
-        *paragraph(f"{reveal} reveals it now; the label is then not blind.", width, Ink.MUTED),
-        *paragraph(f"{blind} ends blind review.", width, Ink.MUTED),
-    ]
 
 
 def done_lines(

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual.content import Content, Span
+from textual.style import Style
 
 from reviewdesk.app.texts.fold import cuts, fitting, fitting_end
 from reviewdesk.app.theme.inks import Ink
@@ -61,6 +62,11 @@ def line(*pieces: Piece | str) -> Content:
             spans.append(Span(len(text), len(text) + len(words), str(ink)))
         text += words
     return Content(text, spans=spans)
+
+
+def clickable(content: Content, action: str) -> Content:
+    """Return content that, when it is clicked, does what the key of ``action`` does."""
+    return content.stylize(Style.from_meta({"@click": f"screen.do({action!r})"}))
 
 
 def clip(text: str, width: int) -> str:

@@ -16,15 +16,16 @@ from textual.widget import Widget
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.messages import PaintFailed, RowChosen
+from reviewdesk.app.messages import PaintFailed, RowChosen, RuleDragged
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import header_line, strip_lines, title_line
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.pages import done_lines, hidden_lines, nothing_lines
+from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.texts.find import found_line, highlight
+from reviewdesk.app.widgets.divider import Divider
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
@@ -43,20 +44,17 @@ class ReviewScreen(DeskScreen):
     .column { height: 1fr; width: 1fr; }
     .column > Bar { background: $desk-bar; }
     .column > Pane, .column > QueueList { height: 1fr; background: $background; }
-    ReviewScreen.-wide #queue-column { width: 30%; min-width: 45; }
-    ReviewScreen.-wide #item-column { border-left: solid $desk-rule; }
-    ReviewScreen.-wide #jury-column { width: 1.25fr; border-left: solid $desk-rule; }
-    ReviewScreen.-zoomed .column { width: 100%; border-left: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("review")]
 
     def body(self) -> ComposeResult:
-        """Yield the three columns."""
+        """Yield the three columns, and the rules between them."""
         with Horizontal(id="body"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
                 yield QueueList(self.front.controller.rows, id="queue")
             for name in ("item", "jury"):
+                yield Divider(name)
                 with Vertical(id=f"{name}-column", classes="column"):
                     yield Bar(id=f"{name}-title")
                     yield Pane(id=name)
@@ -91,10 +89,13 @@ class ReviewScreen(DeskScreen):
 
     def _arrange(self, panes: Panes) -> None:
         """Show the panes that are in view, and give the keys to the current one."""
-        self.set_class(not panes.alone, "-wide")
-        self.set_class(panes.alone, "-zoomed")
+        columns = {panes.current: 0} if panes.alone else panes.columns
         for name in PANES:
-            self.query_one(f"#{name}-column").display = name == panes.current or not panes.alone
+            column = self.query_one(f"#{name}-column")
+            column.display = name in columns
+            column.styles.width = "1fr" if panes.alone or name == "item" else columns.get(name, 0)
+        for rule in self.query(Divider):
+            rule.display = not panes.alone and rule.pane in columns
         if not panes.tiny:
             self.set_focus(self._focused(panes), scroll_visible=False)
 
@@ -181,6 +182,11 @@ class ReviewScreen(DeskScreen):
         message.stop()
         self.front.act(partial(self.front.controller.choose_row, message.index))
 
+    def on_rule_dragged(self, message: RuleDragged) -> None:
+        """Move the rule between two panes."""
+        message.stop()
+        self.front.act(partial(self.front.controller.panes.drag, message.pane, message.column))
+
     def on_paint_failed(self, message: PaintFailed) -> None:
         """Show the error of a widget that could not be painted."""
         message.stop()
@@ -246,10 +252,8 @@ def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
     session = state.session
 
     def painter(width: int) -> Lines:
-        if session.item is None:
+        if session.item is None or session.hidden:
             return []
-        if session.hidden:
-            return hidden_lines(session, keymap, width)
         found = verdict.jury(session.item, state.reruns, keymap.first("rerun"))
         return highlight(document_lines(found, width), state.reading.find)
 

@@ -24,7 +24,7 @@ from reviewdesk.app.paint.frame import (
     strip_lines,
 )
 from reviewdesk.app.paint.item import item_lines
-from reviewdesk.app.paint.pages import done_lines, hidden_lines, nothing_lines, tiny_lines
+from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
 from reviewdesk.app.paint.scores import strip_plot
 from reviewdesk.domain.assessment.flags import Flag
@@ -100,7 +100,6 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(jury_lines(item, width), width)
         twin = replace(item, run=rude_session.run)
         check(document_lines(comparison(item, twin), width), width)
-        check(hidden_lines(session, keymap, width), width)
         check(done_lines(rude_session, None, pace, keymap, width), width)
         check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
