@@ -156,9 +156,9 @@ class Desk:
         """Return the queue rows of these verdicts, in the order of the keys."""
         return queue.rows(self.conn, keys, self.reviewer)
 
-    def progress(self, run: Run) -> Progress:
-        """Count how many verdicts of a run are labelled and how many remain."""
-        return self._standing(run).progress(run)
+    def progress(self, run: Run, keys: Sequence[int] | None = None) -> Progress:
+        """Count how many verdicts are labelled, and how many remain in a queue or in the run."""
+        return self._standing(run).progress(run, keys)
 
     def decided(self, run: Run) -> AbstractSet[int]:
         """Return the keys of the run's verdicts that have a label at this moment."""

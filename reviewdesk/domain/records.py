@@ -140,6 +140,11 @@ class TagCount:
 
 
 STEADY = 5
+TELLING = 20
+"""The pass and fail labels from which figures such as Brier are shown.
+
+At 20 labels a 95% interval of an accuracy near 0.8 is still 0.35 wide; below, figures are noise.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +177,15 @@ class Progress:
     deferred: int
     unsure: int
     disputed: int
+    left: int = 0
+    """How many verdicts of the queue have no label."""
+
+    def labels_missing(self, n: int) -> int:
+        """Return how many more labels figures of ``n`` labels need before they mean something.
+
+        They need ``TELLING`` pass or fail labels, or as many as the run's other verdicts can give.
+        """
+        return max(0, min(TELLING - n, self.verdicts - self.labelled))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
@@ -27,8 +28,11 @@ class LabelledKeys:
     decided: dict[int, LabelledVerdictState]
     put_off: list[int]
 
-    def progress(self, run: Run) -> Progress:
-        """Count the labelled, flagged, audited, deferred, unsure and disputed verdicts."""
+    def progress(self, run: Run, keys: Sequence[int] | None = None) -> Progress:
+        """Count the labelled, flagged, audited, deferred, unsure and disputed verdicts.
+
+        ``keys`` is the queue of which the verdicts without a label are counted; by default the run.
+        """
         found = self.decided.values()
         return Progress(
             verdicts=run.verdicts,
@@ -40,6 +44,9 @@ class LabelledKeys:
             deferred=len(self.put_off),
             unsure=sum(row.truth is Truth.UNSURE for row in found),
             disputed=sum(row.truth is Truth.DISPUTED for row in found),
+            left=run.verdicts - len(self.decided)
+            if keys is None or len(keys) == run.verdicts
+            else sum(key not in self.decided for key in keys),
         )
 
     def next_undecided(self, keys: array[int], after: int) -> int | None:

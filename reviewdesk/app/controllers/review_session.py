@@ -80,7 +80,10 @@ class ReviewSession:
         run = self.session.run
         keys = self.desk.queue(run, view.filter, effective_order(view))
         self._decided = self.desk.decided(run)
-        self.session = replace(self.session, view=view, keys=keys, index=None, item=None)
+        progress = self.desk.progress(run, keys)
+        self.session = replace(
+            self.session, view=view, keys=keys, progress=progress, index=None, item=None
+        )
         self._place_found()
 
     def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
@@ -199,7 +202,8 @@ class ReviewSession:
         item = session.item
         if item is not None:
             item = self.desk.item(item.row.key)
-        self.session = replace(session, item=item, progress=self.desk.progress(session.run))
+        progress = self.desk.progress(session.run, session.keys)
+        self.session = replace(session, item=item, progress=progress)
         # Another reviewer's label may have ended what a blind session hid of the item.
         self.exposure.opened(self.session)
 

@@ -2,94 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import Hint
-from reviewdesk.app.paint.styled import Lines, Piece, clickable, clip, cut, inline, line
+from reviewdesk.app.paint.styled import Lines, Piece, clickable, clip, clip_start, cut, inline, line
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Calibration, Design, Metrics
+from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
+from reviewdesk.views.progress import done_texts, figures_wait, strata_text, time_texts
 
-_USUAL = frozenset({"draw", "mix"})
 _NO_POPULATION = "until each stratum has a label"
+_SAVED = "saved ✓"
+_MARK = len(_SAVED) + 3
+_NAME, _SHORT_NAME = 10, 4
+"""The cells that a run's name keeps while other facts stand in full, and in any case."""
 
 
-def header_line(session: Session, saved: str, jobs: str, width: int) -> Content:
-    """Return the header: run, mode and progress at the left, jobs and saved mark at the right."""
-    mark = line((f" {clip(saved, max(0, width * 2 // 5))} ", Ink.PASS)) if saved else Content("")
-    if jobs:
-        mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) + mark
-    room = max(0, width - mark.cell_length)
-    left = cut(line(*_header_pieces(session, room)), room)
-    return cut(left.pad_right(max(0, room - left.cell_length)) + mark, width)
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first line tells; ``page`` names the screen in front of the review, if any."""
+
+    session: Session
+    saved: str = ""
+    jobs: str = ""
+    pace: Pace | None = None
+    page: str = ""
 
 
-def _header_pieces(session: Session, room: int) -> list[Piece | str]:
-    """Return the facts that fit whole, the most needed first: a number cut short would mislead."""
-    view = session.view
-    mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
-    facts: list[list[Piece | str]] = [
-        [(f" {clip(inline(session.run.name), max(8, room // 4))}", Ink.STRONG), "  ", mode]
-    ]
-    if view.filter:
-        facts.append([("  filter ", Ink.MUTED), (clip(inline(view.filter), 24), Ink.WARN)])
-    others: list[list[Piece | str]] = [
-        ["  ", (progress_text(session), Ink.TEXT)],
-        [("  order ", Ink.MUTED), (inline(view.order), Ink.TEXT)],
-    ]
-    # An order that somebody chose explains the list; the usual one can be left out.
-    facts += others if view.order in _USUAL else reversed(others)
-    pieces: list[Piece | str] = []
+def header_line(header: Header, width: int) -> Content:
+    """Return the first line: what is done and left of which run, and at the right what was saved.
+
+    Where room is short, facts take shorter forms or go whole, the least needed first. The name of
+    the run and that of the saved item are cut; the mark that something was saved never is.
+    """
+    for facts, spare in _header_forms(header, width):
+        taken = 1 + sum(3 + cell_len(text) for text, _ in facts)
+        if taken + spare <= width:
+            break
+    room = max(1, min(width - taken - _MARK, max(24, width // 4)))
+    name = inline(header.session.run.name)
+    lead = clip_start(header.page, room) if header.page else clip(name, room)
+    pieces: list[Piece | str] = [(f" {lead}", Ink.STRONG)]
     for fact in facts:
-        if pieces and line(*pieces, *fact).cell_length > room:
-            continue
-        pieces += fact
-    return pieces
+        pieces += [(" · ", Ink.MUTED), fact]
+    saved = inline(header.saved) or (_SAVED if header.session.progress.labelled else "")
+    left = cut(line(*pieces), max(0, width - (_MARK if saved else 0)))
+    right = _saved_mark(saved, width - left.cell_length) if saved else Content("")
+    gap = max(0, width - left.cell_length - right.cell_length)
+    return cut(left + Content(" " * gap) + right, width)
 
 
-def page_header(title: str, session: Session, jobs: str, width: int) -> Content:
-    """Return the first line of a page: its name, the run under review, and the jobs that run."""
-    mark = line((f" {clip(jobs, max(0, width // 3))} ", Ink.NOTE)) if jobs else Content("")
-    room = max(0, width - mark.cell_length)
-    mode = "blind" if session.view.blind else "open"
-    name = clip(inline(session.run.name), max(8, room // 3))
-    left = line((f" {title}", Ink.STRONG), (f"  {name}", Ink.TEXT), (f"  {mode}", Ink.MUTED))
-    left = cut(left, room)
-    return cut(left.pad_right(max(0, room - left.cell_length)) + mark, width)
+def _saved_mark(saved: str, room: int) -> Content:
+    """Return what was saved. Its first two words are the mark itself, which is not cut."""
+    first, rest = saved[: len(_SAVED)], saved[len(_SAVED) :]
+    more = room - _MARK
+    return line((f"  {first}{clip(rest, more) if more > 4 else ''} ", Ink.PASS))
 
 
-def progress_text(session: Session) -> str:
-    """Format the reviewer's progress: one number in a blind session, where strata are hidden."""
-    progress = session.progress
-    if session.view.blind:
-        return f"labelled {progress.labelled}"
-    return (
-        f"flagged {progress.flagged_done}/{progress.flagged} · "
-        f"audit {progress.audit_done}/{progress.audit}"
+def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:
+    """Yield the facts beside the run's name, ever fewer and shorter.
+
+    With each come the cells that it leaves to the name and to what was saved.
+    """
+    session, progress = header.session, header.session.progress
+    view, page = session.view, bool(header.page)
+    mode: Piece = ("blind", Ink.NOTE) if view.blind else ("open", Ink.TEXT)
+    done, done_short = ((text, Ink.TEXT) for text in done_texts(progress))
+    time, time_short, minutes = ((t, Ink.TEXT) for t in time_texts(progress, header.pace))
+    jobs = (clip(header.jobs, max(8, width // 4)), Ink.NOTE)
+    order = ("" if page or view.order == "draw" else f"order {inline(view.order)}", Ink.TEXT)
+    both = ("" if page or view.blind else strata_text(progress), Ink.MUTED)
+    filter_ = f"filter {clip(inline(view.filter), max(8, width // 5))}"
+    kept = ("" if page or not view.filter else filter_, Ink.WARN)
+    shown = (f"{len(session.keys):,} shown" if kept[0] else "", Ink.WARN)
+    lead = cell_len(header.page) or _NAME
+    ample, some, least = lead + width // 4, lead + _MARK, _SHORT_NAME + _MARK
+    name = (clip(inline(session.run.name), 24) if page else "", Ink.TEXT)
+    forms: tuple[tuple[tuple[Piece, ...], int], ...] = (
+        ((name, mode, done, kept, shown, time, order, jobs, both), ample),
+        ((name, mode, done, kept, shown, time, order, jobs), some),
+        ((mode, done, kept, time, order, jobs), some),
+        ((mode, done, kept, time_short, order, jobs), some),
+        ((mode, done, kept, time_short, jobs), some),
+        ((mode, done_short, kept, time_short, jobs), some),
+        ((mode, done_short, kept, minutes), least),
+        ((mode, done_short, minutes), least),
+        ((mode, done_short), least),
     )
+    return (([fact for fact in facts if fact[0]], spare) for facts, spare in forms)
 
 
 def strip_lines(
     session: Session, figures: Calibration | None, alone: Metrics | None, width: int
 ) -> Lines:
-    """Return the two lines of the strip. Each names the design of the labels behind it.
+    """Return the strip: two lines of figures, each with its design, or one line of words.
 
+    Until there are labels enough for figures to mean something, it says how many are missing.
     A blind session uses ``alone``, as nothing there may depend on panels of unlabelled items.
     """
     if session.view.blind:
-        return _blind_strip(session, alone, width)
+        return [_blind_strip(session, alone, width)]
     if figures is None:
-        return [cut(line((" labelled    ", Ink.HEAD), ("…", Ink.MUTED)), width), Content("")]
+        return [_words_line("…", width)]
+    if not figures.labelled.n or session.progress.labels_missing(figures.labelled.n):
+        return [_words_line(figures_wait(session.progress, figures.labelled.n), width)]
     design = figures.design.value
-    if figures.labelled.n == 0:
-        first = _empty_line("labelled", "no pass or fail label yet", width)
-        return [first, _empty_line("population", f"-  {_NO_POPULATION}", width)]
     # Under a weighted design the upper line is still every label at weight 1.
     plain = "unweighted" if figures.design is Design.WEIGHTED else design
     first = _figures_line(
@@ -102,7 +126,7 @@ def strip_lines(
         )
         if width > len(text) + len(tail) + 14:
             text += tail
-        return [first, _empty_line("population", text, width)]
+        return [first, _words_line(text, width, "population")]
     more = _count_note(figures.waiting, "wait for the draw")
     return [first, _figures_line("population", figures.population, design, width, more)]
 
@@ -111,23 +135,20 @@ def _count_note(count: int, why: str) -> str:
     return f" (+{count} {why})" if count else ""
 
 
-def _blind_strip(session: Session, alone: Metrics | None, width: int) -> Lines:
+def _blind_strip(session: Session, alone: Metrics | None, width: int) -> Content:
     """Return the strip of a blind session: labelled items only, as all else reveals the answers."""
-    done = session.progress.labelled
     if session.withheld:
         when = "when the queue is done" if session.feedback is Feedback.END else "are kept back"
-        first = _empty_line("labelled", f"{done} · the figures {when}", width)
-    elif alone is None:
-        first = _empty_line("labelled", "…", width)
-    elif alone.n == 0:
-        first = _empty_line("labelled", "no pass or fail label yet", width)
-    else:
-        known = replace(alone, corrected_rate=None, corrected_status=None)
-        first = _figures_line("labelled", known, "labelled items only", width)
-    return [first, _empty_line("population", "-  hidden while you review blind", width)]
+        return _words_line(f"{session.progress.labelled} · the figures {when}", width)
+    if alone is None:
+        return _words_line("…", width)
+    if not alone.n or session.progress.labels_missing(alone.n):
+        return _words_line(figures_wait(session.progress, alone.n), width)
+    known = replace(alone, corrected_rate=None, corrected_status=None)
+    return _figures_line("labelled", known, "labelled items only", width)
 
 
-def _empty_line(name: str, text: str, width: int) -> Content:
+def _words_line(text: str, width: int, name: str = "labelled") -> Content:
     return cut(line((f" {name:<11} ", Ink.HEAD), (text, Ink.MUTED)), width)
 
 

@@ -10,7 +10,8 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.styled import Lines, cut, heading, inline, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.records import Calibration, Metrics, Pace
+from reviewdesk.domain.records import Calibration, Metrics, Pace, Progress
+from reviewdesk.views.progress import figures_wait
 from reviewdesk.views.words import number
 
 EXPORT = "reviewdesk labels export"
@@ -31,7 +32,7 @@ def done_lines(
     lines = paragraph(f"Everything {what} is decided.", width, Ink.STRONG)
     lines += [Content(""), heading("DONE", width), *_facts(_done(session, pace), width)]
     if figures is not None and not session.withheld:
-        lines += _figures(figures, width)
+        lines += _figures(figures, session.progress, width)
     lines += [Content(""), heading("NEXT", width)]
     for key, text in _next(session, keymap):
         lines += paragraph(text, width, Ink.MUTED, first=[(f"{key}  ", Ink.KEY)], indent=4)
@@ -82,17 +83,18 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
     return [cut(line((pad(name, 12), Ink.MUTED), (text, Ink.TEXT)), width) for name, text in facts]
 
 
-def _figures(figures: Calibration | Metrics, width: int) -> Lines:
-    """Return accuracy, ECE and Brier by the labels, or nothing if no label makes a row."""
+def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> Lines:
+    """Return accuracy, ECE and Brier by the labels, or how many labels they wait for."""
     if isinstance(figures, Calibration):
         found, warnings = figures.headline, figures.warnings
         which = "population" if found is figures.population else "labelled"
         design = figures.design.value
     else:
         found, warnings, which, design = figures, (), "labelled", "blind"
-    if not found.n:
-        return []
+    labels = figures.labelled.n if isinstance(figures, Calibration) else figures.n
     lines = [Content(""), heading("THE NUMBERS SAY", width)]
+    if not labels or progress.labels_missing(labels):
+        return lines + paragraph(figures_wait(progress, labels), width, Ink.MUTED)
     lines += _facts([("design", f"{design} ({which}, n {found.n})")], width)
     facts = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
     lines += _facts([(name, number(value)) for name, value in facts], width)

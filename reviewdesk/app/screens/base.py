@@ -8,14 +8,13 @@ from typing import ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
-from textual.content import Content
 from textual.screen import Screen
 
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.keys.actions import hints
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.frame import footer_line, status_line
+from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_line
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline
 from reviewdesk.app.widgets.lines import Bar
@@ -43,7 +42,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     DeskScreen { layout: vertical; background: $background; color: $foreground; }
     DeskScreen #header { background: $desk-bar; }
     DeskScreen #status { background: $background; }
-    DeskScreen #strip { height: 2; background: $desk-bar; }
+    DeskScreen #strip { background: $desk-bar; }
     DeskScreen #footer { background: $desk-bar; }
     DeskScreen #tiny { height: 1fr; display: none; }
     DeskScreen #body { height: 1fr; }
@@ -67,9 +66,10 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         """Yield the widgets between header and status line, inside one with the id ``body``."""
         raise NotImplementedError
 
-    def header(self, state: ViewState, width: int) -> Content:
-        """Return the first line of the screen."""
-        raise NotImplementedError
+    def page_name(self, state: ViewState) -> str:
+        """Return the name of the screen for the header; the review has none."""
+        del state
+        return ""
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         """Draw what differs from ``before``, the state that was drawn last."""
@@ -113,7 +113,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         self.draw_body(state, before)
         text, tone = inline(state.notice.text, 1000), state.notice.tone
         wanted, keys = hints(state.hints), self.front.keymap.first
-        self.bar("header").paint(lambda width: [self.header(state, width)])
+        pace, page = state.figures.pace, self.page_name(state)
+        header = Header(state.session, state.saved, state.jobs, pace, page)
+        self.bar("header").paint(lambda width: [header_line(header, width)])
         self.bar("status").paint(lambda width: [status_line(text, tone, width)])
         self.bar("footer").paint(lambda width: [footer_line(wanted, keys, width)])
 

@@ -9,12 +9,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.content import Content
 
 from reviewdesk.app.controllers.calibration import PAGES, CalibrationPageKind
 from reviewdesk.app.controllers.view import CalibrationState, ViewState
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import page_header
 from reviewdesk.app.paint.styled import Lines, paragraph
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import screen_bindings
@@ -52,11 +50,10 @@ class CalibrationScreen(DeskScreen):
         """Return the pane of the page with this index."""
         return self.query_one(f"#{PAGES[at].name}", Pane)
 
-    def header(self, state: ViewState, width: int) -> Content:
-        """Return the header: the run under review and the page in view."""
+    def page_name(self, state: ViewState) -> str:
+        """Return the number and the name of the page in view."""
         at = _at(state)
-        title = f"Calibration {at + 1}/{len(PAGES)} {PAGES[at].name}"
-        return page_header(title, state.session, state.jobs, width)
+        return f"Calibration {at + 1}/{len(PAGES)} {PAGES[at].name}"
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         """Draw the pages that differ; new figures leave a page where it was scrolled."""

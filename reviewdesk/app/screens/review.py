@@ -10,7 +10,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 
 from reviewdesk.app.controllers.session import Page
@@ -18,7 +17,7 @@ from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.messages import PaintFailed, RowChosen, RuleDragged
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import header_line, strip_lines, title_line
+from reviewdesk.app.paint.frame import strip_lines, title_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
@@ -126,10 +125,6 @@ class ReviewScreen(DeskScreen):
 
     # drawing
 
-    def header(self, state: ViewState, width: int) -> Content:
-        """Return the header: run, mode, progress, filter, order, background jobs, saved mark."""
-        return header_line(state.session, inline(state.saved), state.jobs, width)
-
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         """Draw the queue, the texts and the strip."""
         if before is None or before.panes != state.panes:
@@ -147,9 +142,10 @@ class ReviewScreen(DeskScreen):
             title = _title(name.upper(), note, focused=name == state.panes.current)
             self.query_one(f"#{name}-title", Bar).paint(title)
         session, figures = state.session, state.figures
-        self.bar("strip").paint(
-            lambda width: strip_lines(session, figures.calibration, figures.alone, width)
-        )
+        painter = partial(strip_lines, session, figures.calibration, figures.alone)
+        strip = self.bar("strip")
+        strip.paint(painter)
+        strip.styles.height = len(painter(strip.size.width or state.panes.width))
 
     def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
         session, queue = state.session, self.queue

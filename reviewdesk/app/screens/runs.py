@@ -9,11 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 
 from reviewdesk.app.controllers.view import RunsState, ViewState
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import page_header
 from reviewdesk.app.paint.runs import run_head, run_row
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.screens.base import DeskScreen
@@ -52,9 +50,10 @@ class RunsScreen(DeskScreen):
     def _details(self) -> Pane:
         return self.query_one("#details", Pane)
 
-    def header(self, state: ViewState, width: int) -> Content:
-        """Return the header of the screen."""
-        return page_header("Runs", state.session, state.jobs, width)
+    def page_name(self, state: ViewState) -> str:
+        """Return the name of the screen."""
+        del state
+        return "Runs"
 
     def draw_body(self, state: ViewState, before: ViewState | None) -> None:
         """Draw list and details, side by side on a wide terminal."""

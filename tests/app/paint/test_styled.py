@@ -17,9 +17,9 @@ from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import (
+    Header,
     footer_line,
     header_line,
-    page_header,
     status_line,
     strip_lines,
 )
@@ -103,8 +103,9 @@ def test_every_painter_fits_every_width(tmp_path: Path) -> None:
         check(done_lines(rude_session, None, pace, keymap, width), width)
         check(nothing_lines(rude_session, keymap, width), width)
         check(tiny_lines(width), width)
-        check([header_line(rude_session, styled.inline(HOSTILE), "indexing 3%", width)], width)
-        check([page_header("Runs", rude_session, "indexing 3%", width)], width)
+        for page in ("", "Runs"):
+            header = Header(rude_session, HOSTILE, "indexing 3%", Pace(120.0, 30.0, 5), page)
+            check([header_line(header, width)], width)
         check([status_line(styled.inline(HOSTILE), "", width)], width)
         check([footer_line(everything, keymap.first, width)], width)
         for mode in (session, blind):

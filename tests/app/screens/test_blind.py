@@ -71,6 +71,6 @@ async def test_progress_is_one_number(tmp_path: Path) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 6)]))
     async with staged(desk, run, view=View(blind=True)) as stage:
         head = stage.cells()[0]
-        assert "labelled 0" in head
+        assert "blind · 0 of 5 done" in head
         assert "flagged" not in head
         assert "audit" not in head

@@ -13,7 +13,7 @@ from textual.content import Content
 from reviewdesk.app.controllers.review_session import ReviewSession
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.paint.document import section_lines
-from reviewdesk.app.paint.frame import header_line, title_line
+from reviewdesk.app.paint.frame import Header, header_line, title_line
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.paint.scores import strip_plot
@@ -214,9 +214,9 @@ def test_an_undone_label_says_so(session: Session) -> None:
 @pytest.mark.parametrize("width", [40, 80, 160])
 def test_the_frame_says_it(session: Session, width: int) -> None:
     blind = replace(session, view=replace(session.view, blind=True))
-    heads = {header_line(shown, "", "", width).plain for shown in (session, blind)}
+    heads = {header_line(Header(shown), width).plain for shown in (session, blind)}
     assert len(heads) == 2
-    assert header_line(session, "saved", "", width) != header_line(session, "", "", width)
+    assert header_line(Header(session, "saved ✓"), width) != header_line(Header(session), width)
     titles = {title_line("QUEUE", "", width, focused=on).plain for on in (True, False)}
     assert len(titles) == 2
 

@@ -1,0 +1,44 @@
+"""How far a reviewer has come with a queue, in words: done of total, time left, flagged, audit."""
+
+from __future__ import annotations
+
+from reviewdesk.domain.records import Pace, Progress
+from reviewdesk.views.words import plural
+
+_HOURS_FROM = 120
+"""Minutes from which the time left is given in hours."""
+
+
+def done_texts(progress: Progress) -> tuple[str, str]:
+    """Return how many verdicts of the run have a label, in words and in short."""
+    labelled, total = f"{progress.labelled:,}", f"{progress.verdicts:,}"
+    return f"{labelled} of {total} done", f"{labelled}/{total}"
+
+
+def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
+    """Return the time that the rest of the queue takes, in words and ever shorter.
+
+    It is the number of verdicts without a label times the median dwell of the reviewer's labels.
+    The texts are empty until the pace is steady, and when nothing is left.
+    """
+    if pace is None or not pace.steady or pace.median_dwell is None or not progress.left:
+        return "", "", ""
+    minutes = max(1, round(progress.left * pace.median_dwell / 60))
+    text = f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
+    return f"about {text} left", f"{text} left", text
+
+
+def strata_text(progress: Progress) -> str:
+    """Return how much is done of what is flagged and of the audit."""
+    return (
+        f"flagged {progress.flagged_done:,} of {progress.flagged:,}, "
+        f"audit {progress.audit_done:,} of {progress.audit:,}"
+    )
+
+
+def figures_wait(progress: Progress, n: int) -> str:
+    """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
+    have = f"{n} pass or fail" if n else "no pass or fail label yet"
+    missing = progress.labels_missing(n)
+    more = f" · {plural(missing, 'more label')} until figures mean something"
+    return have + (more if missing else "")

@@ -1,0 +1,76 @@
+"""What the first line keeps where it is narrow: name, mode, done, time left and the saved mark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.controllers.review_session import ReviewSession
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.paint.frame import Header, header_line
+from reviewdesk.domain.records import Pace, Progress, View
+from tests.app.appkit import open_run, report, verdict
+
+PROGRESS = Progress(30, 6, 15, 3, 15, 1, 0, 0, 0, left=24)
+PACE = Pace(72.0, 50.0, 6)
+SAVED = "saved ✓ pass delete-account-now"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 31)]))
+    made = ReviewSession(desk, run, View()).session
+    desk.close()
+    return replace(made, run=replace(run, name="support-bot"), progress=PROGRESS)
+
+
+def text(header: Header, width: int) -> str:
+    drawn = header_line(header, width)
+    assert drawn.cell_length <= width
+    return drawn.plain
+
+
+def test_the_header_speaks_in_words(session: Session) -> None:
+    wide = text(Header(session, SAVED, pace=PACE), 160)
+    start = (
+        " support-bot · open · 6 of 30 done · about 20 min left · flagged 3 of 15, audit 1 of 15 "
+    )
+    assert wide.startswith(start)
+    assert wide.endswith(f" {SAVED} ")
+    # A filter and an order stand there only if they are not the usual ones.
+    assert "filter" not in wide
+    assert "order" not in wide
+    other = replace(session, view=View(filter="label:none", order="-score"))
+    words = text(Header(other, SAVED, pace=PACE), 160)
+    assert "filter label:none · 30 shown" in words
+    assert "order -score" in words
+
+
+@pytest.mark.parametrize("page", ["", "Calibration 1/4 figures", "Runs"])
+@pytest.mark.parametrize("view", [View(), View(filter="label:none|pass", blind=True)], ids=str)
+def test_done_time_left_and_the_saved_mark_outlive_all_else(
+    session: Session, page: str, view: View
+) -> None:
+    header = Header(replace(session, view=view), SAVED, "indexing 30%", PACE, page)
+    for width in range(40, 221):
+        drawn = text(header, width)
+        assert "6 of 30 done" in drawn or "6/30" in drawn, width
+        assert "20 min" in drawn, width
+        assert "saved ✓" in drawn, width
+        assert ("blind" if view.blind else "open") in drawn, width
+    assert "6 of 30 done" in text(replace(header, session=session, jobs=""), 80)
+
+
+def test_what_was_saved_before_is_saved_still(session: Session) -> None:
+    assert text(Header(session), 80).endswith("saved ✓ ")
+    nothing = replace(session, progress=replace(PROGRESS, labelled=0))
+    assert "saved" not in text(Header(nothing), 80)
+
+
+def test_a_blind_header_tells_no_strata(session: Session) -> None:
+    blind = replace(session, view=View(blind=True))
+    other = replace(blind, progress=replace(PROGRESS, flagged=1, flagged_done=0, audit_done=4))
+    for width in range(40, 221):
+        assert text(Header(blind, SAVED), width) == text(Header(other, SAVED), width)

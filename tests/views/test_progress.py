@@ -1,0 +1,54 @@
+"""Progress in words: done of total, the time left, and the labels that figures wait for."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewdesk.domain.records import Pace, Progress
+from reviewdesk.views.progress import done_texts, figures_wait, strata_text, time_texts
+
+PROGRESS = Progress(
+    verdicts=30, labelled=6, flagged=15, flagged_done=3, audit=15, audit_done=1,
+    deferred=0, unsure=0, disputed=0, left=24,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dwell", "words"),
+    [
+        (50.0, "about 20 min left"),  # 24 x 50 s = 1,200 s
+        (1.0, "about 1 min left"),  # 24 s
+        (295.0, "about 118 min left"),  # 7,080 s
+        (300.0, "about 2 h left"),  # 7,200 s
+    ],
+)
+def test_the_time_left_is_the_rest_at_the_median_dwell(dwell: float, words: str) -> None:
+    long, short, shortest = time_texts(PROGRESS, Pace(100.0, dwell, 5))
+    assert long == words
+    assert words == f"about {short}"
+    assert short == f"{shortest} left"
+
+
+def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> None:
+    assert time_texts(PROGRESS, None) == ("", "", "")
+    assert time_texts(PROGRESS, Pace(100.0, 50.0, 4)) == ("", "", "")
+    done = Progress(30, 30, 15, 15, 15, 15, 0, 0, 0, left=0)
+    assert time_texts(done, Pace(100.0, 50.0, 30)) == ("", "", "")
+
+
+def test_progress_is_told_in_words_and_in_short() -> None:
+    assert done_texts(PROGRESS) == ("6 of 30 done", "6/30")
+    assert strata_text(PROGRESS) == "flagged 3 of 15, audit 1 of 15"
+
+
+def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
+    assert figures_wait(PROGRESS, 6) == (
+        "6 pass or fail · 14 more labels until figures mean something"
+    )
+    small = Progress(12, 2, 0, 0, 12, 2, 0, 0, 0, left=10)
+    assert small.labels_missing(2) == 10
+    assert Progress(12, 12, 0, 0, 12, 12, 0, 3, 0).labels_missing(9) == 0
+    assert PROGRESS.labels_missing(20) == 0
+    assert figures_wait(small, 0) == (
+        "no pass or fail label yet · 10 more labels until figures mean something"
+    )
