@@ -169,7 +169,7 @@ def is_on_screen() -> bool:
     """Return True if the app can run here; raise SettingsError, before any work, for wrong keys."""
     on_screen = bool(sys.stdout and sys.stdout.isatty())
     if on_screen:
-        _blind_key(current_settings())
+        _checked_keys(current_settings())
     return on_screen
 
 
@@ -192,7 +192,7 @@ def review_run(
     if not is_on_screen():
         _print_queue(desk, run, view)
         return
-    notice = _notice(kept, view, settings, _blind_key(settings), asked=blind is not None)
+    notice = _notice(kept, view, settings, _checked_keys(settings), asked=blind is not None)
     _review(desk, run, view, settings, notice)
 
 
@@ -228,27 +228,31 @@ def _view(
     return view
 
 
-def _blind_key(settings: Settings) -> str:
-    """Check the app's settings, and return the key that messages name for a blind review."""
+def _checked_keys(settings: Settings) -> dict[str, str]:
+    """Check the app's settings, and return the keys that messages name, by their actions."""
     from reviewdesk.app.keys.keymap import checked
 
-    return checked(settings).first("blind") or "the palette"
+    keymap = checked(settings)
+    named = ("label.pass", "label.fail", "label.unsure", "blind", "reveal")
+    return {name: keymap.first(name) or "the palette" for name in named}
 
 
 def _notice(
-    kept: View | None, view: View, settings: Settings, key: str, *, asked: bool
+    kept: View | None, view: View, settings: Settings, keys: dict[str, str], *, asked: bool
 ) -> str | None:
-    """Return a message about how the session starts, or ``None`` if the options asked for it."""
-    if not view.blind and kept is None:
-        return f"{key} reviews blind: people lean towards an answer they have seen"
+    """Return what the first line under the item says: what to do, or which mode goes on."""
+    key = keys["blind"]
+    if kept is None:
+        passed, failed, unsure = (keys[f"label.{word}"] for word in ("pass", "fail", "unsure"))
+        do = f"Read, then {passed} pass, {failed} fail, {unsure} can't tell."
+        if view.blind:
+            return f"{do} Blind: {keys['reveal']} reveals the panel's answer."
+        return f"{do} {key}: blind, so that no answer sways you."
     if asked:
         return None
     if view.blind:
-        why = "blind, as your settings say" if kept is None else "resumed blind, as you left it"
-        return f"{why}; {key} opens the panel's answers"
-    if settings.blind:
-        return f"resumed open, as you left it; {key} reviews blind"
-    return None
+        return f"blind as left, {key} shows the answers"
+    return f"open as left, {key} reviews blind" if settings.blind else None
 
 
 def _last_filter(desk: Desk, run: Run, text: str) -> str:

@@ -267,24 +267,24 @@ def test_what_is_said_of_blindness(
 
     assert cli("ingest", SAMPLE).code == 0
     other = '[keys]\nblind = "B"'
-    anchoring = "reviews blind: people lean towards an answer they have seen"
-    assert start("") == (False, f"b {anchoring}")
-    assert start(other) == (False, f"B {anchoring}")
-    assert start("[keys]\nblind = []") == (False, f"the palette {anchoring}")
-    assert start("blind = true", "--open") == (False, f"b {anchoring}")
-    assert start("", "--blind") == (True, None)
-    assert start(f"blind = true\n{other}") == (
-        True, "blind, as your settings say; B opens the panel's answers",
-    )  # fmt: skip
+    first = "Read, then p pass, f fail, i can't tell."
+    anchoring = "blind, so that no answer sways you."
+    blind = f"{first} Blind: r reveals the panel's answer."
+    assert start("") == (False, f"{first} b: {anchoring}")
+    assert start(other) == (False, f"{first} B: {anchoring}")
+    assert start("[keys]\nblind = []") == (False, f"{first} the palette: {anchoring}")
+    assert start("blind = true", "--open") == (False, f"{first} b: {anchoring}")
+    assert start("", "--blind") == (True, blind)
+    # The line, which has a space before it, fits a terminal of 80 columns.
+    assert max(len(f" {first} b: {anchoring}"), len(f" {blind}")) <= 80
+    assert start(f"blind = true\n{other}") == (True, blind)
     keep(blind=True)
     for text in ("", "blind = true"):
-        assert start(text) == (
-            True, "resumed blind, as you left it; b opens the panel's answers",
-        )  # fmt: skip
+        assert start(text) == (True, "blind as left, b shows the answers")
         assert start(text, "--open") == (False, None)
     keep(blind=False)
     assert start("") == (False, None)
-    assert start("blind = true") == (False, "resumed open, as you left it; b reviews blind")
+    assert start("blind = true") == (False, "open as left, b reviews blind")
     assert start("blind = true", "--open") == (False, None)
     assert start("blind = true", "--blind") == (True, None)
 

@@ -78,7 +78,8 @@ class Core:
         self.start = self.rows = self.seek = 0
         self.strip, self._reader = LiveStrip(), RerunReader()
         self.review, dropped = resumed(desk, run, view, settings.feedback)
-        self.notices = {REVIEW: Notice(dropped or notice)}
+        place = _place_text(self.session) if view.item is not None else ""
+        self.notices = {REVIEW: Notice(dropped or "; ".join(filter(None, (place, notice))))}
 
     def new_guard(self) -> LabelGuard:
         """Return a guard with the settings' interval."""
@@ -237,6 +238,8 @@ class Core:
         self.review, notice = resumed(self.desk, run, view, feedback, seen)
         if view.blind is not blind:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
+        place = _place_text(self.session) if view.item is not None else ""
+        notice = "; ".join(filter(None, (place, notice)))
         self.index()
         self.figures, self.saved, self._unmarked = Figures(), "", ""
         self.say(notice, where=REVIEW)
@@ -253,6 +256,14 @@ class Core:
                 self.page.arrived()
 
         self.jobs.start(INDEX, partial(_index, self.session.run), ended)
+
+
+def _place_text(session: Session) -> str:
+    """Return where a review goes on, and how much of its queue is left; nothing without an item."""
+    if session.item is None or session.index is None:
+        return ""
+    place, count = f"{session.index + 1:,}", f"{len(session.keys):,}"
+    return f"resumed at item {place} of {count}; {session.progress.left:,} to go"
 
 
 def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:

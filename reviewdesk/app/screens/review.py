@@ -142,10 +142,10 @@ class ReviewScreen(DeskScreen):
             title = _title(name.upper(), note, focused=name == state.panes.current)
             self.query_one(f"#{name}-title", Bar).paint(title)
         session, figures = state.session, state.figures
-        painter = partial(strip_lines, session, figures.calibration, figures.alone)
+        figures_painter = partial(strip_lines, session, figures.calibration, figures.alone)
         strip = self.bar("strip")
-        strip.paint(painter)
-        strip.styles.height = len(painter(strip.size.width or state.panes.width))
+        strip.paint(figures_painter)
+        strip.styles.height = len(figures_painter(state.panes.width))
 
     def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
         session, queue = state.session, self.queue

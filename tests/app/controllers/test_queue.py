@@ -135,8 +135,9 @@ def test_it_resumes_where_it_was_left(tmp_path: Path) -> None:
         assert review.closed
         view = review.desk.view(review.run)
         assert view == View(item=left)
-        later = Review(review.desk, review.run, view=view, notice="resumed open")
-        assert (later.current, later.notice) == (left, "resumed open")
+        later = Review(review.desk, review.run, view=view, notice="open as left")
+        assert later.current == left
+        assert later.notice == "resumed at item 4 of 6; 5 to go; open as left"
 
 
 def test_what_is_in_the_state_is_what_a_label_means_also_where_the_view_is_not_kept(

@@ -16,13 +16,7 @@ from reviewdesk.app.keys.actions import ACTIONS, hints
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.frame import (
-    Header,
-    footer_line,
-    header_line,
-    status_line,
-    strip_lines,
-)
+from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_line, strip_lines
 from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
