@@ -31,6 +31,7 @@ from reviewdesk.app.controllers.requests import (
     NoteForm,
     OpenPalette,
     OrderForm,
+    PaceForm,
     PromptForm,
     QuestionForm,
     Request,
@@ -52,6 +53,7 @@ from reviewdesk.app.screens.dialogs import ChoiceDialog, NoteDialog, OrderDialog
 from reviewdesk.app.screens.diff import DiffScreen
 from reviewdesk.app.screens.help import HelpScreen, live_actions
 from reviewdesk.app.screens.history import HistoryScreen
+from reviewdesk.app.screens.pace import PaceScreen
 from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.screens.rerun import RerunDialog
 from reviewdesk.app.screens.review import ReviewScreen
@@ -74,6 +76,7 @@ _DIALOGS: Mapping[type[object], Callable[[Any], Screen[Any]]] = {
     ChoiceForm: ChoiceDialog,
     HistoryForm: HistoryScreen,
     DiffForm: DiffScreen,
+    PaceForm: PaceScreen,
 }
 
 

@@ -1,11 +1,15 @@
-"""Parse the options that state what a report file leaves open."""
+"""Parse the options that state what a report file leaves open, and the share of repeats."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.settings import Share
 
 _NUMBER = r"[-+]?[0-9]*\.?[0-9]+"
 _SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:\.\.|,|:|-)\s*({_NUMBER})\s*\Z")
@@ -41,3 +45,24 @@ def columns_of(text: str | None) -> tuple[str, ...]:
     if not all(names):
         raise UsageError(f"--judge-columns: {text!r} has an empty name", "Write a,b,c.")
     return names
+
+
+def bytes_of(text: str) -> int:
+    """Parse a size such as ``500M``."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    factor = units.get(text[-1:].upper(), 1)
+    digits = text if factor == 1 else text[:-1]
+    if not digits.isdecimal():
+        raise UsageError(f"--max-size: {text!r} is not a size", "Write 500M or 4G.")
+    return int(digits) * factor
+
+
+def share_of(text: str | None) -> Share | None:
+    """Parse a share such as ``5%`` or ``0.05``."""
+    from reviewdesk.settings import Share
+
+    try:
+        return None if text is None else Share(text)
+    except ValueError:
+        hint = "Write 5% or 0.05; 0 gives none."
+        raise UsageError(f"--repeat: {text!r} is not a share from 0 to 1", hint) from None

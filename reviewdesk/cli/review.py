@@ -28,7 +28,7 @@ from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk, LoadOptions
     from reviewdesk.domain.records import Loaded, Run, View
-    from reviewdesk.settings import Settings
+    from reviewdesk.settings import Settings, Share
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,15 +73,6 @@ def _one_stdin(files: tuple[str, ...]) -> None:
         raise UsageError("-: standard input can be read only once", "Name it once.")
 
 
-def _bytes(text: str) -> int:
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    factor = units.get(text[-1:].upper(), 1)
-    digits = text if factor == 1 else text[:-1]
-    if not digits.isdecimal():
-        raise UsageError(f"--max-size: {text!r} is not a size", "Write 500M or 4G.")
-    return int(digits) * factor
-
-
 def quorum_of(text: str) -> float | str:
     """Parse a quorum as a report states it: a share from 0 to 1, or ``k/n``."""
     whole, slash, of = text.partition("/")
@@ -120,10 +111,11 @@ def _load_options(given: dict[str, Any]) -> LoadOptions:
 
 
 def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
+    from reviewdesk.cli import reading_options
     from reviewdesk.desk import files
 
     bar = ProgressLine(f"loading {file}")
-    limit = _bytes(given["max_size"]) if given["max_size"] else None
+    limit = reading_options.bytes_of(given["max_size"]) if given["max_size"] else None
     try:
         return desk.load(files.source(file, limit), _load_options(given), bar)
     finally:
@@ -144,25 +136,29 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     help="draw, score, range, share, pivotal, ...; - in front descends.",
 )
 @click.option("--blind/--open", "blind", default=None, help="Hide or show the panel's answers.")
+@click.option("--repeat", metavar="SHARE", help="Blind: label about 5% of items twice, unmarked.")
 @run_option
 @loading_options
 @shared_options
 def open_(
     *, files: tuple[str, ...], filter_: str | None, order: str | None, blind: bool | None,
-    run_name: str | None, **given: Any,
+    repeat: str | None, run_name: str | None, **given: Any,
 ) -> None:  # fmt: skip
     """Load reports and review the first; without FILE, the run opened last.
 
     Off a terminal it prints the queue and ends, so that it can be piped.
     """
+    from reviewdesk.cli import reading_options
+
     _one_stdin(files)
+    share = reading_options.share_of(repeat)
     on_screen = is_on_screen()
     with open_desk() as desk:
         loaded = [_load(desk, file, given) for file in files]
         for made in loaded:
             _say_loaded(made, labels=not on_screen and not given["import_labels"])
         run = desk.run(run_name) if run_name or not loaded else loaded[0].run
-        review_run(desk, run, filter_, order, blind=blind)
+        review_run(desk, run, filter_, order, blind=blind, repeat=share)
 
 
 def is_on_screen() -> bool:
@@ -180,8 +176,11 @@ def review_run(
     order: str | None = None,
     *,
     blind: bool | None = None,
+    repeat: Share | None = None,
 ) -> None:
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
+    from dataclasses import replace
+
     from reviewdesk.domain.records import View
 
     settings = current_settings()
@@ -192,7 +191,12 @@ def review_run(
     if not is_on_screen():
         _print_queue(desk, run, view)
         return
-    notice = _notice(kept, view, settings, _checked_keys(settings), asked=blind is not None)
+    keys = _checked_keys(settings)
+    notice = _notice(kept, view, settings, keys, asked=blind is not None)
+    if repeat is not None:
+        settings = replace(settings, repeat=repeat)
+        if repeat and not view.blind:
+            notice = f"--repeat has no effect in an open session; {keys['blind']} reviews blind"
     _review(desk, run, view, settings, notice)
 
 

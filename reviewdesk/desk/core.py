@@ -6,7 +6,7 @@ import contextlib
 import getpass
 import os
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,12 +164,15 @@ class Desk:
         """Return the keys of the run's verdicts that have a label at this moment."""
         return self._standing(run).decided.keys()
 
-    def next_undecided(self, run: Run, keys: array[int], after: int) -> int | None:
+    def next_undecided(
+        self, run: Run, keys: array[int], after: int, again: Mapping[int, bool] | None = None
+    ) -> int | None:
         """Return the position in ``keys`` of the next undecided verdict, or ``None``.
 
         The search starts after position ``after`` and wraps around; deferred verdicts come last.
+        ``again`` holds the verdicts that wait for a second label, and whether each was deferred.
         """
-        return self._standing(run).next_undecided(keys, after)
+        return self._standing(run).next_undecided(keys, after, again or {})
 
     def _standing(self, run: Run) -> LabelledKeys:
         """Return which verdicts of a run are labelled; read them again only after a write."""
@@ -199,49 +202,36 @@ class Desk:
         note: str | None = None,
         tags: Sequence[str] = (),
         view: View | None = None,
+        more: Mapping[str, object] | None = None,
     ) -> Event:
-        """Record an item's ground truth and add ``tags``. It is on disk when this returns."""
-        detail = {"blind": blind, "revealed_at": revealed_at, "note": note}
+        """Record an item's ground truth, add ``tags``, and keep ``more`` facts in the event.
+
+        It is on disk when this returns.
+        """
+        detail = {"blind": blind, "revealed_at": revealed_at, "note": note, **(more or {})}
         given = {name: value for name, value in detail.items() if value is not None}
         entry = NewEvent("label", self.at(), label=truth, tentative=tentative, detail=given)
-        return self._append(key, entry, view, tags)
+        return _append(self, key, entry, view, tags)
 
     def note(self, key: int, text: str) -> Event:
         """Write a note on an item; an empty text removes the note."""
-        return self._append(key, NewEvent("note", self.at(), detail={"note": text}))
+        return _append(self, key, NewEvent("note", self.at(), detail={"note": text}))
 
     def defer(self, key: int) -> Event:
         """Move an item to the end of the reviewer's queue; it stays undecided."""
-        return self._append(key, NewEvent("defer", self.at()))
+        return _append(self, key, NewEvent("defer", self.at()))
 
     def reveal(self, key: int) -> Event:
         """Record that the reviewer saw the panel's answer."""
-        return self._append(key, NewEvent("reveal", self.at()))
-
-    def _append(
-        self, key: int, entry: NewEvent, view: View | None = None, tags: Sequence[str] = ()
-    ) -> Event:
-        with writing(self.conn, self.path):
-            run, about = items.about(self, key, entry, tags)
-            if view is not None:
-                reviewer.save_view(self.conn, run, self.reviewer, view)
-            return events.append(self.conn, self.reviewer, [about])[0]
+        return _append(self, key, NewEvent("reveal", self.at()))
 
     def undo(self) -> Event | None:
         """Undo the reviewer's newest action and return the event; ``None`` if there is none."""
-        return self._undo_or_redo("undo", events.next_undo)
+        return _undo_or_redo(self, "undo", events.next_undo)
 
     def redo(self) -> Event | None:
         """Redo the action that was undone last and return the event; ``None`` if there is none."""
-        return self._undo_or_redo("redo", events.next_redo)
-
-    def _undo_or_redo(self, kind: str, find: Callable[..., int | None]) -> Event | None:
-        with writing(self.conn, self.path):
-            action = find(self.conn, self.reviewer)
-            if action is None:
-                return None
-            entry = items.undo_event(self, kind, action)
-            return events.append(self.conn, self.reviewer, [entry])[0]
+        return _undo_or_redo(self, "redo", events.next_redo)
 
     # Figures and resuming
 
@@ -270,6 +260,27 @@ class Desk:
     def backup(self, target: Path) -> None:
         """Copy the complete desk to ``target``, including the write-ahead log."""
         back_up(self.conn, target)
+
+
+def _append(
+    desk: Desk, key: int, entry: NewEvent, view: View | None = None, tags: Sequence[str] = ()
+) -> Event:
+    """Record an event about a verdict, and the view with it if one is given."""
+    with writing(desk.conn, desk.path):
+        run, about = items.about(desk, key, entry, tags)
+        if view is not None:
+            reviewer.save_view(desk.conn, run, desk.reviewer, view)
+        return events.append(desk.conn, desk.reviewer, [about])[0]
+
+
+def _undo_or_redo(desk: Desk, kind: str, find: Callable[..., int | None]) -> Event | None:
+    """Record the undo or redo of the action that ``find`` returns, if there is one."""
+    with writing(desk.conn, desk.path):
+        action = find(desk.conn, desk.reviewer)
+        if action is None:
+            return None
+        entry = items.undo_event(desk, kind, action)
+        return events.append(desk.conn, desk.reviewer, [entry])[0]
 
 
 def glance(path: Path | None, reviewer: str | None) -> Desk | None:

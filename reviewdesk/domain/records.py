@@ -244,6 +244,8 @@ class View:
     blind: bool = False
     item: str | None = None
     """The id of the verdict under the cursor."""
+    hundreds: int = 0
+    """For how many hundreds of labels the page of pace was shown."""
 
 
 @dataclass(frozen=True, slots=True)

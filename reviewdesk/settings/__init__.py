@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reviewdesk.errors import SettingsError
-from reviewdesk.settings.records import DEFAULT, KEPT, SETTINGS, Feedback, Setting, Settings
+from reviewdesk.settings.records import DEFAULT, KEPT, SETTINGS, Feedback, Setting, Settings, Share
 from reviewdesk.settings.tomlfile import FILE_VARIABLE, from_file, read
 from reviewdesk.settings.wording import near, quoted
 
@@ -19,6 +19,7 @@ __all__ = [
     "Feedback",
     "Setting",
     "Settings",
+    "Share",
     "checked_theme",
     "load_settings",
     "near",

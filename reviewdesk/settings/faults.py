@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import AfterValidator, ConfigDict, ValidationError, create_model
 
-from reviewdesk.settings.records import SETTINGS, Setting, is_plain
+from reviewdesk.settings.records import SETTINGS
 from reviewdesk.settings.wording import near, quoted, toml_text
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str) and not is_plain(value):
-        raise ValueError
-    return value
-
-
-def _field(setting: Setting) -> tuple[Any, Any]:
-    # A word becomes an enum member; nothing else is converted.
-    strict = not issubclass(setting.kind, StrEnum)
-    limits = Field(ge=setting.least, le=setting.most, strict=strict)
-    return Annotated[setting.kind, limits, AfterValidator(_plain)], None
-
-
-_FIELDS: dict[str, Any] = {setting.name: _field(setting) for setting in SETTINGS}
+_FIELDS: dict[str, Any] = {
+    setting.name: (Annotated[Any, AfterValidator(setting.read)], None) for setting in SETTINGS
+}
 SettingsModel = create_model(
     "SettingsModel",
     __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Self, get_type_hints
 
 DEFAULT = "default"
 KEPT = "desk"
@@ -18,6 +19,23 @@ class Feedback(StrEnum):
     AFTER = "after"
     END = "end"
     NEVER = "never"
+
+
+class Share(float):
+    """A share from 0 to 1; a text may hold it as a percentage or as a number."""
+
+    def __new__(cls, value: str | float) -> Self:
+        """Raise ValueError unless the value is a share."""
+        text = str(value).strip()
+        if not re.fullmatch(r"(\d+\.?\d*|\.\d+)(e-?\d+)? *%?", text, re.ASCII):
+            raise ValueError
+        share = float(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
+        if not 0 <= share <= 1:
+            raise ValueError
+        return super().__new__(cls, share)
+
+
+_NONE = Share(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +55,8 @@ class Setting:
         """Return a value of the file as ``Settings`` holds it; raise ValueError if it is wrong."""
         if issubclass(self.kind, str):
             fits = type(value) is str and is_plain(value)
+        elif issubclass(self.kind, Share):
+            fits = type(value) in {str, int, float}
         else:
             fits = type(value) is self.kind or (self.kind is float and type(value) is int)
         if not fits or (self.least is not None and not self.least <= value <= self.most):
@@ -110,6 +130,19 @@ class Settings:
             "a path in quotes",
         ),
     ] = ""
+    repeat: Annotated[
+        Share,
+        Setting(
+            "The share of labels whose item a blind session gives again, unmarked; 0: none.",
+            'a share such as "5%", or a number from 0 to 1',
+        ),
+    ] = _NONE
+    hundreds: Annotated[
+        bool,
+        Setting(
+            "Whether a page after each hundred labels says how the work goes.", "true or false"
+        ),
+    ] = True
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 

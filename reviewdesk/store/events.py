@@ -13,7 +13,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event, Truth
 from reviewdesk.store.rows import insert, record, value
 
-STANDING = ("label", "note", "defer", "tags", "mark")
+STANDING = ("label", "note", "defer", "tags", "mark", "repeat")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
@@ -49,20 +49,23 @@ class LabelledKeys:
             else sum(key not in self.decided for key in keys),
         )
 
-    def next_undecided(self, keys: array[int], after: int) -> int | None:
+    def next_undecided(self, keys: array[int], after: int, again: Mapping[int, bool]) -> int | None:
         """Return the index of the next verdict without a label after ``after``, or ``None``.
 
         The search wraps around. Deferred verdicts come last; if the one at ``after`` is deferred,
-        the search among them goes on from it.
+        the search among them goes on from it. The verdicts in ``again`` count as if they had no
+        label; the value says whether they are deferred.
         """
-        waiting = set(self.put_off)
+        put_off = [*self.put_off, *(key for key, late in again.items() if late)]
+        waiting = set(put_off)
         for step in range(1, len(keys) + 1):
             place = (after + step) % len(keys)
-            if keys[place] not in self.decided and keys[place] not in waiting:
+            key = keys[place]
+            if (key not in self.decided or key in again) and key not in waiting:
                 return place
         here = keys[after] if 0 <= after < len(keys) else None
-        turn = self.put_off.index(here) + 1 if here in waiting and here is not None else 0
-        for key in (*self.put_off[turn:], *self.put_off[:turn]):
+        turn = put_off.index(here) + 1 if here in waiting and here is not None else 0
+        for key in (*put_off[turn:], *put_off[:turn]):
             if key in keys:
                 return keys.index(key)
         return None

@@ -262,6 +262,21 @@ def add_kept_settings(conn: sqlite3.Connection) -> None:
     )
 
 
+def let_repeats_stand(conn: sqlite3.Connection) -> None:
+    """Let the second label of an item stand and be undone like a label, without being one."""
+    _run(
+        conn,
+        "DROP VIEW standing_events",
+        """CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark', 'repeat')
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'""",
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_runs,
     create_label_log,
@@ -274,6 +289,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     pair_agreement_and_band,
     measure_every_run,
     add_kept_settings,
+    let_repeats_stand,
 )
 
 

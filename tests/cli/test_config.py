@@ -55,6 +55,8 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
         "reviewer": {"value": "ben", "source": "--reviewer"},
         "desk": {"value": str(desk_path), "source": "REVIEWDESK_DESK"},
         "panel": {"value": "", "source": "default"},
+        "repeat": {"value": 0.0, "source": "default"},
+        "hundreds": {"value": True, "source": "default"},
     }
     # undo was given the key that it has.
     line = f"{file.path}: line"
@@ -73,7 +75,7 @@ def test_the_settings_for_a_person(cli: Cli, file: File) -> None:
     lines = done.out.splitlines()
     assert lines[0] == f"file  {file.path}"
     assert re.fullmatch(r'reviewer {6}"ann" +REVIEWDESK_REVIEWER', lines[6])
-    assert lines[9:] == [
+    assert lines[11:] == [
         "keys that differ from the defaults:",
         f"  redo  none  (default U ctrl+r)  {file.path}: line 2",
         f"  filter  X  (default \\)  {file.path}: line 3",

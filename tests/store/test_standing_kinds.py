@@ -38,7 +38,8 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
         for later in SINCE_MEASURES:
-            later(desk.conn)
+            if later is not schema.let_repeats_stand:
+                later(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")
         unmeasure(desk.conn)

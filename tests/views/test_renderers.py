@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
@@ -26,25 +27,29 @@ from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.labels_file import calibrate_file
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
+from reviewdesk.desk.figures.work import work_page
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.live.panel_check import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.marks import tag
 from reviewdesk.desk.review.runs import run_details
+from reviewdesk.domain.labels.pace import TimedLabel
+from reviewdesk.domain.labels.repeats import LabelPair
+from reviewdesk.domain.labels.work import WorkPage, agreements, reasons_to_stop, work_pace
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.rerun import flip_rates
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.panel.turnout import Turnout, Turnouts
-from reviewdesk.domain.records import Item, Run
+from reviewdesk.domain.records import Item, Run, Truth
 from reviewdesk.domain.safetext import show
-from reviewdesk.domain.stats.figures import Target
+from reviewdesk.domain.stats.figures import Ranged, Target
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.pages.html import section_html
 from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import jurors as juror_views
-from reviewdesk.views import rerun, whatif
+from reviewdesk.views import pace, rerun, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.calibration import summary as calibration_summary
@@ -130,6 +135,19 @@ def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
     yield "jurors of such items", jurors(seated, target=Target.ITEMS)
     yield "jurors, blind", jurors(seated, blind=True)
     yield "what if", whatif.what_if(what_if_of(desk, run))
+    yield "pace", pace.work(work_page(desk, run))
+    yield "pace, worked", pace.work(worked(desk, run))
+    yield "pace, blind", pace.work(work_page(desk, run, blind=True))
+
+
+def worked(desk: Desk, run: Run) -> WorkPage:
+    """A page of pace in which every part has something to say."""
+    at = datetime(2025, 1, 31, tzinfo=UTC)
+    timed = [TimedLabel(at + timedelta(seconds=10 * n), 10.0 + n / 10) for n in range(250)]
+    pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=n > 5) for n in range(20)]
+    stop = reasons_to_stop(timed, agreements(pairs), Ranged(0.8, 0.79, 0.81))
+    page = replace(work_page(desk, run), agreement=agreements(pairs), pace=work_pace(timed))
+    return replace(page, stop=stop)
 
 
 def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
@@ -357,7 +375,8 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
     }
     assert made == {
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
-        "comparison.comparison", "jurors.jurors", "panel.panel", "reliability.reliability",
+        "comparison.comparison", "jurors.jurors", "pace.work", "panel.panel",
+        "reliability.reliability",
         "run.run",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

@@ -77,9 +77,8 @@ class Core:
         self.requests: list[Request] = []
         self.start = self.rows = self.seek = 0
         self.strip, self._reader = LiveStrip(), RerunReader()
-        self.review, dropped = resumed(desk, run, view, settings.feedback)
-        place = _place_text(self.session) if view.item is not None else ""
-        self.notices = {REVIEW: Notice(dropped or "; ".join(filter(None, (place, notice))))}
+        self.review, dropped = resumed(desk, run, view, settings)
+        self.notices = {REVIEW: Notice(dropped or _opening_text(self.session, view, notice))}
 
     def new_guard(self) -> LabelGuard:
         """Return a guard with the settings' interval."""
@@ -234,15 +233,12 @@ class Core:
         blind = self.session.view.blind
         view = self.desk.view(run) or View(blind=blind)
         self.desk.opened(run)
-        feedback, seen = self.settings.feedback, self.review.exposure
-        self.review, notice = resumed(self.desk, run, view, feedback, seen)
+        self.review, notice = resumed(self.desk, run, view, self.settings, self.review)
         if view.blind is not blind:
             notice = f"{'blind' if view.blind else 'open'}, as this run was left"
-        place = _place_text(self.session) if view.item is not None else ""
-        notice = "; ".join(filter(None, (place, notice)))
         self.index()
         self.figures, self.saved, self._unmarked = Figures(), "", ""
-        self.say(notice, where=REVIEW)
+        self.say(_opening_text(self.session, view, notice), where=REVIEW)
         self.recalibrate()
         self.leave_jury()
 
@@ -258,12 +254,13 @@ class Core:
         self.jobs.start(INDEX, partial(_index, self.session.run), ended)
 
 
-def _place_text(session: Session) -> str:
-    """Return where a review goes on, and how much of its queue is left; nothing without an item."""
-    if session.item is None or session.index is None:
-        return ""
+def _opening_text(session: Session, view: View, notice: str) -> str:
+    """Return where a review goes on and how much of its queue is left, and then ``notice``."""
+    if view.item is None or session.item is None or session.index is None:
+        return notice
     place, count = f"{session.index + 1:,}", f"{len(session.keys):,}"
-    return f"resumed at item {place} of {count}; {session.progress.left:,} to go"
+    resumed_at = f"resumed at item {place} of {count}; {session.progress.left:,} to go"
+    return f"{resumed_at}; {notice}" if notice else resumed_at
 
 
 def _read_figures(strip: LiveStrip, session: Session, desk: Desk, _report: Report) -> Figures:

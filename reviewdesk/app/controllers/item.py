@@ -21,7 +21,7 @@ from reviewdesk.app.controllers.requests import (
 from reviewdesk.app.controllers.rerun_history import Outcomes
 from reviewdesk.app.keys.commands import last_of_list
 from reviewdesk.desk.live import rerun_history
-from reviewdesk.desk.review import drafts, history, marks, other_runs
+from reviewdesk.desk.review import drafts, history, marks, other_runs, repeats
 from reviewdesk.desk.review.clipboard import keep_copy
 from reviewdesk.domain.panel.rerun_result import outcome
 from reviewdesk.domain.query.completion import condition
@@ -101,7 +101,11 @@ class ItemController:
         core.say_here(f"draft kept: {core.keys.first('note')} goes on with it" if kept else "")
 
     def _save_note(self, key: int, text: str) -> None:
-        self._core.desk.note(key, text)
+        whole = self._core.review.repeats.whole_note(key, text)
+        if whole is None:
+            self._core.desk.note(key, text)
+        else:
+            repeats.note(self._core.desk, key, whole, text)
         drafts.keep(self._core.desk, key, "")
         self._saved("note")
 
@@ -133,7 +137,8 @@ class ItemController:
 
     def _tag(self, key: int, text: str) -> None:
         core, tags = self._core, split_tags(text)
-        if marks.tag(core.desk, key, tags) is None:
+        whole = core.review.repeats.whole_tags(key, tags)
+        if marks.tag(core.desk, key, whole or tags, added=None if whole is None else tags) is None:
             core.review.refresh()
             core.say_here("the tags are as they were")
         else:
@@ -169,7 +174,7 @@ class ItemController:
     def _history(self) -> None:
         core, session = self._core, self._core.session
         item, blind, hidden = session.item, session.view.blind, session.hidden
-        mine = history.session_history(core.desk, None)
+        mine = core.review.repeats.events(history.session_history(core.desk, None))
         past = () if item is None else item.history
         shown = [event for event in past if not hidden or event.author == core.desk.reviewer]
         if blind:

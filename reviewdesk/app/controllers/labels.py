@@ -12,7 +12,7 @@ from functools import partial
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.texts.fold import fitting
-from reviewdesk.desk.review import exposure
+from reviewdesk.desk.review import exposure, repeats
 from reviewdesk.domain.records import Event, Item, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError
@@ -26,9 +26,9 @@ _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 class LabelController:
     """Labels, defers, undoes and redoes."""
 
-    def __init__(self, core: Core) -> None:
-        """Act on the session of ``core``."""
-        self._core = core
+    def __init__(self, core: Core, labelled: Callable[[], None]) -> None:
+        """Act on the session of ``core``; ``labelled`` is called after each label."""
+        self._core, self._labelled = core, labelled
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
@@ -82,14 +82,21 @@ class LabelController:
         """Save a label of the current item, and go on to the next one."""
         core, session, seen = self._core, self._core.session, self._core.review.exposure
         blind = seen.is_blind(session, item) and not exposure.was_seen(core.desk, item.row.key)
-        core.desk.label(
-            item.row.key,
-            truth,
-            tentative=tentative,
-            blind=blind,
-            revealed_at=item.revealed_at,
-            view=core.review.view(),
-        )
+        key, view = item.row.key, core.review.view()
+        again = core.review.repeats.of(key)
+        if again is not None:
+            blind = blind and again.blind
+            repeats.repeat(core.desk, key, truth, tentative=tentative, blind=blind, view=view)
+        else:
+            core.desk.label(
+                key,
+                truth,
+                tentative=tentative,
+                blind=blind,
+                revealed_at=item.revealed_at,
+                view=view,
+                more=core.review.repeats.facts(session, item),
+            )
         if session.feedback is Feedback.AFTER or not session.view.blind:
             seen.labelled(item)
         progress = core.desk.progress(session.run, session.keys)
@@ -103,6 +110,7 @@ class LabelController:
         finally:
             core.recalibrate()
             core.show(rows=True)
+        self._labelled()
 
     def _feedback(self, item: Item) -> str:
         """Return what the panel decided, after a blind label and if the settings show it then."""
@@ -138,7 +146,8 @@ class LabelController:
         core.review.refresh()
         # The screen stays here if the event's run was removed: the same id here is another item.
         away = "" if _is_of(event, core.session.run) else ", in a run that was removed"
-        core.say(f"{word}: {_event_text(event)}{away}", Tone.NOTE)
+        what = _event_text(core.review.repeats.event(event))
+        core.say(f"{word}: {what}{away}", Tone.NOTE)
         core.mark(f"saved ✓ {word}")
         core.recalibrate()
         core.show(rows=True)

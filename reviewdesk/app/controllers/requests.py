@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from reviewdesk.app.keys.commands import Completer
 from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event, Item
+from reviewdesk.views.document import Document
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -115,13 +116,22 @@ class DiffForm:
 
 
 @dataclass(frozen=True, slots=True)
+class PaceForm:
+    """Shows how the reviewer's work goes; the answer is whether one of ``label_keys`` closed it."""
+
+    title: str
+    document: Document
+    label_keys: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class HelpForm:
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
 Form: TypeAlias = (
     "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | HistoryForm | DiffForm"
-    " | HelpForm | RerunForm"
+    " | PaceForm | HelpForm | RerunForm"
 )
 
 

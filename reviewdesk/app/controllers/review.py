@@ -14,6 +14,7 @@ from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import ItemController
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.labels import LabelController
+from reviewdesk.app.controllers.pace import PaceController
 from reviewdesk.app.controllers.panes import PaneController
 from reviewdesk.app.controllers.queue import QueueController
 from reviewdesk.app.controllers.reading import ReadingController
@@ -64,14 +65,16 @@ class ReviewController:
         self.queue = QueueController(core)
         item, rerun = ItemController(core, self.queue.use), RerunController(core)
         reading = ReadingController(core, pages)
-        self.labels, self.panes = LabelController(core), PaneController(core)
-        commands = {**self.queue.commands, **item.commands, **rerun.commands}
+        pace = PaceController(core)
+        self.labels, self.panes = LabelController(core, pace.labelled), PaneController(core)
+        commands = {**self.queue.commands, **item.commands, **rerun.commands, **pace.commands}
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
         self._verbs = {
             **self.queue.verbs,
             **item.verbs,
             **reading.verbs,
             **rerun.verbs,
+            **pace.verbs,
             **self.labels.verbs,
             **self.panes.verbs,
         }

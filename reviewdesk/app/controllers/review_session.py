@@ -10,15 +10,17 @@ from array import array
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.exposure import Exposure
+from reviewdesk.app.controllers.repeats import Repeats
 from reviewdesk.app.controllers.session import Page, SearchHits, Session, effective_order
 from reviewdesk.desk.review import exposure
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import QueueRow, Run, View
 from reviewdesk.errors import NotFoundError, UsageError
-from reviewdesk.settings import Feedback
+from reviewdesk.settings import Feedback, Settings
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -37,14 +39,16 @@ class ReviewSession:
         view: View,
         *,
         feedback: Feedback = Feedback.AFTER,
-        exposure: Exposure | None = None,
+        share: float = 0,
+        earlier: ReviewSession | None = None,
     ) -> None:
-        """Open the queue where ``view`` left it; ``exposure`` holds what was seen in other runs."""
+        """Open the queue where ``view`` left it; ``earlier`` is the session with another run."""
         self.desk = desk
         self._trail: list[int] = []
         self._decided: AbstractSet[int] = frozenset()
         """The verdicts that had a label when the queue was read."""
-        self.exposure = exposure or Exposure()
+        self.exposure: Exposure = earlier.exposure if earlier else Exposure()
+        self.repeats: Repeats = earlier.repeats if earlier else Repeats(desk, share)
         self.session = Session(run, view, array("q"), desk.progress(run), feedback=feedback)
         self._query(view)
         self._land(view.item, stay=parse_filter(view.filter).decided)
@@ -52,7 +56,7 @@ class ReviewSession:
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
         """Return the queue rows of ``keys``, and record that they came on screen."""
         self.exposure.listed(self.session, keys)
-        return self.desk.rows(keys)
+        return self.repeats.rows(self.desk.rows(keys))
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:
         """Apply another filter or order; keep the current item if it is still in the queue."""
@@ -78,13 +82,23 @@ class ReviewSession:
 
     def _query(self, view: View) -> None:
         run = self.session.run
-        keys = self.desk.queue(run, view.filter, effective_order(view))
+        self._keys = keys = self.desk.queue(run, view.filter, effective_order(view))
         self._decided = self.desk.decided(run)
-        progress = self.desk.progress(run, keys)
+        progress, found = self.desk.progress(run, keys), self.session.found
         self.session = replace(
-            self.session, view=view, keys=keys, progress=progress, index=None, item=None
-        )
-        self._place_found()
+            self.session, view=view, keys=keys, progress=progress, index=None, item=None,
+            found=found and found.placed(keys),
+        )  # fmt: skip
+        self._read_repeats()
+
+    def _read_repeats(self) -> None:
+        """Follow the log: an item that came back stands behind the one it came after."""
+        self.repeats.read(self.session)
+        session, keys = self.session, self.repeats.placed(self._keys)
+        if keys is not session.keys and keys != session.keys:
+            index = None if session.item is None else _place(keys, session.item.row.key)
+            found = session.found and session.found.placed(keys)
+            self.session = replace(session, keys=keys, index=index, found=found)
 
     def _land(self, verdict_id: str | None, *, stay: bool = False) -> None:
         """Show ``verdict_id`` if it is undecided (or with ``stay``), else the next undecided."""
@@ -93,12 +107,13 @@ class ReviewSession:
             self.session = replace(session, item=None, index=None, page=Page.NOTHING)
             return
         start = -1
-        if (index := self._index_of(verdict_id)) is not None:
-            if stay or self._undecided(session.keys[index]):
+        if (index := _index_of(self.desk, session, verdict_id)) is not None:
+            row = self.repeats.rows(self.desk.rows([session.keys[index]]))[0]
+            if stay or row.label is None:
                 self.show(index)
                 return
             start = index
-        found = self.desk.next_undecided(session.run, session.keys, start)
+        found = self._next_undecided(start)
         if found is not None:
             self.show(found)
         elif stay and session.view.filter:
@@ -107,18 +122,6 @@ class ReviewSession:
         else:
             self._finish(max(start, 0))
 
-    def _undecided(self, key: int) -> bool:
-        row = self.desk.rows([key])[0]
-        return row.label is None
-
-    def _index_of(self, verdict_id: str | None) -> int | None:
-        if verdict_id is None:
-            return None
-        try:
-            return _place(self.session.keys, self.desk.find(self.session.run, verdict_id))
-        except NotFoundError:
-            return None
-
     def show(self, index: int, *, trail: bool = True) -> None:
         """Make the queue's item at ``index`` the current one."""
         index = max(0, min(index, len(self.session.keys) - 1))
@@ -126,7 +129,7 @@ class ReviewSession:
 
     def show_key(self, key: int, index: int | None, *, trail: bool = True) -> None:
         """Make a verdict the current one; ``index`` is its place in the queue, ``None`` outside."""
-        item = self.desk.item(key)
+        item = self.repeats.item(self.desk.item(key))
         old = self.session.item
         if trail and old is not None and old.row.key != key:
             self._trail = [*self._trail[-BACKLOG:], old.row.key]
@@ -154,24 +157,27 @@ class ReviewSession:
         second = (
             index is not None
             and session.keys[index] in self._decided
+            and not self.repeats.of(session.keys[index])
             and (session.view.filter or self._next_undecided() is None)
         )
         if not (second and self.step(1)):
             self.next_undecided()
 
-    def _next_undecided(self) -> int | None:
-        session = self.session
-        after = -1 if session.index is None else session.index
-        return self.desk.next_undecided(session.run, session.keys, after)
+    def _next_undecided(self, after: int | None = None) -> int | None:
+        """Return the place of the next undecided item, by default after the current one."""
+        session, waiting = self.session, self.repeats.waiting
+        if after is None:
+            after = -1 if session.index is None else session.index
+        return self.desk.next_undecided(session.run, session.keys, after, waiting)
 
     def next_undecided(self) -> bool:
         """Go to the next undecided item; if none is left, show the done page and return False."""
-        session = self.session
-        if not session.keys:
+        self._read_repeats()
+        if not self.session.keys:
             return False
         found = self._next_undecided()
         if found is None:
-            self._finish(session.index or 0)
+            self._finish(self.session.index or 0)
             return False
         self.show(found)
         return True
@@ -198,10 +204,10 @@ class ReviewSession:
 
     def refresh(self) -> None:
         """Read the current item and the counts again."""
-        session = self.session
-        item = session.item
+        self._read_repeats()
+        session, item = self.session, self.session.item
         if item is not None:
-            item = self.desk.item(item.row.key)
+            item = self.repeats.item(self.desk.item(item.row.key))
         progress = self.desk.progress(session.run, session.keys)
         self.session = replace(session, item=item, progress=progress)
         # Another reviewer's label may have ended what a blind session hid of the item.
@@ -214,15 +220,7 @@ class ReviewSession:
 
     def found(self, found: SearchHits | None) -> None:
         """Store the hits of a search with their places in the queue; ``None`` clears them."""
-        self.session = replace(self.session, found=found)
-        self._place_found()
-
-    def _place_found(self) -> None:
-        found = self.session.found
-        if found is not None:
-            keys = self.session.keys
-            places = tuple(place for place, key in enumerate(keys) if key in found.keys)
-            self.session = replace(self.session, found=replace(found, places=places))
+        self.session = replace(self.session, found=found and found.placed(self.session.keys))
 
     def save(self) -> None:
         """Save the view, so that the next start resumes here, and the verdicts that were seen."""
@@ -238,13 +236,24 @@ def _place(keys: array[int], key: int) -> int | None:
         return None
 
 
+def _index_of(desk: Desk, session: Session, verdict_id: str | None) -> int | None:
+    """Return the index of the verdict with this id in the queue, ``None`` if it is not there."""
+    if verdict_id is None:
+        return None
+    try:
+        return _place(session.keys, desk.find(session.run, verdict_id))
+    except NotFoundError:
+        return None
+
+
 def resumed(
-    desk: Desk, run: Run, view: View, feedback: Feedback, seen: Exposure | None = None
+    desk: Desk, run: Run, view: View, settings: Settings, earlier: ReviewSession | None = None
 ) -> tuple[ReviewSession, str]:
     """Open a session; drop a filter or order that cannot be parsed, and return a notice of that."""
+    feedback, share = settings.feedback, settings.repeat
+    opened = partial(ReviewSession, desk, run, feedback=feedback, share=share, earlier=earlier)
     try:
-        return ReviewSession(desk, run, view, feedback=feedback, exposure=seen), ""
+        return opened(view), ""
     except UsageError as error:
         kept = View(blind=view.blind, item=view.item)
-        session = ReviewSession(desk, run, kept, feedback=feedback, exposure=seen)
-        return session, f"opened without the filter: {error}"
+        return opened(kept), f"opened without the filter: {error}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
@@ -29,6 +29,11 @@ class SearchHits:
     places: tuple[int, ...]
     share: float
     """The share of the run that was indexed at the time of the search, from 0 to 1."""
+
+    def placed(self, keys: array[int]) -> SearchHits:
+        """Return the hits with their places in a queue."""
+        places = tuple(place for place, key in enumerate(keys) if key in self.keys)
+        return replace(self, places=places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

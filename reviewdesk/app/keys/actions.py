@@ -35,6 +35,7 @@ class Action:
 LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK = "Label", "Move", "Queue", "Item", "Screens", "Desk"
 
 _TYPED = "it takes an argument: the command line asks for it"
+_PACE = "it comes by itself after each hundred labels; the palette and :pace are enough"
 _SELDOM = "chosen seldom: the palette and :theme are enough"
 
 _LABELS = (
@@ -141,6 +142,7 @@ _DESK = (
     Action(
         "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
     ),
+    Action("pace", DESK, "Your pace and agreement with yourself", where=REVIEW, why=_PACE),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),

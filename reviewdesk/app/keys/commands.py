@@ -40,6 +40,7 @@ COMMANDS = {
         Command("tag", "[TAGS]", "the item's tags, with commas; without any, none"),
         Command("note", "[TEXT]", "the item's note; without a text, none"),
         Command("rerun", "[WHO] [FILE]", "ask again: juror NAME, missing or panel; a panel file"),
+        Command("pace", "", "your pace, your agreement with yourself, what the last labels moved"),
         Command("queue", "", "the queue"),
         Command("item", "", "the item"),
         Command("cal", "", "calibration"),

@@ -32,6 +32,10 @@ class PaceReader:
 
     def pace(self, desk: Desk, run: Run) -> Pace:
         """Read the new events of the log and return the pace; imported labels do not count."""
+        return self.read(desk, run).pace()
+
+    def read(self, desk: Desk, run: Run) -> Pacing:
+        """Read the new events of the log and return the pacing of all."""
         for event in done(desk.conn, desk.reviewer, self._seq):
             self._seq = event.seq
             if event.target is not None:
@@ -39,4 +43,4 @@ class PaceReader:
             if event.run == run.hash and not event.untimed:
                 step = PaceEvent(datetime.fromisoformat(event.at), event.kind)
                 self._pacing.add(step, event.action)
-        return self._pacing.pace()
+        return self._pacing

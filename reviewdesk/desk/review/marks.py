@@ -16,18 +16,23 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-def tag(desk: Desk, key: int, tags: Sequence[str]) -> Event | None:
+def tag(
+    desk: Desk, key: int, tags: Sequence[str], added: Sequence[str] | None = None
+) -> Event | None:
     """Replace the reviewer's tags on an item; return ``None`` if they are the same already.
+
+    ``added`` are those given while the others were out of sight; they are recorded in any case.
 
     Raises:
         UsageError: one of them is not a valid tag.
     """
     wanted = normal_tags(tags)
+    detail = {"tags": list(wanted)}
+    if added is not None:
+        detail["added"] = list(normal_tags(added))
     with writing(desk.conn, desk.path):
-        _, entry = items.about(
-            desk, key, NewEvent("tags", desk.at(), detail={"tags": list(wanted)})
-        )
-        if set(wanted) == set(items.own_tags(desk, entry)):
+        _, entry = items.about(desk, key, NewEvent("tags", desk.at(), detail=detail))
+        if added is None and set(wanted) == set(items.own_tags(desk, entry)):
             return None
         return events.append(desk.conn, desk.reviewer, [entry])[0]
 

@@ -11,7 +11,7 @@ from reviewdesk.domain.records import Pace
 AWAY = timedelta(minutes=5)
 """A longer gap between two events does not count as work on the item."""
 
-_ENDS = frozenset({"label", "defer"})
+_ENDS = frozenset({"label", "defer", "repeat"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,14 @@ class PaceEvent:
     at: datetime
     kind: str
     stands: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TimedLabel:
+    """When a label was given, and its dwell in seconds."""
+
+    at: datetime
+    dwell: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +45,10 @@ class _StepRecord:
 class Pacing:
     """The pace after each step, updated at a cost that does not grow with the steps before.
 
-    The dwell of a label is the sum of the gaps between events since the previous standing label or
-    defer, in seconds. A label has no dwell if there is none before it, or if a gap is over ``AWAY``
-    or negative. An undone event ends no dwell, so its time goes to the next label. Undoing or
-    redoing an action replays the steps since that action.
+    The dwell of a label is the sum of the gaps between events since the previous standing label,
+    repeat or defer, in seconds. A label has no dwell if there is none before it, or if a gap is
+    over ``AWAY`` or negative. An undone event ends no dwell, so its time goes to the next label.
+    Undoing or redoing an action replays the steps since that action.
     """
 
     def __init__(self) -> None:
@@ -85,6 +93,11 @@ class Pacing:
         if passed.dwell is not None:
             del self._dwells[bisect_left(self._dwells, passed.dwell)]
         return passed
+
+    def timed(self) -> list[TimedLabel]:
+        """Return the labels that have a dwell, oldest first."""
+        found = ((one.step.at, one.dwell) for one in self._records)
+        return [TimedLabel(at, dwell) for at, dwell in found if dwell is not None]
 
     def pace(self) -> Pace:
         """Return the pace so far.

@@ -56,6 +56,11 @@ def test_what_else_was_done_on_the_item_is_part_of_its_time() -> None:
     assert found == Pace(180.0, 20.0, 1)
 
 
+def test_a_repeat_begins_a_new_item_and_is_no_label() -> None:
+    # The 50 seconds on the item that came back belong to no label; the next label took 10.
+    assert pace(steps("label@0 repeat@50 label@60")) == Pace(360.0, 10.0, 1)
+
+
 def test_a_deferral_begins_a_new_item_and_is_none_itself() -> None:
     # The 50 seconds before the deferral belong to no label; the label took 10.
     assert pace(steps("label@0 defer@50 label@60")) == Pace(360.0, 10.0, 1)

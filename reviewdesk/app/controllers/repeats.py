@@ -1,0 +1,195 @@
+"""Items that a blind session gives a second time, without a sign that they are not new.
+
+Until the session ends, all that is shown of such an item is what was done since it came back.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.app.controllers.session import Session
+from reviewdesk.desk.review import repeats
+from reviewdesk.desk.review.repeats import GivenAgain
+from reviewdesk.domain.query.filter import parse_filter
+from reviewdesk.domain.records import Event, Item, QueueRow
+from reviewdesk.settings import Feedback
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+
+_NEUTRAL = frozenset({"text", "juror", "run"})
+"""The conditions of a filter that depend on nothing a reviewer did or a panel answered."""
+
+
+class Repeats:
+    """The items that came back, as the log tells them, and how they look until they are told.
+
+    A repeat of an earlier session is shown as what it is. ``share`` is the share of labels that
+    come back; with 0, and in an open session, nothing does.
+    """
+
+    def __init__(self, desk: Desk, share: float) -> None:
+        """Start a session: what the log holds by now is not hidden."""
+        self._desk, self._share, self._start = desk, share, repeats.newest_event(desk)
+        self._active: dict[str, GivenAgain] = {}
+        self._by_key: dict[int, GivenAgain] = {}
+
+    def read(self, session: Session) -> None:
+        """Read from the log which items of the session's run have come back."""
+        self._active = {}
+        if self._share and session.view.blind:
+            for one in repeats.given_again(self._desk, session.run):
+                if one.second is None or one.second.key > self._start:
+                    self._active[one.item] = one
+        self._by_key = {key: one for one in self._active.values() for key in one.keys}
+
+    # what comes back
+
+    def facts(self, session: Session, item: Item) -> dict[str, object]:
+        """Return what a label of ``item`` must say for later repeats.
+
+        ``told`` is whether the panel's answer is told after it, ``again`` the content, in hex, that
+        comes back after it.
+        """
+        if not session.view.blind:
+            return {}
+        told = session.feedback is Feedback.AFTER
+        return {"told": told, "again": self._after(session, item)}
+
+    def _after(self, session: Session, item: Item) -> str | None:
+        """Return the content that comes back after a label of ``item``, if any does.
+
+        It comes between two undecided items of a queue that does not tell what was labelled.
+        """
+        if not self._share or item.row.label is not None:
+            return None
+        if session.index is None or session.hidden_query or not _neutral(session.view.filter):
+            return None
+        due = repeats.due(self._desk, session.run, item.row.key, self._share)
+        found = next((content for content, key in due if key in session.keys), None)
+        if found is None:
+            return None
+        following = self._desk.next_undecided(session.run, session.keys, session.index)
+        return None if following in {None, session.index} else found
+
+    def of(self, key: int) -> GivenAgain | None:
+        """Return the repeat that a label of this verdict would be, or ``None``."""
+        return self._by_key.get(key)
+
+    def placed(self, keys: array[int]) -> array[int]:
+        """Return the queue with each item that came back behind the one it came after."""
+        if not self._active:
+            return keys
+        order = array("q", keys)
+        for one in self._active.values():
+            if one.after is not None and one.after in order and one.key in order:
+                order.remove(one.key)
+                order.insert(order.index(one.after) + 1, one.key)
+        return order
+
+    @property
+    def waiting(self) -> Mapping[int, bool]:
+        """The verdicts that wait for their second label, and whether each was deferred."""
+        active = self._active.values()
+        return {one.key: one.deferred for one in active if one.second is None}
+
+    # what is shown
+
+    def rows(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
+        """Return queue rows with what is shown of each."""
+        return [self._row(row) for row in rows]
+
+    def _row(self, row: QueueRow) -> QueueRow:
+        one = self._by_key.get(row.key)
+        if one is None:
+            return row
+        return replace(
+            row,
+            label=one.second.label if one.second else None,
+            tentative=one.second.tentative if one.second else False,
+            deferred=one.deferred and one.second is None,
+            marked=False,
+        )
+
+    def item(self, item: Item) -> Item:
+        """Return an item with what is shown of it."""
+        one = self._by_key.get(item.row.key)
+        if one is None:
+            return item
+        mine = self._desk.reviewer
+        history = [self.event(event) for event in item.history if event.key > one.since]
+        own = [event for event in history if event.reviewer == mine and not event.undone]
+        marked = bool(_newest(own, "on"))
+        return replace(
+            item,
+            row=replace(self._row(item.row), marked=marked),
+            note=_newest(own, "note") or None,
+            revealed_at=next((event.at for event in own if event.kind == "reveal"), None),
+            labelled_before=one.second is not None,
+            history=tuple(history),
+            tags=tuple(_newest(own, "tags") or ()),
+            marked=marked,
+        )
+
+    def events(self, events: Sequence[Event]) -> list[Event]:
+        """Return the reviewer's events without those before an item came back."""
+        return [
+            self.event(event)
+            for event in events
+            if not (one := self._active.get(event.item_hash or "")) or event.key > one.since
+        ]
+
+    def event(self, event: Event) -> Event:
+        """Return an event as it is shown: a repeat that is hidden reads as a label."""
+        if event.item_hash not in self._active:
+            return event
+        detail = dict(event.detail)
+        if str(detail.get("was", "")).startswith("repeat "):
+            detail["was"] = str(detail["was"]).replace("repeat", "label", 1)
+        if "added" in detail:
+            detail["note" if event.kind == "note" else "tags"] = detail["added"]
+        kind = "label" if event.kind == "repeat" else event.kind
+        return replace(event, kind=kind, detail=detail)
+
+    # what is written meanwhile
+
+    def whole_note(self, key: int, text: str) -> str | None:
+        """Return a note that was written on an item that came back, with its earlier note."""
+        earlier = self._earlier(key, "note")
+        return None if earlier is None else "\n\n".join(part for part in (*earlier, text) if part)
+
+    def whole_tags(self, key: int, tags: Sequence[str]) -> list[str] | None:
+        """Return the tags given to an item that came back, with its earlier tags."""
+        earlier = self._earlier(key, "tags")
+        if earlier is None:
+            return None
+        return list(dict.fromkeys([*(tag for given in earlier for tag in given), *tags]))
+
+    def _earlier(self, key: int, name: str) -> list[Any] | None:
+        """Return the newest value of a detail before an item came back, as a list of one or none.
+
+        ``None`` if the item did not come back.
+        """
+        one = self._by_key.get(key)
+        if one is None:
+            return None
+        past = [
+            event
+            for event in self._desk.item(key).history
+            if event.key <= one.since and not event.undone
+            if event.reviewer == self._desk.reviewer
+        ]
+        found = _newest(past, name)
+        return [] if found is None else [found]
+
+
+def _newest(events: Sequence[Event], name: str) -> Any:
+    """Return the newest value of a detail, ``None`` if no event has it."""
+    return next((one.detail[name] for one in reversed(events) if name in one.detail), None)
+
+
+def _neutral(text: str) -> bool:
+    return all(term.kind in _NEUTRAL for term in parse_filter(text).terms())

@@ -1,0 +1,100 @@
+"""Compute the page of pace: how one reviewer's work on a run goes, and how the figures moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.review.repeats import label_pairs, newest_labels
+from reviewdesk.domain.labels.coverage import RunRate, of_strata
+from reviewdesk.domain.labels.work import (
+    HUNDRED,
+    MovedFigure,
+    WorkPage,
+    agreements,
+    reasons_to_stop,
+    work_pace,
+)
+from reviewdesk.domain.records import Metrics, Run
+from reviewdesk.domain.stats.figures import Ranged
+from reviewdesk.domain.stats.rates import wilson
+from reviewdesk.store.connect import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+
+_Figures = dict[str, tuple[Ranged, str]]
+_LABELLED = "labelled verdicts"
+
+
+def labels_given(desk: Desk, run: Run) -> int:
+    """Count the contents of a run that the desk's reviewer labelled on screen."""
+    return len(newest_labels(desk, run))
+
+
+def work_page(desk: Desk, run: Run, *, blind: bool = False) -> WorkPage:
+    """Compute how the reviewer's work goes; ``blind`` leaves out what unlabelled verdicts tell."""
+    from reviewdesk.store import figures
+
+    with reading(desk.conn, desk.path):
+        labelled = figures.labelled(desk.conn, run.key)
+        totals = figures.run_figures(desk.conn, run.key)
+        given = newest_labels(desk, run)
+        timed = PaceReader().read(desk, run).timed()
+        pairs = label_pairs(desk, run)
+    recent = set(given[-HUNDRED:])
+    past = [row for row in labelled if row.item not in recent]
+    find = _blind_figures if blind else _open_figures
+    before, after = find(past, totals), find(labelled, totals)
+    found = agreements(pairs)
+    accuracy = after.get("accuracy")
+    return WorkPage(
+        labels=len(given),
+        pace=work_pace(timed),
+        agreement=found,
+        moved=tuple(
+            MovedFigure(name, before.get(name, (Ranged(None), ""))[0], ranged, basis)
+            for name, (ranged, basis) in after.items()
+        ),
+        stop=reasons_to_stop(timed, found, accuracy[0] if accuracy else None),
+    )
+
+
+def _blind_figures(labelled: Sequence[LabelledRow], _totals: RunFigures) -> _Figures:
+    from reviewdesk.domain.labels.summary import alone
+
+    return _of_labelled(alone(labelled, {}).metrics)
+
+
+def _open_figures(labelled: Sequence[LabelledRow], totals: RunFigures) -> _Figures:
+    """Return the figures of the run if the labels stand for it, else those of the labels."""
+    from reviewdesk.domain.labels.rows import make_rows
+    from reviewdesk.domain.labels.summary import both_lines, described
+
+    made = make_rows(labelled, totals)
+    calibration, lacking = both_lines(made), described(made)
+    if not calibration.design.stands:
+        return _of_labelled(calibration.labelled)
+    rates = {"accuracy": made.right_parts, "pass rate by strata": made.pass_parts}
+    found: _Figures = {
+        name: (_ranged(of_strata(parts, lacking)), "this run") for name, parts in rates.items()
+    }
+    return {**found, "ECE": (Ranged(calibration.headline.ece), "this run")}
+
+
+def _of_labelled(line: Metrics) -> _Figures:
+    """Return accuracy with Wilson's interval, and ECE, which has no interval worth showing."""
+    if not line.n or line.tp is None or line.tn is None:
+        return {}
+    ends = wilson(line.tp + line.tn, line.n)
+    return {
+        "accuracy": (Ranged(line.accuracy, *ends), _LABELLED),
+        "ECE": (Ranged(line.ece), _LABELLED),
+    }
+
+
+def _ranged(rate: RunRate) -> Ranged:
+    return Ranged(rate.estimate, rate.low, rate.high, rate.reason or "")

@@ -1,0 +1,274 @@
+"""Repeats in a blind session: an item that came back shows no sign of it and changes no figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.controllers.requests import HistoryForm
+from reviewdesk.desk import Desk
+from reviewdesk.desk.labels.rows import full_rows
+from reviewdesk.desk.review.marks import tag
+from reviewdesk.desk.review.repeats import given_again, label_pairs
+from reviewdesk.domain.labels.repeats import OTHERS
+from reviewdesk.domain.records import Item, Run, Truth, View
+from reviewdesk.settings import Feedback, Settings, Share
+from tests.app.builders import open_run, report, verdict
+from tests.app.reviewkit import Review
+
+ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER, hundreds=False)
+"""Every item that can come back does, as soon as the least number of labels between allows."""
+
+
+@contextmanager
+def long_review(path: Path, count: int = 100, given: int = 45, **more: Any) -> Iterator[Review]:
+    """A blind review of many verdicts in the order of the file, of which many have a label."""
+    desk, run = open_run(path / "d.db", report([verdict(i) for i in range(1, count + 1)]))
+    for key in desk.queue(run, "", "file")[:given]:
+        desk.label(key, Truth.PASS, blind=True, more={"told": False})
+    more = {"view": View(blind=True, order="file"), "settings": ALL, **more}
+    yield Review(desk, run, **more)
+    desk.close()
+
+
+def until_repeat(review: Review) -> Item:
+    """Label pass until an item is in view that has a label in the desk."""
+    for _ in range(OTHERS + 30):
+        if review.desk.item(review.item.row.key).row.label is not None:
+            return review.item
+        review.press("label.pass")
+    raise AssertionError("nothing came back")
+
+
+def reopened(review: Review, **more: Any) -> Review:
+    """The same review after a crash: nothing was closed, and another process opens the desk."""
+    desk = Desk.open(review.desk.path, reviewer="ann")
+    run = desk.run()
+    view = desk.view(run) or View()
+    return Review(desk, run, view=view, settings=more.pop("settings", ALL), **more)
+
+
+def test_nothing_comes_back_before_fifty_others(tmp_path: Path) -> None:
+    with long_review(tmp_path, given=0) as review:
+        item = until_repeat(review)
+        labels = [event.verdict for event in review.events()]
+        others = labels[labels.index(item.verdict.id) + 1 :]
+        assert len(others) >= OTHERS
+        assert item.verdict.id not in others
+
+
+def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> None:
+    with long_review(tmp_path, given=0) as review:
+        first = review.item
+        key, name = first.row.key, first.verdict.id
+        review.command("note my reason")
+        review.command("tag tone")
+        review.press("mark", "label.pass")
+        item = until_repeat(review)
+        while item.verdict.id != name:
+            review.press("label.pass")
+            item = until_repeat(review)
+        assert item.row.key == key
+        # As at its first look, field by field: the label, note, tags and mark are hidden.
+        assert replace(item, run=first.run) == first
+        assert review.session.hidden
+        assert review.controller.rows([key])[0] == first.row
+        review.press("history")
+        form = review.dialog
+        assert isinstance(form, HistoryForm)
+        assert (form.item, [one for one in form.session if one.verdict == name]) == ([], [])
+        review.answer(None)
+        # It stands behind the item that was labelled last, as the next undecided one would.
+        assert review.session.index is not None
+        before = review.desk.rows([review.session.keys[review.session.index - 1]])[0]
+        assert before.label is not None
+        assert len(set(review.session.keys)) == len(review.session.keys) == 100
+
+
+def test_a_repeat_is_no_label(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        before = facts(review.desk, review.run)
+        progress, mark = review.session.progress, review.session.index
+        review.press("label.fail")
+        assert facts(review.desk, review.run) == before
+        assert review.session.progress == progress
+        assert review.state.saved == f"saved ✓ fail {item.verdict.id}"
+        assert review.session.index == (mark or 0) + 1
+        assert [one.label for one in review.events("repeat")] == [Truth.FAIL]
+        assert label_pairs(review.desk, review.run)[0].first is Truth.PASS
+        # Nothing was told after the first label, and nothing was seen since.
+        assert label_pairs(review.desk, review.run)[0].unseen
+        assert review.desk.verify().ok
+
+
+def facts(desk: Desk, run: Run) -> tuple[object, ...]:
+    """All that is read from labels."""
+    rows = [
+        {name: value for name, value in row.items() if name != "head"}
+        for row in full_rows(desk, run, None).rows
+    ]
+    keys = desk.queue(run, "", "draw")
+    return desk.calibration(run), desk.progress(run), desk.rows(keys), rows
+
+
+def test_two_repeats_never_follow_each_other_and_each_item_comes_once(tmp_path: Path) -> None:
+    with long_review(tmp_path, 110) as review:
+        shown: list[str] = []
+        was_repeat = False
+        while review.session.item is not None:
+            is_repeat = review.desk.item(review.item.row.key).row.label is not None
+            assert not (is_repeat and was_repeat)
+            was_repeat = is_repeat
+            shown += [review.item.verdict.id] if is_repeat else []
+            review.press("label.pass")
+        assert len(shown) == len(set(shown)) > 20
+        assert shown == [one.verdict for one in review.events("repeat")]
+        # After the last undecided item nothing more comes.
+        assert not was_repeat
+        assert review.session.progress.labelled == 110
+
+
+def test_undo_and_redo_of_a_repeat(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        name = until_repeat(review).verdict.id
+        review.press("label.fail")
+        following = review.current
+        review.press("undo")
+        assert (review.current, review.item.row.label) == (name, None)
+        assert review.notice == f"undo: label fail on {name}"
+        review.press("redo")
+        assert review.item.row.label is Truth.FAIL
+        review.press("next")
+        assert review.current == following
+        # Of what was done before the item came back, undo takes the newest label.
+        review.press("undo", "undo")
+        assert review.events()[-1].undone
+        assert review.current != name
+        assert review.desk.item(review.desk.find(review.run, name)).row.label is Truth.PASS
+
+
+def test_a_crash_before_the_repeat_loses_nothing(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        again = reopened(review)
+        assert (again.current, again.item.row.label) == (item.verdict.id, None)
+        assert again.session.index == review.session.index
+        again.press("label.fail")
+        assert [one.label for one in again.events("repeat")] == [Truth.FAIL]
+        assert given_again(again.desk, again.run)[0].second is not None
+        later = reopened(again)
+        # In the next session it is what it is: the first label, and the history tells the rest.
+        key = item.row.key
+        assert later.controller.rows([key])[0].label is Truth.PASS
+        later.command(f"go {item.verdict.id}")
+        later.press("undo")
+        assert later.item.row.label is None
+        later.press("redo", "history")
+        form = later.dialog
+        assert isinstance(form, HistoryForm)
+        kinds = [one.kind for one in form.item]
+        assert kinds == ["redo", "undo", "repeat", "label"]
+        again.desk.close()
+        later.desk.close()
+
+
+def test_history_shows_a_repeat_after_its_session(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        review.press("label.fail", "back", "history")
+        form = review.dialog
+        assert isinstance(form, HistoryForm)
+        assert [one.kind for one in form.item] == ["label"]
+        assert "repeat" not in " ".join(one.kind for one in form.session)
+        later = reopened(review)
+        later.command(f"go {item.verdict.id}")
+        later.press("history")
+        form = later.dialog
+        assert isinstance(form, HistoryForm)
+        assert [one.kind for one in form.item] == ["repeat", "label"]
+        later.desk.close()
+
+
+def test_only_a_step_to_the_next_undecided_brings_something_back(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        review.press("item.previous", "item.next")
+        assert (review.current, review.item.row.label) == (item.verdict.id, None)
+        review.press("next")
+        assert review.item.verdict.id != item.verdict.id
+        assert review.desk.item(review.item.row.key).row.label is None
+        # What was left without a label waits in its place, as any other item does.
+        assert review.controller.rows([item.row.key])[0].label is None
+
+
+def test_a_deferred_repeat_comes_last(tmp_path: Path) -> None:
+    with long_review(tmp_path, 70) as review:
+        item = until_repeat(review)
+        review.press("defer")
+        assert review.controller.rows([item.row.key])[0].deferred
+        for _ in range(200):
+            if review.item.verdict.id == item.verdict.id:
+                break
+            review.press("label.pass")
+        assert review.session.progress.labelled == 70
+        review.press("label.pass")
+        assert review.session.item is None
+
+
+def test_notes_and_tags_on_what_came_back_keep_the_earlier_ones(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        review.press("undo")
+        review.desk.note(item.row.key, "first")
+        tag(review.desk, item.row.key, ["tone", "late"])
+        review.press("label.pass")
+        assert (review.item.row.key, review.item.note, review.item.tags) == (item.row.key, None, ())
+        review.command("note second")
+        review.command("tag tone")
+        assert (review.item.note, review.item.tags) == ("second", ("tone",))
+        whole = review.desk.item(review.item.row.key)
+        assert (whole.note, whole.tags) == ("first\n\nsecond", ("tone", "late"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "view"),
+    [
+        (replace(ALL, repeat=Share(0)), View(blind=True, order="file")),
+        (ALL, View(order="file")),
+        (ALL, View(blind=True, order="file", filter="label:none")),
+        (ALL, View(blind=True, order="file", filter="score>.1")),
+    ],
+)
+def test_where_nothing_comes_back(tmp_path: Path, settings: Settings, view: View) -> None:
+    with long_review(tmp_path, settings=settings, view=view) as review:
+        review.press(*["label.pass"] * 55)
+        assert review.session.item is None
+        assert review.session.progress.labelled == 100
+        assert all("again" not in event.detail for event in review.events())
+
+
+def test_a_repeat_says_that_the_answer_was_told(tmp_path: Path) -> None:
+    told = replace(ALL, feedback=Feedback.AFTER)
+    with long_review(tmp_path, given=0, settings=told) as review:
+        name = until_repeat(review).verdict.id
+        review.press("label.pass")
+        assert review.notice.startswith(f"{name}: the panel said")
+        assert [one.detail["blind"] for one in review.events("repeat")] == [False]
+        assert not label_pairs(review.desk, review.run)[0].unseen
+
+
+def test_leaving_blind_review_shows_the_item_in_its_place(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        review.press("blind")
+        assert review.item.row.label is Truth.PASS
+        assert list(review.session.keys) == list(review.desk.queue(review.run, "", "file"))
+        review.press("label.fail")
+        assert review.events("repeat") == []
+        assert review.desk.item(item.row.key).row.label is Truth.FAIL

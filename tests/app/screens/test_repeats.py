@@ -1,0 +1,99 @@
+"""An item that came back, held by a twin that never had a label: the cells are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review.marks import mark, tag
+from reviewdesk.domain.records import Run, Truth, View
+from reviewdesk.settings import Settings, Share
+from tests.app.appkit import SMALL, WIDE, open_run, report, staged, verdict
+from tests.helpers import Clock
+
+LABELLED = 60
+STEPS: list[list[str]] = [
+    [], ["J"], ["K"], ["K"], ["space"], ["z"], ["z"], ["enter"], ["escape"], ["c"], ["escape"],
+    ["t"], ["escape"], ["f4"], ["escape"], ["question_mark"],
+]  # fmt: skip
+
+
+def work(path: Path, order: list[int], clock: Callable[[], datetime]) -> tuple[Desk, Run]:
+    return open_run(path, report([verdict(number) for number in order]), "same", clock)
+
+
+def came_back(path: Path) -> tuple[Desk, Run]:
+    """The first item has a label, a note, tags and a mark, and came back after the sixtieth."""
+    desk, run = work(path, [*range(1, 101)], Clock())
+    first, *others = desk.queue(run, "", "file")[:LABELLED]
+    desk.label(first, Truth.PASS, blind=True, more={"told": False})
+    desk.note(first, "a note")
+    tag(desk, first, ["tone"])
+    mark(desk, first, on=True)
+    for key in others[:-1]:
+        desk.label(key, Truth.PASS, blind=True, more={"told": False})
+    again = {"told": False, "again": desk.item(first).item_hash}
+    desk.label(others[-1], Truth.PASS, blind=True, more=again)
+    return desk, run
+
+
+def never_labelled(path: Path) -> tuple[Desk, Run]:
+    """The same item stands behind the sixtieth and has no label; the last one has one for it."""
+    order = [*range(2, LABELLED + 1), 1, *range(LABELLED + 1, 101)]
+    desk, run = work(path, order, Clock())
+    *others, _ = keys = desk.queue(run, "", "file")[:LABELLED]
+    last = desk.queue(run, "", "file")[-1]
+    desk.label(last, Truth.PASS, blind=True)
+    desk.note(last, "other work")
+    tag(desk, last, ["tone"])
+    mark(desk, last, on=True)
+    assert len(others) == len(keys) - 1
+    for key in others:
+        desk.label(key, Truth.PASS, blind=True)
+    return desk, run
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
+async def test_a_repeat_draws_the_cells_of_an_item_without_a_label(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    more: dict[str, Any] = {
+        "size": size,
+        "view": View(blind=True, order="file"),
+        "settings": Settings(repeat=Share("5%")),
+    }
+    seen: list[list[object]] = [[], []]
+    for which, made in enumerate((came_back, never_labelled)):
+        desk, run = made(tmp_path / f"{which}.db")
+        async with staged(desk, run, **more) as stage:
+            stage.run("go item/060")
+            await stage.press("space")
+            assert stage.current == "item/001"
+            for keys in STEPS:
+                await stage.press(*keys)
+                seen[which].append(stage.styled())
+    for keys, one, other in zip(STEPS, *seen, strict=True):
+        assert one == other, keys
+
+
+async def test_the_page_of_a_hundred_takes_no_label(tmp_path: Path) -> None:
+    desk, run = work(tmp_path / "d.db", [*range(1, 105)], Clock())
+    for key in desk.queue(run, "", "draw")[:99]:
+        desk.label(key, Truth.PASS, blind=False)
+    async with staged(desk, run) as stage:
+        await stage.press("p")
+        assert "100 labels" in stage.drawn()
+        assert "AGREEMENT WITH YOURSELF" in stage.drawn()
+        following = stage.current
+        await stage.press("f")
+        assert "AGREEMENT WITH YOURSELF" not in stage.drawn()
+        assert stage.current == following
+        assert "No label was given" in stage.notice
+        await stage.press("f")
+        assert stage.current != following
+        assert stage.session.progress.labelled == 101

@@ -1,0 +1,48 @@
+"""``pace``, and the share of repeats that ``open`` takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviewdesk.settings import SETTINGS, Settings, Share
+from reviewdesk.settings.tomlfile import values_of
+from tests.cli.conftest import Cli
+
+
+def test_pace_as_json(loaded: Cli) -> None:
+    loaded("label", "agreed", "pass")
+    found = loaded("pace", "--json").json
+    assert found.keys() >= {"run", "reviewer", "labels", "pace", "agreement", "moved", "stop"}
+    # A label from the shell is no work on screen, but the figures count it.
+    assert found["labels"] == 0
+    assert found["agreement"]["every"]["n"] == 0
+    assert [one["name"] for one in found["moved"]] == ["accuracy", "ECE"]
+    assert found["moved"][0]["after"]["value"] == 1.0
+
+
+def test_pace_for_a_person(loaded: Cli) -> None:
+    done = loaded("pace")
+    assert done.code == 0
+    assert "AGREEMENT WITH YOURSELF" in done.out.upper()
+
+
+@pytest.mark.parametrize("text", ["5", "-1%", "101%", "five", "", "nan", "0.05 %%"])
+def test_a_share_that_is_none(loaded: Cli, text: str) -> None:
+    done = loaded("open", "--blind", "--repeat", text)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"--repeat: {text!r} is not a share from 0 to 1. Write 5% or 0.05; 0 gives none.\n"
+    )
+
+
+@pytest.mark.parametrize("written", ["5%", "0.05", ".05", " 5 %", 0.05])
+def test_a_share_as_it_may_be_written(written: str | float) -> None:
+    assert values_of({"repeat": written}) == {"repeat": Share(0.05)}
+    assert Settings().repeat == Share(0)
+
+
+@pytest.mark.parametrize("written", [True, 5, "5", [], "x%"])
+def test_a_setting_that_is_no_share(written: object) -> None:
+    share = next(setting for setting in SETTINGS if setting.name == "repeat")
+    with pytest.raises(ValueError, match=r"^$"):
+        share.read(written)
