@@ -23,6 +23,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
+from reviewdesk.cli.opening import named_keys, opening_line
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def is_on_screen() -> bool:
     """Return True if the app can run here; raise SettingsError, before any work, for wrong keys."""
     on_screen = bool(sys.stdout and sys.stdout.isatty())
     if on_screen:
-        _checked_keys(current_settings())
+        named_keys(current_settings())
     return on_screen
 
 
@@ -191,8 +192,8 @@ def review_run(
     if not is_on_screen():
         _print_queue(desk, run, view)
         return
-    keys = _checked_keys(settings)
-    notice = _notice(kept, view, settings, keys, asked=blind is not None)
+    keys = named_keys(settings)
+    notice = opening_line(kept, view, settings, keys, asked=blind is not None)
     if repeat is not None:
         settings = replace(settings, repeat=repeat)
         if repeat and not view.blind:
@@ -230,33 +231,6 @@ def _view(
     if blind is not None:
         view = replace(view, blind=blind)
     return view
-
-
-def _checked_keys(settings: Settings) -> dict[str, str]:
-    """Check the app's settings, and return the keys that messages name, by their actions."""
-    from reviewdesk.app.keys.keymap import checked
-
-    keymap = checked(settings)
-    named = ("label.pass", "label.fail", "label.unsure", "blind", "reveal")
-    return {name: keymap.first(name) or "the palette" for name in named}
-
-
-def _notice(
-    kept: View | None, view: View, settings: Settings, keys: dict[str, str], *, asked: bool
-) -> str | None:
-    """Return what the first line under the item says: what to do, or which mode goes on."""
-    key = keys["blind"]
-    if kept is None:
-        passed, failed, unsure = (keys[f"label.{word}"] for word in ("pass", "fail", "unsure"))
-        do = f"Read, then {passed} pass, {failed} fail, {unsure} can't tell."
-        if view.blind:
-            return f"{do} Blind: {keys['reveal']} reveals the panel's answer."
-        return f"{do} {key}: blind, so that no answer sways you."
-    if asked:
-        return None
-    if view.blind:
-        return f"blind as left, {key} shows the answers"
-    return f"open as left, {key} reviews blind" if settings.blind else None
 
 
 def _last_filter(desk: Desk, run: Run, text: str) -> str:
