@@ -24,6 +24,7 @@ from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
     DiffForm,
+    ExplainForm,
     Form,
     HelpForm,
     HistoryForm,
@@ -36,6 +37,7 @@ from reviewdesk.app.controllers.requests import (
     QuestionForm,
     Request,
     Sideways,
+    TakeLines,
     TakeSelection,
     UseOwnTheme,
     UseTheme,
@@ -51,6 +53,7 @@ from reviewdesk.app.screens.calibration import CalibrationScreen
 from reviewdesk.app.screens.dialog import Palette
 from reviewdesk.app.screens.dialogs import ChoiceDialog, NoteDialog, OrderDialog, Question
 from reviewdesk.app.screens.diff import DiffScreen
+from reviewdesk.app.screens.explain import ExplainScreen
 from reviewdesk.app.screens.help import HelpScreen, live_actions
 from reviewdesk.app.screens.history import HistoryScreen
 from reviewdesk.app.screens.pace import PaceScreen
@@ -77,6 +80,7 @@ _DIALOGS: Mapping[type[object], Callable[[Any], Screen[Any]]] = {
     HistoryForm: HistoryScreen,
     DiffForm: DiffScreen,
     PaceForm: PaceScreen,
+    ExplainForm: ExplainScreen,
 }
 
 
@@ -86,7 +90,6 @@ class ReviewApp(App[None], inherit_bindings=False):
     TITLE = "reviewdesk"
     BINDINGS: ClassVar[list[BindingType]] = [*app_bindings()]
     COMMANDS = {RegistryProvider}  # noqa: RUF012  (Textual declares it without ClassVar)
-    ENABLE_COMMAND_PALETTE = True
     lateness = 0.0
     fault: BaseException | None = None
     # A list wraps its lines to its width, which must not be zero on a very narrow terminal.
@@ -195,6 +198,8 @@ class ReviewApp(App[None], inherit_bindings=False):
                 self.copy_to_clipboard(text)
             case TakeSelection(then):
                 self.act(partial(then, self.screen.get_selected_text() or ""))
+            case TakeLines(then):
+                self.act(partial(then, self.top.figures_in_view))
             case UseTheme(name):
                 self.theme = name
             case UseOwnTheme():

@@ -19,6 +19,7 @@ from reviewdesk.cli import (
     completion,
     config,
     desk,
+    explain,
     export,
     filters,
     gate,
@@ -86,6 +87,7 @@ for command in (
     panel.panel,
     desk.desk,
     config.config,
+    explain.explain,
 ):
     cli.add_command(command)
 

@@ -23,7 +23,6 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
-from reviewdesk.cli.opening import named_keys, opening_line
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 
 if TYPE_CHECKING:
@@ -166,6 +165,8 @@ def is_on_screen() -> bool:
     """Return True if the app can run here; raise SettingsError, before any work, for wrong keys."""
     on_screen = bool(sys.stdout and sys.stdout.isatty())
     if on_screen:
+        from reviewdesk.cli.terminal import named_keys
+
         named_keys(current_settings())
     return on_screen
 
@@ -182,6 +183,7 @@ def review_run(
     """Review a run where its reviewer left it, changed by the options; off a terminal, print it."""
     from dataclasses import replace
 
+    from reviewdesk.cli.terminal import named_keys, opening_line
     from reviewdesk.domain.records import View
 
     settings = current_settings()

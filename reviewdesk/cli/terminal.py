@@ -1,4 +1,4 @@
-"""The process's terminal: the app on it, a question with one key, and signals that end."""
+"""The terminal: the app and the line it opens with, one-key questions, signals that end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from reviewdesk.errors import Ended, UsageError
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.records import View
+    from reviewdesk.settings import Settings
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -123,3 +128,30 @@ def _keys() -> Iterator[None]:
     finally:
         # Otherwise the rest of a typed line would be the shell's next command.
         termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
+
+
+def named_keys(settings: Settings) -> dict[str, str]:
+    """Check the app's settings, and return the keys that messages name, by their actions."""
+    from reviewdesk.app.keys.keymap import checked
+
+    keymap = checked(settings)
+    named = ("label.pass", "label.fail", "label.unsure", "blind", "reveal")
+    return {name: keymap.first(name) or "the palette" for name in named}
+
+
+def opening_line(
+    kept: View | None, view: View, settings: Settings, keys: dict[str, str], *, asked: bool
+) -> str | None:
+    """Return what the first line under the item says: what to do, or which mode goes on."""
+    key = keys["blind"]
+    if kept is None:
+        passed, failed, unsure = (keys[f"label.{word}"] for word in ("pass", "fail", "unsure"))
+        do = f"Read, then {passed} pass, {failed} fail, {unsure} can't tell."
+        if view.blind:
+            return f"{do} Blind: {keys['reveal']} reveals the panel's answer."
+        return f"{do} {key}: blind, so that no answer sways you."
+    if asked:
+        return None
+    if view.blind:
+        return f"blind as left, {key} shows the answers"
+    return f"open as left, {key} reviews blind" if settings.blind else None

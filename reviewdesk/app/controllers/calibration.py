@@ -121,7 +121,7 @@ class CalibrationController:
     def hints(self) -> Mapping[str, object]:
         """Return the footer's actions: turn the page, drill down, change the view, go back."""
         following = PAGES[(self._at + 1) % len(PAGES)]
-        wanted = ("leave", "screen.runs", "help", "quit", "command")
+        wanted = ("explain", "leave", "screen.runs", "help", "quit", "command")
         drills, blind = bool(self._drills()), self._core.session.view.blind
         table = self.page.table and ("as a diagram" if self._tables else "as a table")
         other = Target.RUN if self._target is Target.ITEMS else Target.ITEMS

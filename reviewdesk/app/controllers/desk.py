@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ from reviewdesk.app.controllers.preferences import PreferenceController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
+    ExplainForm,
     FieldInput,
     HelpForm,
     OpenPalette,
     PromptForm,
+    TakeLines,
     TakeSelection,
     UseTheme,
 )
@@ -27,6 +29,7 @@ from reviewdesk.app.theme.names import THEMES
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import UsageError
+from reviewdesk.views import glossary
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ class DeskController:
             "screen.runs": self._runs,
             "leave": self._leave,
             "help": self._help,
+            "explain": self._explain,
             "command": self._command,
             "stop": self._stop,
             "copy": lambda: core.requests.append(TakeSelection(self._copy)),
@@ -129,6 +133,19 @@ class DeskController:
                 self._choose(action)
 
         self._core.ask(HelpForm(), answered)
+
+    def _explain(self) -> None:
+        """Open a dialog with the terms in view; what is nearest to the top is the chosen one."""
+        core = self._core
+
+        def took(lines: Sequence[str]) -> None:
+            terms = dict.fromkeys((*_terms_of_item(core), *glossary.mentioned(lines)))
+            if terms:
+                core.ask(ExplainForm(tuple(terms)), lambda _: None)
+            else:
+                core.say_here("no figure is in view; reviewdesk explain lists every word")
+
+        core.requests.append(TakeLines(took))
 
     def _use_theme(self, name: str) -> None:
         if name not in THEMES:
@@ -205,3 +222,14 @@ class DeskController:
         name = name.removeprefix("@")
         filters.forget(self._core.desk, name)
         self._core.say(f"forgot @{show_line(name)}", Tone.NOTE)
+
+
+def _terms_of_item(core: Core) -> tuple[glossary.GlossaryTerm, ...]:
+    """Return the terms of the item's verdict; those of a hidden one would tell of its answer."""
+    session = core.session
+    if core.where != REVIEW or session.item is None:
+        return ()
+    if session.hidden:
+        return (glossary.find("blind"),)
+    found = session.item.assessment
+    return glossary.of_verdict(found.notes, found.rule.used)

@@ -10,6 +10,7 @@ from reviewdesk.app.keys.commands import Completer
 from reviewdesk.domain.panel.rerun_result import RerunResult
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.views.document import Document
+from reviewdesk.views.glossary import GlossaryTerm
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -125,13 +126,20 @@ class PaceForm:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainForm:
+    """Shows terms with their sentences, the chosen one first; there is no answer."""
+
+    terms: Sequence[GlossaryTerm]
+
+
+@dataclass(frozen=True, slots=True)
 class HelpForm:
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
 Form: TypeAlias = (
     "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | HistoryForm | DiffForm"
-    " | PaceForm | HelpForm | RerunForm"
+    " | PaceForm | ExplainForm | HelpForm | RerunForm"
 )
 
 
@@ -173,6 +181,13 @@ class TakeSelection:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeLines:
+    """Call ``then`` with the lines of figures that are in view, from the top."""
+
+    then: Callable[[Sequence[str]], object]
+
+
+@dataclass(frozen=True, slots=True)
 class UseTheme:
     """Switch to a theme."""
 
@@ -195,7 +210,8 @@ class Close:
 
 
 Request: TypeAlias = (
-    "Ask | Move | Sideways | Copy | TakeSelection | UseTheme | UseOwnTheme | OpenPalette | Close"
+    "Ask | Move | Sideways | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
+    " | OpenPalette | Close"
 )
 FAR = 1 << 40
 """More lines than any queue or text has."""

@@ -242,22 +242,35 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
     item, found = session.item, session.found
     has_item, open_item = item is not None, item is not None and not session.hidden
     labels = has_item and panes.readable
-    return {
+    first: dict[str, object] = {
         **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
         "reveal": has_item and session.hidden,
         "deeper": panes.beside(1),
-        "shallower": panes.beside(-1),
         "text.next": pages > 1,
         "search.next": bool(found and found.places),
-        **dict.fromkeys(("next", "undo", "help", "quit"), True),
-        **dict.fromkeys(("defer", "note", "tags"), has_item),
-        **dict.fromkeys(("filter", "search"), True),
-        "blind": "open" if session.view.blind else True,
-        **dict.fromkeys(("screen.calibration", "screen.runs"), True),
-        "mark": has_item,
-        "order": True,
-        "history": has_item,
-        **dict.fromkeys(("diff", "rerun"), open_item),
-        **dict.fromkeys(("command", "back"), True),
-        "copy.json": has_item,
+        "next": has_item,
+        "undo": True,
+    }
+    # What one most likely wants: to go on from a decided item, to look around a finished queue.
+    if item is None:
+        first = dict.fromkeys(("screen.calibration", "filter", "back"), True) | first
+    elif item.row.label is not None:
+        first = {"next": True, **first}
+    return first | {
+        name: word
+        for name, word in {
+            **dict.fromkeys(("help", "quit"), True),
+            **dict.fromkeys(("defer", "note", "tags"), has_item),
+            "shallower": panes.beside(-1),
+            **dict.fromkeys(("filter", "search"), True),
+            "blind": "open" if session.view.blind else True,
+            **dict.fromkeys(("explain", "screen.calibration", "screen.runs"), True),
+            "mark": has_item,
+            "order": True,
+            "history": has_item,
+            **dict.fromkeys(("diff", "rerun"), open_item),
+            **dict.fromkeys(("command", "back"), True),
+            "copy.json": has_item,
+        }.items()
+        if name not in first
     }

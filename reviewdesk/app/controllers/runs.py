@@ -64,7 +64,7 @@ class RunsController:
         some, running = self._chosen is not None, bool(self._core.jobs.text)
         pane = "list" if self.reading else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
-        wanted = ("run.load", "leave", "screen.calibration", "help", "quit", "command")
+        wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
         return {**offered, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def arrived(self) -> None:

@@ -136,6 +136,7 @@ _SCREENS = (
 )
 _DESK = (
     Action("help", DESK, "Help: every key and sign", "question_mark", hint="help"),
+    Action("explain", DESK, "Explain the figures and flags in view", "e", hint="explain"),
     Action("palette", DESK, "Palette: every action by name", "ctrl+p"),
     Action("command", DESK, "Command line", "colon", hint="command"),
     Action("export", DESK, "Write the labels to a file", why=_TYPED),

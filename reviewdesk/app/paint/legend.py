@@ -9,10 +9,11 @@ from textual.content import Content
 from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, MORE, TENTATIVE
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.views.glossary import FLAG_TERMS
 
 TRUTHS: dict[Truth | None, str] = {
     None: "no label",
@@ -34,22 +35,7 @@ AGREE: dict[Band | None, str] = {
     Band.LOW: "low",
     None: "no letter: the measure has no bands",
 }
-FLAGS = {
-    Flag.ESCALATED: "the report asks for a person; where it never says, its ballots do",
-    Flag.BIAS_WARNING: "the panel may agree for the wrong reason",
-    Flag.TRIMMED_DISSENT: "the trim left out a juror who disagreed with the verdict",
-    Flag.DISPUTE: "a disputed item: the whole panel goes to a person",
-    Flag.NO_VERDICT: "neither pass nor fail came of it",
-    Flag.SUSPICIOUS_TEXT: "a text speaks to its judge, or hides text",
-    Flag.MISMATCH: "what the report states does not follow from its own ballots or figures",
-    Flag.REGIME_SENSITIVE: "quorum, mean, trimmed mean and median do not all decide alike",
-    Flag.DEGRADED: "jurors are missing, or too few for the trim",
-    Flag.PIVOTAL: "a single vote would turn the decision",
-    Flag.SPLIT: "votes on both sides",
-    Flag.DERIVED_LOW: "agreement recomputed from the ballots is low",
-    Flag.SAME_FAMILY: "a juror is of the generator's own model family",
-    Flag.SINGLE_JUROR: "one ballot only, so no agreement to speak of",
-}
+FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
 """What each flag means in general. The jury pane gives the reason for one verdict."""
 SIGNS: tuple[tuple[Piece, str], ...] = (
     (("▸", Ink.KEY), "the current line of the queue"),

@@ -17,7 +17,7 @@ from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_line
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline
-from reviewdesk.app.widgets.lines import Bar
+from reviewdesk.app.widgets.lines import Bar, Pane
 
 
 class Front(Protocol):
@@ -78,6 +78,12 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def move(self, by: float, *, pages: bool = False) -> None:
         """Move or scroll by lines or, with ``pages``, by screenfuls."""
         raise NotImplementedError
+
+    @property
+    def figures_in_view(self) -> list[str]:
+        """The lines in view that hold figures, from the top, as plain text."""
+        panes = (pane for pane in self.query(Pane) if pane.display)
+        return [text for pane in panes for text in pane.in_view]
 
     # the frame
 

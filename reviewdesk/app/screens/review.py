@@ -114,6 +114,11 @@ class ReviewScreen(DeskScreen):
         jury = self.drawn is not None and self.drawn.panes.current == "jury"
         self.text("jury" if jury else "item").sideways(columns)
 
+    @property
+    def figures_in_view(self) -> list[str]:
+        """The header and the strip; the texts of an item hold words of its own."""
+        return [self.bar("strip").text, self.bar("header").text]
+
     def _seek(self, words: tuple[str, ...]) -> None:
         """Scroll to the first line with one of the words, in the item or else in the jury."""
         for name in ("item", "jury"):

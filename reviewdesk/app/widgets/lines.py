@@ -170,6 +170,12 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         return max(1, self.size.height)
 
     @property
+    def in_view(self) -> list[str]:
+        """The lines in view, as plain text."""
+        top = round(self.scroll_offset.y)
+        return [content.plain for content in self._lines[top : top + self.page]]
+
+    @property
     def painted(self) -> Lines:
         """The whole text, line by line."""
         return self._lines

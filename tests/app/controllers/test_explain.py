@@ -1,0 +1,53 @@
+"""What ``e`` explains: the flags and the rule of the item, and the figures in view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviewdesk.app.controllers.requests import ExplainForm, TakeLines
+from reviewdesk.domain.records import View
+from tests.app.reviewkit import Review, reviewing
+
+STRIP = ["labelled  n 20 ECE 0.100 Brier 0.200 · census"]
+
+
+def explained(review: Review, lines: list[str]) -> list[str]:
+    """Press the key, answer with the lines in view, and close the dialog."""
+    review.press("explain")
+    request = review.requests[-1]
+    assert isinstance(request, TakeLines)
+    request.then(lines)
+    review.after()
+    assert isinstance(review.dialog, ExplainForm)
+    words = [term.word for term in review.dialog.terms]
+    review.answer(None)
+    return words
+
+
+def test_the_flags_and_the_rule_of_the_item_come_first(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        words = explained(review, STRIP)
+        flags = {note.flag for note in review.item.assessment.notes}
+        assert flags
+        assert words[len(flags)] == "quorum"
+        assert words[-4:] == ["labelled", "ECE", "Brier", "census"]
+
+
+def test_a_hidden_verdict_is_not_told_of(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        assert explained(review, ["labelled  1 pass or fail"]) == ["blind", "labelled"]
+        review.press("reveal")
+        assert "quorum" in explained(review, [])
+
+
+def test_calibration_explains_its_page_from_the_top(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("screen.calibration")
+        assert explained(review, ["gap +0.1", "Brier 0.2 = 0.1 miscalibration"]) == [
+            "gap", "Brier", "CORP",
+        ]  # fmt: skip
+        review.press("explain")
+        request = review.requests[-1]
+        assert isinstance(request, TakeLines)
+        request.then(["nothing to measure"])
+        assert review.notice.startswith("no figure is in view")
