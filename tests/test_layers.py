@@ -22,6 +22,7 @@ NUMPY = {
     "domain/jurors/drift.py",
     "domain/jurors/pairs.py",
     "domain/jurors/strata.py",
+    "domain/jurors/two_panels.py",
     "domain/labels/summary.py",
     "domain/run/columns.py",
     "domain/stats/alpha.py",

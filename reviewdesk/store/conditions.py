@@ -14,7 +14,7 @@ from reviewdesk.domain.query.filter import Filter, FilterError, Nested, Part, Te
 from reviewdesk.domain.query.words import BALLOTS, BREACHES, UNANIMOUS, WRONG
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
-from reviewdesk.store import labels, runs, search
+from reviewdesk.store import labels, runs, search, verdicts
 
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
@@ -240,11 +240,8 @@ def _run(context: FilterContext, term: Term) -> Sql:
 
 
 def _flip(context: FilterContext, term: Term) -> Sql:
-    return (
-        """EXISTS (SELECT 1 FROM verdicts o WHERE o.item = v.item AND o.run = ?
-                   AND o.decision != v.decision)""",
-        [_other(context, term)],
-    )
+    there = verdicts.COUNTERPART.format(run=_other(context, term))
+    return f"(SELECT o.decision FROM verdicts o WHERE o.key = {there}) != v.decision", []
 
 
 def _other(context: FilterContext, term: Term) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.labels.sampling import FIRST_REST
-from reviewdesk.domain.records import Run
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
-from reviewdesk.store.rows import value
+from reviewdesk.store.rows import decision, value
 
 _WINDOW = 200
 
@@ -103,6 +104,42 @@ def in_other_runs(conn: sqlite3.Connection, key: int) -> list[tuple[int, int]]:
         (key,),
     )
     return [(row["run"], row["key"]) for row in rows]
+
+
+COUNTERPART = """coalesce(
+    (SELECT p.key FROM verdicts p WHERE p.run = {run} AND p.id = v.id AND p.item = v.item),
+    (SELECT min(p.key) FROM verdicts p WHERE p.run = {run} AND p.item = v.item))"""
+"""SQL for the key of another run's verdict on the content of ``v``: the one with the id of ``v`` if
+there is one, else the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A verdict, by key, that another run judged too: both decisions, and the content's label."""
+
+    key: int
+    here: Decision | None
+    there: Decision | None
+    truth: Truth | None
+
+
+def counterparts(conn: sqlite3.Connection, run: int, other: int) -> list[Counterpart]:
+    """Return a run's verdicts whose content another run judged too, in file order."""
+    rows = conn.execute(
+        f"""SELECT v.key, v.decision, o.decision AS there, t.truth FROM verdicts v
+            JOIN verdicts o ON o.key = {COUNTERPART.format(run=other)}
+            LEFT JOIN truths t ON t.item = v.item WHERE v.run = ? ORDER BY v.key""",
+        (run,),
+    )
+    return [
+        Counterpart(
+            row["key"],
+            decision(row),
+            Decision(row["there"]) if row["there"] else None,
+            Truth(row["truth"]) if row["truth"] else None,
+        )
+        for row in rows
+    ]
 
 
 def flips(conn: sqlite3.Connection, run: int, other: int) -> tuple[int, int]:

@@ -1,0 +1,131 @@
+"""What people's labels say about two panels that judged the same items; no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from reviewdesk.domain.jurors.rates import Difference
+from reviewdesk.domain.query.completion import condition
+from reviewdesk.domain.records import Design, Truth
+from reviewdesk.domain.stats.calibration_page import DrillDown
+from reviewdesk.domain.stats.figures import Estimate
+from reviewdesk.domain.verdict import Decision
+
+Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
+"""What the first panel decided of an item, what the second did, and the item's label."""
+_DECIDED = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
+"""The decisions that are right or wrong, each with the label that makes it right."""
+_KNOWN = frozenset(_DECIDED.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One of two runs that are compared; ``rate`` is its panel's accuracy through the draw."""
+
+    name: str
+    hash: str
+    rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PanelComparison:
+    """Two panels on the verdicts of the first run whose content the second run judged too.
+
+    ``cells`` counts them. The rates and the ``difference``, the first panel's accuracy less the
+    second's, are over the items that both decided; ``design`` is that of these items' labels in the
+    draw of the run named ``drawn``.
+    """
+
+    first: ComparedRun
+    second: ComparedRun
+    cells: Mapping[Cell, int]
+    drawn: str
+    design: Design
+    difference: Difference
+
+    def count(self, wanted: Callable[[Cell], bool]) -> int:
+        """Return the number of common items in the cells that are ``wanted``."""
+        return sum(n for cell, n in self.cells.items() if wanted(cell))
+
+    @property
+    def items(self) -> int:
+        """The number of common items."""
+        return self.count(lambda _: True)
+
+    @property
+    def decided(self) -> int:
+        """The number of common items that each panel passed or failed."""
+        return self.count(_decided)
+
+    @property
+    def flips(self) -> int:
+        """The number of common items on which the decisions differ, as ``flip:`` keeps them."""
+        return self.count(flipped)
+
+    @property
+    def labelled(self) -> int:
+        """The number of common items with a pass or fail label that each panel decided."""
+        return self.right() + self.wrong()
+
+    def right(self, *, first: bool | None = None) -> int:
+        """Return on how many labelled items both are right or, with ``first``, one of them alone.
+
+        ``first`` says which one: True for the first panel, False for the second.
+        """
+        wanted = (True, True) if first is None else (first, not first)
+        return self.count(lambda cell: _known(cell) and _right(cell) == wanted)
+
+    def wrong(self) -> int:
+        """Return on how many labelled items one panel or both are wrong."""
+        return self.count(lambda cell: _known(cell) and _right(cell) != (True, True))
+
+
+def flipped(cell: Cell) -> bool:
+    """Return True if both panels came to a decision and it is not the same."""
+    one, two, _ = cell
+    return one is not None and two is not None and one is not two
+
+
+def _decided(cell: Cell) -> bool:
+    return cell[0] in _DECIDED and cell[1] in _DECIDED
+
+
+def _known(cell: Cell) -> bool:
+    return _decided(cell) and cell[2] in _KNOWN
+
+
+def _right(cell: Cell) -> tuple[bool, bool]:
+    """Return whether each panel's decision is what the label says."""
+    one, two = (_DECIDED.get(made) is cell[2] if made else False for made in cell[:2])
+    return one, two
+
+
+def panel_drills(found: PanelComparison, *, blind: bool) -> tuple[DrillDown, ...]:
+    """Return the groups of verdicts behind a comparison; if blind, the labelled ones alone."""
+    first, second = found.first.name, found.second.name
+    flip = condition("flip", second) or f"flip:{found.second.hash}"
+
+    def group(title: str, more: str, wanted: Callable[[Cell], bool]) -> DrillDown:
+        count = found.count(lambda cell: flipped(cell) and wanted(cell))
+        return DrillDown(title, f"{flip} {more}".strip(), count)
+
+    def against(cell: Cell) -> bool:
+        return cell[0] in _DECIDED and cell[2] in _KNOWN and not _right(cell)[0]
+
+    labelled = (
+        group(f"labelled against {first}", "wrong", against),
+        group(
+            f"labelled, and {first} is not wrong",
+            "label:pass|label:fail !wrong",
+            lambda cell: cell[2] in _KNOWN and not against(cell),
+        ),
+    )
+    if blind:
+        return labelled
+    return (
+        group(f"decided otherwise in {second}", "", lambda _: True),
+        *labelled,
+        group("without a label yet", "label:none", lambda cell: cell[2] is None),
+    )
