@@ -16,6 +16,7 @@ import click
 from reviewdesk import __version__
 from reviewdesk.cli import (
     calibrate,
+    compare,
     completion,
     config,
     desk,
@@ -80,6 +81,7 @@ for command in (
     filters.filters,
     calibrate.calibrate,
     pace.pace,
+    compare.compare,
     gate.gate,
     judge.judge,
     whatif.whatif,

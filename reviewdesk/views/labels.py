@@ -21,7 +21,7 @@ from reviewdesk.views.document import (
 )
 from reviewdesk.views.words import number
 
-_MEANS = {
+MEANS = {
     Design.NONE: "no pass or fail label yet",
     Design.AD_HOC: "labels outside the draw: they describe themselves only",
     Design.ESCALATED_ONLY: "a stratum of the rest has no label that counts: not the run's figures",
@@ -42,7 +42,7 @@ def design(page: CalibrationPage) -> Section:
         rows = [_stratum(one) for one in page.strata]
         text = "prefix: the first of the draw, all labelled; a p/f in it weighs N / p/f"
         blocks += [table(_STRATUM, rows, "The strata of the draw"), Paragraph(text, Tone.MUTED)]
-    blocks += [Paragraph(_MEANS[found.design], Tone.STRONG), Paragraph(_audit(page.audit))]
+    blocks += [Paragraph(MEANS[found.design], Tone.STRONG), Paragraph(_audit(page.audit))]
     if found.population is not None and found.population.ess is not None:
         n, ess = found.population.n, found.population.ess
         text = f"loss by unequal weights: {n} labels count as {ess:.1f} equal ones (Kish's ESS)"

@@ -11,6 +11,7 @@ from reviewdesk.domain.query.completion import condition
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
+from reviewdesk.domain.stats.rates import sign_test
 from reviewdesk.domain.verdict import Decision
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
@@ -67,19 +68,36 @@ class PanelComparison:
     @property
     def labelled(self) -> int:
         """The number of common items with a pass or fail label that each panel decided."""
-        return self.right() + self.wrong()
+        return self.count(_known)
 
-    def right(self, *, first: bool | None = None) -> int:
-        """Return on how many labelled items both are right or, with ``first``, one of them alone.
+    @property
+    def both_right(self) -> int:
+        """The number of these labelled items on which both panels are right."""
+        return self.count(lambda cell: _known(cell) and _right(cell) == (True, True))
 
-        ``first`` says which one: True for the first panel, False for the second.
+    @property
+    def both_wrong(self) -> int:
+        """The number of these labelled items on which both panels are wrong."""
+        return self.count(lambda cell: _known(cell) and _right(cell) == (False, False))
+
+    @property
+    def first_alone(self) -> int:
+        """The number of these labelled items on which the first panel alone is right."""
+        return self.count(lambda cell: _known(cell) and _right(cell) == (True, False))
+
+    @property
+    def second_alone(self) -> int:
+        """The number of these labelled items on which the second panel alone is right."""
+        return self.count(lambda cell: _known(cell) and _right(cell) == (False, True))
+
+    @property
+    def p(self) -> float | None:
+        """The p value of the sign test over the labelled items on which one panel alone is right.
+
+        It is the two-sided mid-p: how likely panels that are right equally often would split these
+        items at least as unevenly; ``None`` without such an item.
         """
-        wanted = (True, True) if first is None else (first, not first)
-        return self.count(lambda cell: _known(cell) and _right(cell) == wanted)
-
-    def wrong(self) -> int:
-        """Return on how many labelled items one panel or both are wrong."""
-        return self.count(lambda cell: _known(cell) and _right(cell) != (True, True))
+        return sign_test(self.first_alone, self.second_alone)
 
 
 def flipped(cell: Cell) -> bool:

@@ -50,6 +50,20 @@ def rate_difference(k1: float, n1: float, k2: float, n2: float) -> RateDifferenc
     )
 
 
+def sign_test(one: int, two: int) -> float | None:
+    """Return the two-sided mid-p value that ``one`` and ``two`` are halves of their sum n.
+
+    ``2·(P(X > k) + P(X = k)/2)``, at most 1, for a binomial X of n at one half and k the larger
+    count; ``None`` if n is 0. It is McNemar's test of paired answers in its mid-p form. Source:
+    Fagerland, Lydersen and Laake 2013.
+    """
+    n, k = one + two, max(one, two)
+    if not n:
+        return None
+    ways = 2 * sum(math.comb(n, x) for x in range(k + 1, n + 1)) + math.comb(n, k)
+    return min(1.0, ways / (1 << n))
+
+
 def cohen_kappa(human: Sequence[Hashable], juror: Sequence[Hashable]) -> float | None:
     """Compute Cohen's kappa ``(p_o - p_e) / (1 - p_e)`` of two raters over the same rows.
 

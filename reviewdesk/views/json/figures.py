@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from reviewdesk.domain.jurors.facts import JurorFacts, JurorsPage
+from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Calibration, Item, Metrics
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
+from reviewdesk.views.document import plain as plain_text
 from reviewdesk.views.json.shape import shape
+from reviewdesk.views.two_panels import conclusion
 
 
 def _ends(*names: str, path: str = "") -> str:
@@ -99,6 +102,27 @@ def _side(line: Metrics) -> dict[str, Any]:
     """Return one side of a split; without labels every figure is ``null``, not 0."""
     made = shape(line)
     return made if line.n else dict.fromkeys(made) | {"n": 0}
+
+
+def two_panels(found: PanelComparison) -> dict[str, Any]:
+    """Return two panels on the same items: the labels' counts, the rates and the difference."""
+    return {
+        "conclusion": plain_text(conclusion(found)),
+        "first": _compared(found, found.first, found.first_alone),
+        "second": _compared(found, found.second, found.second_alone),
+        **shape(found, "items decided flips labelled both_right both_wrong drawn design"),
+        "target": Target.RUN,
+        **shape(found, "difference sign_test_p=p"),
+        "decisions": [
+            {"first": one, "second": two, "label": truth, "n": n}
+            for (one, two, truth), n in found.cells.items()
+        ],
+    }
+
+
+def _compared(found: PanelComparison, run: ComparedRun, alone: int) -> dict[str, Any]:
+    rate = shape(run, _rate("accuracy", "rate", "estimate"))
+    return {"run": run.name, "right": found.both_right + alone, "alone": alone, **rate}
 
 
 def jurors(page: JurorsPage) -> dict[str, Any]:
