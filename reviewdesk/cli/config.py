@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import current_settings, json_option, put, put_json, shared_options
+from reviewdesk.cli.common import (
+    current_settings,
+    desk_path,
+    json_option,
+    open_desk,
+    put,
+    put_json,
+    say,
+    shared_options,
+)
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,15 +26,24 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: reviewdesk config --example > config.toml")
 @click.option("--example", "as_example", is_flag=True, help="Print a file with every setting.")
+@click.option(
+    "--forget", "forgotten", metavar="NAME|all", help="Forget what the desk keeps, then show."
+)
 @json_option
 @shared_options
-def config(*, as_example: bool, as_json: bool) -> None:
-    """Show the settings in force and where each comes from; check the file and its keys."""
+def config(*, as_example: bool, forgotten: str | None, as_json: bool) -> None:
+    """Show the settings in force and where each comes from; check the file and its keys.
+
+    What is chosen on the screen is kept by the desk and overrides the file; the environment and
+    the options of a command override it.
+    """
     if as_example:
         if as_json:
             raise UsageError("--example prints TOML", "Leave out --json.")
         put(_example())
         return
+    if forgotten is not None:
+        _forget(forgotten)
     facts = _facts(current_settings())
     if as_json:
         put_json(facts)
@@ -34,13 +52,46 @@ def config(*, as_example: bool, as_json: bool) -> None:
         put(line)
 
 
+def _kept() -> dict[str, Any]:
+    """Return what the desk keeps of the reviewer's screen, by name; nothing is written."""
+    from reviewdesk.app.controllers.preferences import usable
+    from reviewdesk.desk.review.kept import peek
+    from reviewdesk.domain.records import View
+
+    values, views = peek(desk_path(), current_settings().reviewer or None)
+    parts = {
+        part: {
+            run: getattr(view, part)
+            for run, view in views.items()
+            if getattr(view, part) != getattr(View(), part)
+        }
+        for part in ("order", "filter")
+    }
+    return usable(values) | {part: runs for part, runs in parts.items() if runs}
+
+
+def _forget(name: str) -> None:
+    from reviewdesk.desk.review.kept import forget
+
+    found = _kept()
+    if name != "all" and name not in found:
+        known = ", ".join(found)
+        hint = f"Kept: {known}; or all." if known else "Nothing is kept."
+        raise UsageError(f"--forget: the desk keeps no {name!r}", hint)
+    if found:
+        with open_desk() as desk:
+            forget(desk, None if name == "all" else name)
+    say(f"forgot {', '.join(found) if name == 'all' else name}" if found else "nothing was kept")
+
+
 def _facts(settings: Settings) -> dict[str, Any]:
     from reviewdesk.app.keys.keymap import checked
     from reviewdesk.app.keys.names import shown_key
     from reviewdesk.desk.core import default_path, default_reviewer
-    from reviewdesk.settings import SETTINGS, settings_path
+    from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
-    path, keymap = settings_path(), checked(settings)
+    path, keymap, kept = settings_path(), checked(settings), _kept()
+    settings = settings.with_kept(kept)
     stand_ins = {"desk": default_path, "reviewer": default_reviewer}
     values = {setting.name: getattr(settings, setting.name) for setting in SETTINGS}
     return {
@@ -53,6 +104,7 @@ def _facts(settings: Settings) -> dict[str, Any]:
             }
             for name, value in values.items()
         },
+        "kept": {name: {"value": value, "source": KEPT} for name, value in kept.items()},
         "keys": {
             name: {
                 "keys": [shown_key(key) for key in keymap.keys(name)],
@@ -73,6 +125,10 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     wide = max(len(value) for value, _ in settings.values())
     for name, (value, source) in settings.items():
         yield f"{name:12}  {value:{wide}}  {source}"
+    if facts["kept"]:
+        yield "kept by the desk, and over the file; --forget NAME or all takes it away:"
+    for name, found in facts["kept"].items():
+        yield f"  {name:12}  {_value_text(found['value'])}"
     yield "keys that differ from the defaults:" if facts["keys"] else "keys: the defaults"
     for name, found in facts["keys"].items():
         keys, default = (" ".join(found[what]) or "none" for what in ("keys", "default"))
@@ -86,8 +142,8 @@ def _value_text(value: object) -> str:
 _HEAD = """\
 # The settings of reviewdesk, each at its default. Kept here they hold for every command:
 # {path}
-# REVIEWDESK_CONFIG names another file. The environment overrides the file, and the options of a
-# command override both.
+# REVIEWDESK_CONFIG names another file. What is chosen on the screen is kept by the desk and
+# overrides the file; the environment and the options of a command override both.
 """
 _KEYS = """\
 # Which keys do what: "action" = "key", or a list of keys. A key is the character that it types, or

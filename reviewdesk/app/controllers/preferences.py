@@ -1,12 +1,12 @@
 """What the desk keeps of a reviewer's screen, and the controller that stores it when it changes.
 
-A choice joins by its name: a reading option, for one, in ``READING``.
+Every reading option is kept; what else is, ``choices`` reads and ``_USABLE`` checks by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 KEEPING = "keeping"
 SETTINGS = ("theme", "panel")
 """The settings that can be chosen on the screen. The panel "" is the report's own."""
-READING = ("wrap", "plain", "beside")
-"""The reading options that are kept. The page and the words found belong to one item."""
+READING = {
+    field.name: getattr(ReadingOptions(), field.name)
+    for field in fields(ReadingOptions)
+    if field.name not in {"page", "find"}
+}
+"""The reading options that are kept, and their defaults. Page and words belong to one item."""
 WIDTHS = {"queue_width": "queue", "jury_width": "jury"}
 """The kept shares of the screen's width, and the panes that have them."""
 
@@ -41,10 +45,17 @@ def _is_share(value: object) -> bool:
     return isinstance(value, float) and 0 < value < 1
 
 
+def _is_like(default: object, value: object) -> bool:
+    """Return True if a value read from JSON has the type of an option: a bool, or a set of names."""
+    if isinstance(default, frozenset):
+        return isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return type(value) is type(default)
+
+
 _USABLE: Mapping[str, Callable[[Any], bool]] = {
     "theme": lambda value: isinstance(value, str) and value in THEMES,
     **dict.fromkeys(WIDTHS, _is_share),
-    **dict.fromkeys(READING, lambda value: isinstance(value, bool)),
+    **{name: partial(_is_like, default) for name, default in READING.items()},
     "panel": _is_path,
 }
 """Returns True for a value that can be used, by the name under which it is kept."""
@@ -64,8 +75,12 @@ def choices(core: Core) -> dict[str, Any]:
             for name in SETTINGS
         },
         **{name: getattr(core.panes, pane) for name, pane in WIDTHS.items()},
-        **{name: getattr(core.reading, name) for name in READING},
+        **{name: _json(getattr(core.reading, name)) for name in READING},
     }
+
+
+def _json(option: object) -> object:
+    return sorted(option) if isinstance(option, frozenset) else option
 
 
 class PreferenceController:
@@ -79,9 +94,9 @@ class PreferenceController:
         self._use(usable(kept.kept(core.desk)))
 
     def _use(self, values: Mapping[str, Any]) -> None:
-        core, own = self._core, ReadingOptions()
+        core = self._core
         core.settings = self._given.with_kept(values)
-        reading = {name: values.get(name, getattr(own, name)) for name in READING}
+        reading = {name: type(own)(values.get(name, own)) for name, own in READING.items()}
         core.reading = replace(core.reading, **reading)
         core.arrange(
             replace(core.panes, queue=values.get("queue_width"), jury=values.get("jury_width"))
