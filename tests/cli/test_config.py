@@ -14,6 +14,7 @@ from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.theme.names import THEMES
 from reviewdesk.cli import review
+from reviewdesk.desk.review import kept
 from reviewdesk.domain.records import View
 from reviewdesk.settings import SETTINGS, Settings, load_settings
 from tests.cli.conftest import Cli
@@ -135,6 +136,66 @@ def test_a_theme_of_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
         2,
         ['REVIEWDESK_THEME: there is no theme "dusk". Did you mean desk?'],
     )
+
+
+# What the desk keeps
+
+
+def keep(path: Path, **values: Any) -> None:
+    desk = open_desk(path)
+    kept.keep(desk, values)
+    desk.close()
+
+
+def test_what_the_desk_keeps_is_shown_with_its_source(
+    cli: Cli, file: File, desk_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file('theme = "desk-light"')
+    keep(desk_path, theme="ansi-dark", queue_width=0.3, wrap=False, zzz=1, plain="yes")
+    assert cli("ingest", SAMPLE).code == 0
+    desk = open_desk(desk_path)
+    desk.save_view(desk.run(), View(order="-score", filter="esc"))
+    desk.close()
+    found = cli("config", "--json").json
+    assert found["settings"]["theme"] == {"value": "ansi-dark", "source": "desk"}
+    assert found["kept"] == {
+        "theme": {"value": "ansi-dark", "source": "desk"},
+        "queue_width": {"value": 0.3, "source": "desk"},
+        "wrap": {"value": False, "source": "desk"},
+        "order": {"value": {"support-bot": "-score"}, "source": "desk"},
+        "filter": {"value": {"support-bot": "esc"}, "source": "desk"},
+    }
+    lines = cli("config").out.splitlines()
+    assert re.fullmatch(r'theme {9}"ansi-dark" +desk', lines[1])
+    place = lines.index("kept by the desk, and over the file; --forget NAME or all takes it away:")
+    assert lines[place + 1 : place + 3] == ['  theme         "ansi-dark"', "  queue_width   0.3"]
+    assert '  order         {"support-bot": "-score"}' in lines
+    # Another reviewer keeps nothing, and a variable is over what is kept.
+    assert cli("config", "--json", "--reviewer", "ben").json["kept"] == {}
+    monkeypatch.setenv("REVIEWDESK_THEME", "high-contrast")
+    theme = cli("config", "--json").json["settings"]["theme"]
+    assert theme == {"value": "high-contrast", "source": "REVIEWDESK_THEME"}
+
+
+def test_what_the_desk_keeps_is_forgotten_by_name_or_whole(
+    cli: Cli, file: File, desk_path: Path
+) -> None:
+    del file
+    done = cli("config", "--forget", "all")
+    assert (done.code, done.err) == (0, "nothing was kept\n")
+    assert not desk_path.exists()
+    keep(desk_path, theme="ansi-dark", wrap=False, plain=True)
+    done = cli("config", "--forget", "theme", "--json")
+    assert done.err == "forgot theme\n"
+    assert (list(done.json["kept"]), done.json["settings"]["theme"]["source"]) == (
+        ["wrap", "plain"], "default",
+    )  # fmt: skip
+    done = cli("config", "--forget", "theme")
+    assert (done.code, done.lines) == (
+        2, ["--forget: the desk keeps no 'theme'. Kept: wrap, plain; or all."],
+    )  # fmt: skip
+    assert cli("config", "--forget", "all").err == "forgot wrap, plain\n"
+    assert cli("config", "--json").json["kept"] == {}
 
 
 # The example

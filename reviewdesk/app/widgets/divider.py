@@ -35,7 +35,7 @@ class Divider(Widget):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Tell where the rule is dragged to."""
-        if self.app.mouse_captured is self and event.delta_x:
+        if self.app.mouse_captured is self:
             self.post_message(RuleDragged(self.pane, event.screen_x))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:

@@ -23,6 +23,7 @@ MOVES = (
     "next", "back", "item.next", "item.previous", "down", "up", "first", "last", "half.down",
     "deeper", "shallower", "pane.next", "zoom", "screen.calibration", "screen.runs", "screen.item",
     "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop", "wrap",
+    "pane.wider", "pane.narrower", "pane.default",
 )  # fmt: skip
 WRITES = ("defer", "mark", "reveal", "undo", "redo", "blind")
 LABELS = {

@@ -37,6 +37,9 @@ STEPS: list[list[str]] = [
     ["enter"],
     ["escape", "escape"],
     ["tab"],
+    ["greater_than_sign"],
+    ["tab", "less_than_sign"],
+    ["equals_sign"],
     ["s"],
     ["question_mark"],
 ]

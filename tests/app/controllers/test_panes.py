@@ -1,0 +1,151 @@
+"""The widths of the panes: the default split, keys, drags, bounds, the place of a hidden jury."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.controllers.view import LEAST, WIDE, Panes
+from reviewdesk.domain.records import View
+from tests.app.builders import SMALL
+from tests.app.reviewkit import Review, reviewing
+
+
+def widths(review: Review) -> dict[str, int]:
+    return review.state.panes.columns
+
+
+@pytest.mark.parametrize("width", range(WIDE, 401, 4))
+def test_the_default_split_gives_the_item_the_most(width: int) -> None:
+    columns = Panes(width=width).columns
+    assert columns["item"] > columns["jury"] > columns["queue"] - 20
+    # Two rules stand between three panes.
+    assert sum(columns.values()) + 2 == width
+    assert all(columns[name] >= least for name, least in LEAST.items())
+
+
+def test_the_default_split_in_columns() -> None:
+    assert Panes(width=160).columns == {"queue": 38, "item": 72, "jury": 48}
+    assert Panes(width=220).columns == {"queue": 53, "item": 99, "jury": 66}
+
+
+def test_blind_gives_the_place_of_the_jury_to_the_item(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        # 160 columns without the queue's 38 and one rule.
+        assert widths(review) == {"queue": 38, "item": 121}
+        assert review.state.panes.names == ("queue", "item")
+        review.press("deeper", "deeper")
+        assert review.state.panes.current == "item"
+        assert "hidden until you label" in review.notice
+        assert review.hint("deeper") == ""
+        review.press("pane.next")
+        assert review.state.panes.current == "queue"
+        review.press("reveal")
+        assert widths(review) == {"queue": 38, "item": 72, "jury": 48}
+        review.press("next")
+        assert widths(review) == {"queue": 38, "item": 121}
+        review.press("label.pass", wait=1)
+        review.press("back")
+        assert review.item.row.label is not None
+        assert "jury" in widths(review)
+
+
+def test_the_keys_of_a_jury_that_is_hidden_are_the_items(tmp_path: Path) -> None:
+    with reviewing(tmp_path, size=SMALL) as review:
+        review.press("deeper")
+        assert review.state.panes.current == "jury"
+        review.press("blind", "next")
+        assert review.session.hidden
+        assert review.state.panes.current == "item"
+        review.press("label.pass", wait=1)
+        assert len(review.events()) == 1
+
+
+def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 1) as review:
+        review.press("label.pass", wait=1)
+        assert review.session.item is None
+        assert review.state.panes.names == ("queue", "item")
+
+
+def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("pane.wider")
+        assert widths(review) == {"queue": 42, "item": 68, "jury": 48}
+        assert review.notice == "the queue has 42 columns; = sets all back"
+        review.press("pane.next", "pane.next", "pane.narrower")
+        assert widths(review) == {"queue": 42, "item": 72, "jury": 44}
+        review.press("pane.previous", "pane.wider")
+        assert widths(review) == {"queue": 42, "item": 76, "jury": 40}
+        review.press("pane.default")
+        assert widths(review) == Panes(width=160).columns
+
+
+def test_no_pane_gets_too_narrow_by_keys_and_one_press_leads_back(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        for pane in ("queue", "item", "jury"):
+            review.press("pane.default")
+            while review.state.panes.current != pane:
+                review.press("pane.next")
+            for action, back in (("wider", "narrower"), ("narrower", "wider")):
+                review.press(*[f"pane.{action}"] * 40)
+                assert review.notice == f"the {pane} cannot be {action} here"
+                columns = widths(review)
+                assert sum(columns.values()) == 158
+                assert all(columns[name] >= least for name, least in LEAST.items())
+                review.press(f"pane.{back}")
+                assert abs(widths(review)[pane] - columns[pane]) == 4
+
+
+def test_a_dragged_rule_stands_where_the_mouse_is(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        drag = review.controller.panes.drag
+        drag("item", 50)
+        assert widths(review) == {"queue": 50, "item": 60, "jury": 48}
+        drag("jury", 100)
+        # The rule has column 100, and 59 are right of it.
+        assert widths(review) == {"queue": 50, "item": 49, "jury": 59}
+        for name, column in (("item", 0), ("item", 159), ("jury", 0), ("jury", 159)):
+            drag(name, column)
+            columns = widths(review)
+            assert sum(columns.values()) == 158
+            assert all(columns[name] >= least for name, least in LEAST.items())
+
+
+def test_widths_follow_the_terminal_and_come_back(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.controller.panes.drag("item", 48)
+        review.controller.panes.drag("jury", 119)
+        before = widths(review)
+        assert before == {"queue": 48, "item": 70, "jury": 40}
+        review.resize((320, 48))
+        # Twice the columns: 30% and 25% of them.
+        assert widths(review) == {"queue": 96, "item": 142, "jury": 80}
+        review.resize(SMALL)
+        review.resize((160, 48))
+        assert widths(review) == before
+
+
+def test_a_pane_that_stands_alone_has_no_width(tmp_path: Path) -> None:
+    with reviewing(tmp_path, size=SMALL) as review:
+        before = review.state.panes
+        review.press("pane.wider")
+        assert "from 140 columns on" in review.notice
+        review.controller.panes.drag("item", 20)
+        assert review.state.panes == before
+        review.resize((160, 48))
+        review.press("zoom", "pane.wider")
+        assert "is zoomed" in review.notice
+        assert review.state.panes.columns == Panes(width=160).columns
+
+
+def test_a_click_on_a_row_shows_the_item_and_one_on_the_same_row_opens_it(tmp_path: Path) -> None:
+    with reviewing(tmp_path, size=SMALL) as review:
+        review.press("shallower")
+        for _ in range(2):
+            assert review.state.panes.current == "queue"
+            review.controller.choose_row(3)
+            assert review.session.index == 3
+        assert review.state.panes.current == "item"
+        assert review.events() == []

@@ -1,0 +1,133 @@
+"""The mouse: hints and rows are clicked, rules dragged, panes scrolled; only hints label."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual import events
+
+from reviewdesk.domain.records import Truth
+from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+
+
+@asynccontextmanager
+async def opened(path: Path, count: int = 60, **more: object) -> AsyncIterator[Stage]:
+    long = "\n".join(f"line {i} of the answer" for i in range(90))
+    body = report([verdict(i, rubric=long) for i in range(1, count + 1)])
+    desk, run = open_run(path / "d.db", body)
+    async with staged(desk, run, **more) as stage:  # type: ignore[arg-type]
+        yield stage
+
+
+async def click(stage: Stage, x: int, y: int, wait: float = 1.0) -> None:
+    stage.clock.wait(wait)
+    await stage.pilot.click(offset=(x, y))
+    await stage.settle()
+
+
+async def click_hint(stage: Stage, word: str, wait: float = 1.0) -> None:
+    footer = stage.cells()[-1]
+    await click(stage, footer.index(word), len(stage.cells()) - 1, wait)
+
+
+def labels(stage: Stage) -> list[Truth]:
+    rows = stage.desk.rows(stage.desk.queue(stage.session.run))
+    return [row.label for row in rows if row.label is not None]
+
+
+async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage:
+        first = stage.current
+        await click_hint(stage, "defer")
+        assert stage.notice == f"deferred {first}: it comes back last"
+        await click_hint(stage, "tags")
+        assert stage.app.asking
+        # Beside the dialog nothing is lost and nothing happens below.
+        await stage.write("tone")
+        await click(stage, 3, 3)
+        assert stage.app.asking
+        await stage.press("enter")
+        assert stage.session.item is not None
+        assert stage.session.item.tags == ("tone",)
+        await click_hint(stage, "calibration")
+        assert stage.controller.state.where == "calibration"
+        await click_hint(stage, "reliability")
+        assert "reliability" in stage.cells()[0]
+        await click_hint(stage, "back")
+        assert stage.controller.state.where == "review"
+        await click_hint(stage, "close")
+    assert not stage.app.is_running
+
+
+async def test_a_clicked_label_goes_through_the_guard(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage:
+        first = stage.session.item
+        assert first is not None
+        await click_hint(stage, "pass")
+        assert labels(stage) == [Truth.PASS]
+        # The next item has just come on screen.
+        await click_hint(stage, "pass", wait=0)
+        assert "too soon" in stage.notice
+        assert labels(stage) == [Truth.PASS]
+        # A click on an item shows it, and no more.
+        row = stage.review.queue.region
+        await click(stage, row.x + 4, row.y + 5)
+        assert stage.session.index == 5
+        assert labels(stage) == [Truth.PASS]
+
+
+async def test_a_rule_is_dragged(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage:
+        before = stage.panes.columns
+        for pane, way in (("queue", 9), ("jury", -7)):
+            rule = before["queue"] if pane == "queue" else 159 - stage.panes.columns["jury"]
+            assert stage.cells()[10][rule] == "│"
+            await stage.pilot.mouse_down(offset=(rule, 10))
+            await stage.pilot.hover(offset=(rule + way, 14))
+            await stage.pilot.mouse_up(offset=(rule + way, 14))
+            await stage.settle()
+            assert stage.panes.columns[pane] == before[pane] + abs(way)
+            assert stage.cells()[10][rule + way] == "│"
+        dragged = stage.panes
+        await stage.pilot.hover(offset=(80, 14))
+        assert stage.panes == dragged
+        item = stage.review.text("item").outer_size.width
+        assert item == dragged.columns["item"]
+
+
+async def test_the_wheel_scrolls_what_is_below_it_and_text_is_copied(tmp_path: Path) -> None:
+    async with opened(tmp_path) as stage:
+        current, item = stage.current, stage.review.text("item")
+        for widget in (stage.review.queue, item):
+            spot = (widget.region.x + 5, widget.region.y + 5)
+            await stage.pilot._post_mouse_events([events.MouseScrollDown], offset=spot)
+            await stage.settle()
+            assert widget.scroll_offset.y > 0
+        assert stage.current == current
+        assert stage.review.text("jury").scroll_offset.y == 0
+        x, y = item.region.x + 1, item.region.y + 8
+        await stage.pilot.mouse_down(offset=(x, y))
+        await stage.pilot.hover(offset=(x + 5, y))
+        await stage.pilot.mouse_up(offset=(x + 5, y))
+        await stage.settle()
+        await stage.press("ctrl+c")
+        assert stage.notice.startswith("copied ")
+
+
+async def test_clicks_anywhere_but_on_hints_of_labels_give_none(tmp_path: Path) -> None:
+    spots = random.Random(7)  # noqa: S311
+    async with opened(tmp_path, size=SMALL) as stage:
+        for _ in range(60):
+            await click(stage, spots.randrange(80), spots.randrange(23))
+        assert labels(stage) == []
+        # All of them at once, on a hint: as a held key, at most two.
+        for _ in range(3):
+            await stage.press("escape")
+        stage.clock.wait(1)
+        await stage.press("f3")
+        for _ in range(20):
+            await click_hint(stage, "pass", wait=0.01)
+        assert len(labels(stage)) <= 2

@@ -1,0 +1,94 @@
+"""What a reviewer chose on the screen, as the desk stores it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviewdesk.desk.review import kept
+from reviewdesk.domain.records import Truth, View
+from reviewdesk.store import schema
+from tests.helpers import load, numbered, open_desk
+
+
+def test_values_are_stored_replaced_and_forgotten_by_name(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path / "d.db")
+    kept.keep(desk, {"theme": "desk-light", "wrap": False, "names": ["a", "ü\x00"]})
+    kept.keep(desk, {"theme": "ansi-dark", "wrap": None})
+    assert kept.kept(desk) == {"theme": "ansi-dark", "names": ["a", "ü\x00"]}
+    kept.forget(desk, "names")
+    assert kept.kept(desk) == {"theme": "ansi-dark"}
+    kept.forget(desk)
+    assert kept.kept(desk) == {}
+    assert desk.verify().ok
+    desk.close()
+
+
+def test_each_reviewer_has_values_of_their_own(tmp_path: Path) -> None:
+    ann, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
+    kept.keep(ann, {"theme": "desk-light"})
+    kept.keep(ben, {"theme": "ansi-dark"})
+    kept.forget(ann)
+    assert (kept.kept(ann), kept.kept(ben)) == ({}, {"theme": "ansi-dark"})
+    ann.close()
+    ben.close()
+
+
+def test_forgetting_takes_order_and_filter_out_of_the_views_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    desk, ben = open_desk(tmp_path / "d.db"), open_desk(tmp_path / "d.db", "ben")
+    run = load(desk, numbered(3))
+    view = View(filter="esc", order="-score", blind=True, item="v2")
+    for one in (desk, ben):
+        one.save_view(run, view)
+    kept.forget(desk, "order")
+    assert desk.view(run) == View(filter="esc", blind=True, item="v2")
+    kept.forget(desk)
+    assert desk.view(run) == View(blind=True, item="v2")
+    assert ben.view(run) == view
+    desk.close()
+    ben.close()
+
+
+def test_a_desk_of_the_schema_before_opens_and_keeps(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk = open_desk(path)
+    run = load(desk, numbered(3))
+    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.save_view(run, View(order="score"))
+    place = schema.MIGRATIONS.index(schema.add_kept_settings)
+    desk.conn.execute("DROP TABLE kept_settings")
+    names = [(made.__name__,) for made in schema.MIGRATIONS[place:]]
+    desk.conn.executemany("DELETE FROM migrations WHERE name = ?", names)
+    desk.conn.execute(f"PRAGMA user_version={place}")
+    desk.close()
+    before = path.read_bytes()
+    # A look does not migrate.
+    assert kept.peek(path, "ann") == ({}, {"run": View(order="score")})
+    assert path.read_bytes() == before
+    desk = open_desk(path)
+    assert desk.progress(run).labelled == 1
+    assert desk.verify().ok
+    kept.keep(desk, {"theme": "ansi-dark"})
+    desk.close()
+    assert kept.peek(path, "ann")[0] == {"theme": "ansi-dark"}
+
+
+def test_a_look_at_no_desk_finds_nothing_and_makes_nothing(tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("not a desk")
+    for path in (tmp_path / "none.db", other, tmp_path):
+        assert kept.peek(path, "ann") == ({}, {})
+    assert list(tmp_path.iterdir()) == [other]
+
+
+def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    desk = open_desk(path)
+    run = load(desk, numbered(3))
+    for text in ("", "[]", "{", '{"zzz": 1}', '{"order": 3}', '{"blind": "yes"}', "[" * 100_000):
+        desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
+        assert desk.view(run) is None
+        assert kept.peek(path, "ann") == ({}, {})
+        kept.forget(desk)
+    desk.close()
