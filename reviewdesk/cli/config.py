@@ -54,7 +54,7 @@ def config(*, as_example: bool, forgotten: str | None, as_json: bool) -> None:
 
 def _kept() -> dict[str, Any]:
     """Return what the desk keeps of the reviewer's screen, by name; nothing is written."""
-    from reviewdesk.app.controllers.preferences import usable
+    from reviewdesk.app.preferences import usable
     from reviewdesk.desk.review.kept import peek
     from reviewdesk.domain.records import View
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.calibration import CalibrationController
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.files import FileController
-from reviewdesk.app.controllers.preferences import PreferenceController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
@@ -25,6 +24,7 @@ from reviewdesk.app.controllers.requests import (
 from reviewdesk.app.controllers.runs import RunsController
 from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.keys.completion import argument_completers
+from reviewdesk.app.preferences import PreferenceController
 from reviewdesk.app.theme.names import THEMES
 from reviewdesk.desk.review import filters
 from reviewdesk.domain.safetext import show_line

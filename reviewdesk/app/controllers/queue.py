@@ -67,12 +67,11 @@ class QueueController:
 
     def choose_row(self, index: int) -> None:
         """Show the item in a row of the queue; the row of the current item opens it."""
-        core = self._core
-        if index == core.session.index and core.panes.alone:
-            core.choose("item")
-        else:
-            core.review.show(index)
-            core.show()
+        if index == self._core.session.index and self._core.panes.alone:
+            self._core.choose("item")
+            return
+        self._core.review.show(index)
+        self._core.show()
 
     def _jump(self, target: str) -> None:
         """Go to a row of the queue by its number, or to a verdict by its id."""

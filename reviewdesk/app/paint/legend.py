@@ -56,11 +56,18 @@ SIGNS: tuple[tuple[Piece, str], ...] = (
 )
 """The signs of all panes."""
 
+MOUSE: tuple[tuple[Piece, str], ...] = (
+    (("click", Ink.KEY), "a hint at the foot does what its key does; a row shows its item"),
+    (("drag", Ink.KEY), "the rule between two panes sets their widths; a text selects it"),
+    (("wheel", Ink.KEY), "scrolls what is under the mouse"),
+)
+"""What the mouse does."""
+
 _COLUMN = 11
 
 
 def legend_lines(width: int) -> Lines:
-    """Return all signs, grouped by the place where they appear."""
+    """Return all signs, grouped by the place where they appear, and what the mouse does."""
     return [
         heading("LABELS", width),
         *_facts(_labels(), width),
@@ -81,6 +88,9 @@ def legend_lines(width: int) -> Lines:
             for text in HELP.splitlines()
             for row in paragraph(text, width, indent=2, first=[("  ", "")])
         ),
+        Content(""),
+        heading("MOUSE", width),
+        *_list(MOUSE, width),
     ]
 
 
