@@ -120,7 +120,7 @@ class Panes:
         return self._sharing(name, fitted)
 
     def _sharing(self, name: str, columns: int) -> Panes:
-        share = columns / self.width
+        share = round(columns / self.width, 4)
         return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
 
 
