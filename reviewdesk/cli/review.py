@@ -220,7 +220,6 @@ def _view(
     from dataclasses import replace
 
     from reviewdesk.cli.filters import ready
-    from reviewdesk.domain.records import View
 
     view = replace(
         view,
@@ -228,15 +227,9 @@ def _view(
         if filter_ is None
         else ready(desk, run, filter_),
     )
-    try:
-        wanted = view.order if order is None else order
-        ready(desk, run, "", wanted)
-        view = replace(view, order=wanted)
-    except UsageError as error:
-        if order is not None:
-            raise
-        say(f"the order you left is dropped: {error}")
-        view = replace(view, order=View().order)
+    if order is not None:
+        ready(desk, run, "", order)
+        view = replace(view, order=order)
     if blind is not None:
         view = replace(view, blind=blind)
     return view

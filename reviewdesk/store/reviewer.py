@@ -7,7 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
+from reviewdesk.domain.query.filter import parse_order
 from reviewdesk.domain.records import View
+from reviewdesk.errors import UsageError
 
 
 def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
@@ -19,12 +21,13 @@ def view(conn: sqlite3.Connection, run: int, reviewer: str) -> View | None:
 
 
 def _view(text: str) -> View | None:
-    """Read a stored view; one that is damaged counts as none."""
+    """Read a stored view; one that is damaged, or has an unknown order, counts as none."""
     try:
         found = View(**json.loads(text))
-    except (TypeError, ValueError, RecursionError):
+        parse_order(found.order)
+    except (AttributeError, RecursionError, TypeError, UsageError, ValueError):
         return None
-    texts = (found.filter, found.order, "" if found.item is None else found.item)
+    texts = (found.filter, "" if found.item is None else found.item)
     fits = all(isinstance(text, str) for text in texts) and isinstance(found.blind, bool)
     return found if fits else None
 

@@ -15,6 +15,7 @@ from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk import Desk
 from reviewdesk.desk.review import kept
 from reviewdesk.settings import Settings
+from tests.app.appkit import staged
 from tests.app.builders import open_run, report, verdict
 from tests.app.panelkit import NOWHERE, form_of, panel_file
 from tests.app.reviewkit import Review
@@ -203,3 +204,17 @@ def test_forgetting_sets_the_screen_back(tmp_path: Path) -> None:
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")
     assert kept.kept(desk) == {}
     desk.close()
+
+
+async def test_the_app_starts_with_the_kept_theme_and_goes_back_to_its_own(tmp_path: Path) -> None:
+    body = report([verdict(i) for i in range(1, 4)])
+    desk, run = open_run(tmp_path / "d.db", body)
+    async with staged(desk, run) as stage:
+        own = stage.app.theme
+        stage.run("theme high-contrast")
+        await stage.press("q")
+    desk, run = open_run(tmp_path / "d.db", body)
+    async with staged(desk, run) as stage:
+        assert stage.app.theme == "high-contrast" != own
+        stage.app.choose("kept.forget")
+        assert stage.app.theme == own

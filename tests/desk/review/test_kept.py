@@ -86,7 +86,16 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
     path = tmp_path / "d.db"
     desk = open_desk(path)
     run = load(desk, numbered(3))
-    for text in ("", "[]", "{", '{"zzz": 1}', '{"order": 3}', '{"blind": "yes"}', "[" * 100_000):
+    for text in (
+        "",
+        "[]",
+        "{",
+        '{"zzz": 1}',
+        '{"order": 3}',
+        '{"order": "zzz"}',
+        '{"blind": "yes"}',
+        "[" * 100_000,
+    ):
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
         assert desk.view(run) is None
         assert kept.peek(path, "ann") == ({}, {})
