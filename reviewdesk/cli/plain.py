@@ -68,8 +68,11 @@ def _table(one: Table) -> Iterator[str]:
     heads += [column.title for column in one.columns[1:]]
     marks = ["", *("" if row.mark is None else row.mark.text for row in one.rows)]
     grid = [heads, *([one_line(cell) for cell in row.cells] for row in one.rows)]
-    for mark, line in zip(marks, _aligned(grid, one.columns), strict=True):
+    below = [(), *(row.below for row in one.rows)]
+    for mark, line, quotes in zip(marks, _aligned(grid, one.columns), below, strict=True):
         yield (f"{mark:2}" if one.marked else "") + line
+        for quote in quotes:
+            yield from _quote(quote)
 
 
 def _aligned(grid: Sequence[Sequence[str]], columns: Sequence[Column]) -> Iterator[str]:

@@ -20,7 +20,6 @@ from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
 from reviewdesk.views.run import title
-from reviewdesk.views.whatif import item_what_if
 from reviewdesk.views.words import moment, plural
 
 POLICY = (
@@ -62,7 +61,7 @@ def _entry(listed: ListedVerdict) -> _Entry:
         name=outside(item.verdict.id).text,
         summary=verdict.summary(item),
         more=f"Texts and {jurors}{reruns}",
-        sections=(*verdict.sections(item, history), item_what_if(item)),
+        sections=verdict.sections(item, history),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from reviewdesk.domain.safetext import show
 from reviewdesk.pages.marktext import code, escaped, fenced, started
 from reviewdesk.views.document import (
     Comparison,
@@ -92,16 +93,24 @@ def _quote(one: Quote) -> Iterator[str]:
 
 
 def _table(one: Table) -> Iterator[str]:
+    """Yield a table; what stands below a row elsewhere is here in a column of its own."""
+    below = any(row.below for row in one.rows)
     heads = [_cell(one.title or one.columns[0].title)]
-    heads += [escaped(column.title) for column in one.columns[1:]]
+    heads += [*(escaped(column.title) for column in one.columns[1:]), *[""] * below]
     rows = [
         [
             ("" if row.mark is None else escaped(row.mark.text.lstrip())) + _cell(row.cells[0]),
             *map(_cell, row.cells[1:]),
+            *[" ".join(map(_quote_cell, row.below))] * below,
         ]
         for row in one.rows
     ]
-    yield from table(heads, rows, [column.right for column in one.columns])
+    yield from table(heads, rows, [*(column.right for column in one.columns), *[False] * below])
+
+
+def _quote_cell(one: Quote) -> str:
+    lines = show(one.text, one.limit).split("\n")
+    return " ".join(code(line, cell=True) for line in lines if line.strip())
 
 
 def table(

@@ -90,8 +90,6 @@ class Fact:
     text: Words
     tone: Tone = Tone.MUTED
     """The tone of the name."""
-    short: str = ""
-    """A shorter name for where room is dear."""
     mark: Text | None = None
     """A sign before the name."""
 
@@ -102,6 +100,8 @@ class Facts:
 
     rows: tuple[Fact, ...]
     column: int = 13
+    lines: int = 0
+    """The most lines that a terminal gives each of them; 0 means any number."""
 
     @classmethod
     def of(cls, *pairs: tuple[str, Words], column: int = 13) -> Facts:
@@ -138,11 +138,25 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A text from outside with its line breaks, such as a juror's reason or a response."""
+
+    text: str
+    tone: Tone = Tone.TEXT
+    lead: Words = ""
+    indent: int = 0
+    limit: int = 20_000
+    lines: int = 0
+    """The most lines that a terminal gives it; 0 means any number."""
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of a row; ``mark`` stands before the first."""
+    """The cells of a row; ``mark`` stands before the first, and ``below`` on lines of its own."""
 
     cells: tuple[Words, ...]
     mark: Text | None = None
+    below: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +191,6 @@ def table(
         for at, head in enumerate(heads)
     )
     return Table(columns, tuple(Row(tuple(cells)) for cells in rows), caption=caption)
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A text from outside with its line breaks, such as a juror's reason or a response."""
-
-    text: str
-    tone: Tone = Tone.TEXT
-    lead: Words = ""
-    indent: int = 0
-    limit: int = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +236,8 @@ class Section:
     blocks: tuple[Block, ...]
     note: Words = ""
     """What the figures rest on, beside the title."""
+    short: Words = ""
+    """What it says in short, for where it is folded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from reviewdesk.domain.assessment.assess import Assessment, Seat, State
-from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag, FlagNote
+from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.domain.assessment.seats import silent_words
 from reviewdesk.domain.jury.agreement import AgreementPair
 from reviewdesk.domain.jury.supermajority import DEFAULT_SHARE, own_share
 from reviewdesk.domain.records import Item
-from reviewdesk.domain.verdict import Band, Decision, Policy, folded
+from reviewdesk.domain.verdict import Ballot, Band, Decision, Policy, folded
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
@@ -19,7 +19,6 @@ from reviewdesk.views.document import (
     Fact,
     Facts,
     Flow,
-    Gap,
     Paragraph,
     Quote,
     Row,
@@ -35,6 +34,8 @@ from reviewdesk.views.words import number
 
 _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
+_DISSENT_LINES = 3
+"""The lines that the reason of a dissent gets where the reasons are cut."""
 _LOST, _DIFFERS = Text("◆ ", Tone.WARN), Text("≠ ", Tone.WARN)
 
 
@@ -96,7 +97,7 @@ def headline(item: Item) -> tuple[Words, ...]:
         decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
     if label := _consensus(item):
         decided += [_quiet(", label "), outside(label, 40, Tone.MUTED)]
-    return tuple(decided), *_alarms(found), *_strongest_dissent(item)
+    return tuple(decided), *_alarms(found, named=bool(label)), *_strongest_dissent(item)
 
 
 def _quiet(text: str) -> Text:
@@ -108,8 +109,11 @@ def _plain_number(value: float) -> str:
     return f"{round(value, 3):g}"
 
 
-def _alarms(found: Assessment) -> list[Words]:
-    """Return why the verdict is escalated, or else what is flagged, the most important first."""
+def _alarms(found: Assessment, *, named: bool) -> list[Words]:
+    """Return why the verdict is escalated, or else what is flagged, the most important first.
+
+    Unless its outcome is ``named`` already, they say why there is no decision.
+    """
     reasons = {note.flag: note.reason for note in found.notes}
     low = found.band is Band.LOW
     names = [
@@ -120,7 +124,8 @@ def _alarms(found: Assessment) -> list[Words]:
     if low and Flag.DERIVED_LOW not in reasons:
         names.append("agreement low")
     shown = [_quiet(name) for name in names]
-    if Flag.NO_VERDICT in reasons and found.decision is not Decision.INCONCLUSIVE:
+    named = named or found.decision is Decision.INCONCLUSIVE
+    if Flag.NO_VERDICT in reasons and not named:
         shown.append(outside(reasons[Flag.NO_VERDICT], 80, Tone.MUTED))
     if Flag.ESCALATED not in reasons:
         return [*shown] or [_quiet("not escalated")]
@@ -142,10 +147,9 @@ def _strongest_dissent(item: Item) -> list[Words]:
     if not against:
         return [_quiet("no dissent")] if item.assessment.unanimous_votes else []
     ballot = against[0].ballot
-    lead = f"{len(against)} dissents, " if len(against) > 1 else "dissent "
     text = next((line for line in (ballot.reason or "").splitlines() if line.strip()), "")
     said = (_quiet(': "'), outside(text.strip(), 400, Tone.MUTED), _quiet('"')) if text else ()
-    return [(_quiet(lead), outside(ballot.id, 80, Tone.MUTED), *said)]
+    return [(_quiet("dissent "), outside(ballot.id, 80, Tone.MUTED), *said)]
 
 
 def dissents(item: Item) -> list[Seat]:
@@ -168,38 +172,51 @@ def dissents(item: Item) -> list[Seat]:
     return sorted(against, key=nearness)
 
 
-def flags(notes: Sequence[FlagNote]) -> Block:
-    """Return each flag with its full reason. Flags that ask for a person come first."""
+def flags(notes: Sequence[FlagNote], *, whole: bool = True) -> tuple[Block, ...]:
+    """Return each flag with its full reason. Flags that ask for a person come first.
+
+    Unless ``whole``, their reasons are cut to a line, and the other flags are named on one.
+    """
     if not notes:
-        return Paragraph("no flags", Tone.MUTED)
-    ranked = sorted(notes, key=lambda note: note.flag not in _LOUD)
-    return Facts(tuple(map(_flag, ranked)), column=11)
+        return (Paragraph("no flags", Tone.MUTED),)
+    loud = [note for note in notes if note.flag in _LOUD]
+    quiet = [note for note in notes if note.flag not in _LOUD]
+    if whole:
+        return (Facts(tuple(map(_flag, loud + quiet)), column=19),)
+    names = tuple(_quiet(WORDS[note.flag]) for note in quiet)
+    return (
+        *([Facts(tuple(map(_flag, loud)), column=19, lines=1)] if loud else []),
+        *([Flow(("", *names), gap=2)] if names else []),
+    )
 
 
 def _flag(note: FlagNote) -> Fact:
     loud = note.flag in _LOUD
     return Fact(
-        note.flag.label.replace("_", " "),
+        WORDS[note.flag],
         outside(note.reason, 20_000),
         Tone.WARN if loud else Tone.STRONG,
-        short=SHORT.get(note.flag, "?"),
         mark=_LOST if loud else Text("  "),
     )
 
 
-def ranked(seats: Sequence[Seat]) -> list[Seat]:
-    """Return the jurors in reading order: trimmed dissents, then counted, trimmed and failed."""
-    return sorted(seats, key=lambda seat: (_rank(seat), seat.ballot.seat))
+def ranked(item: Item) -> list[Seat]:
+    """Return the jurors in reading order: dissents, then counted, trimmed and failed."""
+    first = dissents(item)
+    others = [seat for seat in item.assessment.seats if seat not in first]
+    return first + sorted(others, key=lambda seat: (_rank(seat), seat.ballot.seat))
 
 
 def _rank(seat: Seat) -> int:
-    if seat.trimmed:
-        return 0 if seat.dissent else 2
-    return 3 if seat.state is State.FAILED else 1
+    return 1 if seat.trimmed else 2 if seat.state is State.FAILED else 0
 
 
-def jurors(seats: Sequence[Seat]) -> Section:
-    """Return the table of jurors, in reading order."""
+def jurors(item: Item, *, whole: bool = True) -> Section:
+    """Return the table of jurors in reading order, each with its reason, or its error, below it.
+
+    Unless ``whole``, a reason is cut to its first line, and that of a dissent to a few.
+    """
+    seats, against = ranked(item), dissents(item)
     if not seats:
         return Section("Jurors", (Paragraph("no jurors", Tone.MUTED),))
     weights = any(seat.ballot.weight is not None for seat in seats)
@@ -217,10 +234,21 @@ def jurors(seats: Sequence[Seat]) -> Section:
         Row(
             tuple(_cells(seat, models=models, weights=weights)),
             _LOST if seat.trimmed and seat.dissent else Text("  "),
+            _reasons(seat.ballot, 0 if whole else _DISSENT_LINES if seat in against else 1),
         )
-        for seat in ranked(seats)
+        for seat in seats
     ]
     return Section("Jurors", (Table(columns, tuple(rows), least=15, caption="The jury"),))
+
+
+def _reasons(ballot: Ballot, lines: int) -> tuple[Quote, ...]:
+    """Return the error and the reason of a juror, in ``lines`` lines each if that is not 0."""
+    texts = (ballot.error, Tone.WARN), (ballot.reason, Tone.TEXT)
+    return tuple(
+        Quote(text.strip() if lines else text, tone, indent=4, lines=lines)
+        for text, tone in texts
+        if text
+    )
 
 
 def _cells(seat: Seat, *, models: bool, weights: bool) -> list[Words]:
@@ -280,7 +308,26 @@ def numbers(found: Assessment, policy: Policy) -> Section:
     }  # fmt: skip
     facts = tuple((Text(f"{name} ", Tone.MUTED), number(value)) for name, value in spread.items())
     plot = ScorePlot(found.seats, policy.threshold)
-    return Section("Numbers", (table, plot, Flow(facts)), "≠ differs from the verdict")
+    blocks, note = (table, plot, Flow(facts)), "≠ differs from the verdict"
+    return Section("Numbers", blocks, note, _numbers_in_short(found, policy))
+
+
+def _numbers_in_short(found: Assessment, policy: Policy) -> Words:
+    """Return mean and median with what they decide, and how many rules decide otherwise."""
+    values, made = found.values, found.decisions
+    parts = [
+        f"{name} {_plain_number(value)}{f' {decided.value}' if decided else ''}"
+        for name, value, decided in (
+            ("mean", values.mean, made.mean), ("median", values.median, made.median),
+        )
+        if value is not None
+    ]  # fmt: skip
+    other = sum(_differs(decided, found.decision) for *_, decided in rules(found, policy))
+    if found.decision is not None:
+        parts.append(
+            f"{words.plural(other, 'rule differs', 'rules differ')}" if other else "no rule differs"
+        )
+    return " · ".join(parts)
 
 
 def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | None]]:
@@ -306,27 +353,13 @@ def rules(found: Assessment, policy: Policy) -> list[tuple[str, str, Decision | 
     ]
 
 
+def _differs(made: Decision | None, verdict: Decision | None) -> bool:
+    return made is not None and verdict is not None and made != verdict
+
+
 def _rule_row(name: str, value: str, made: Decision | None, verdict: Decision | None) -> Row:
-    differs = made is not None and verdict is not None and made != verdict
     tone = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}.get(made or Decision.ERROR)
     word = Text(words.NONE if made is None else made.value, tone or Tone.MUTED)
-    return Row((Text(name, Tone.MUTED), value, word), _DIFFERS if differs else Text("  "))
-
-
-def reasons(seats: Sequence[Seat]) -> Section:
-    """Return every juror's full reason, or its error if it failed, in reading order."""
-    blocks: list[Block] = []
-    for seat in ranked(seats):
-        ballot = seat.ballot
-        mark = "◆ " if seat.trimmed and seat.dissent else ""
-        names: list[Words] = [(Text(mark, Tone.STRONG), outside(ballot.id, 200, Tone.STRONG))]
-        if ballot.model and ballot.model != ballot.id:
-            names.append(outside(ballot.model, 200, Tone.MUTED))
-        names += [] if ballot.score is None else [number(ballot.score)]
-        blocks += [*([Gap()] if blocks else []), Flow((*names, state(seat)), gap=2)]
-        blocks += [Quote(ballot.error, Tone.WARN, indent=2)] if ballot.error else []
-        if ballot.reason:
-            blocks.append(Quote(ballot.reason, indent=2))
-        elif not ballot.error:
-            blocks.append(Paragraph("no reason given", Tone.MUTED, indent=2))
-    return Section("Reasons", tuple(blocks))
+    return Row(
+        (Text(name, Tone.MUTED), value, word), _DIFFERS if _differs(made, verdict) else Text("  ")
+    )

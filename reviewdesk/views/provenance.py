@@ -7,18 +7,23 @@ from collections.abc import Iterator
 from reviewdesk.domain.assessment.history import Trail, remarks, trail
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import Fact, Facts, Section, Text, Tone, Words, joined, outside
-from reviewdesk.views.words import number
+from reviewdesk.views.words import number, plural
 
 
 def provenance(item: Item) -> Section:
     """Return the steps from the ballots to the decision, as far as the report states them."""
     found = item.assessment
-    facts = [Fact(name, text) for name, text in _steps(item)]
-    facts += [Fact("note", outside(text, 2000)) for text in remarks(item.verdict, found)]
+    steps, notes = [*_steps(item)], remarks(item.verdict, found)
+    facts = [Fact(name, text) for name, text in steps]
+    facts += [Fact("note", outside(text, 2000)) for text in notes]
     facts += [
         Fact("≠ mismatch", outside(breach.text, 2000), Tone.WARN) for breach in found.breaches
     ]
-    return Section("Provenance", (Facts(tuple(facts), column=12),))
+    short: list[Words] = [steps[0][1], *([plural(len(notes), "note")] if notes else [])]
+    if found.breaches:
+        short.append(Text(plural(len(found.breaches), "mismatch", "mismatches"), Tone.WARN))
+    blocks = (Facts(tuple(facts), column=12),)
+    return Section("Provenance", blocks, short=joined(short, " · "))
 
 
 def _steps(item: Item) -> Iterator[tuple[str, Words]]:

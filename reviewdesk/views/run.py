@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import WORDS, Flag
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.panel.rerun import Rerun, flipped
 from reviewdesk.domain.query.words import BREACHES, CHOICES
@@ -132,9 +132,7 @@ def _counts(found: RunDetails) -> _Pairs:
     decided = [
         f"{made[word]:,} {word or 'no decision'}" for word in (*Decision, None) if made.get(word)
     ]
-    flags = [
-        f"{carried[flag]:,} {flag.label.replace('_', ' ')}" for flag in Flag if carried.get(flag)
-    ]
+    flags = [f"{carried[flag]:,} {word}" for flag, word in WORDS.items() if carried.get(flag)]
     return [
         ("decisions", f"{run.verdicts:,} verdicts: {', '.join(decided) or 'none'}"),
         ("flags", f"{run.flagged:,} flagged for review: {', '.join(flags) or 'none'}"),
@@ -289,9 +287,7 @@ def _decisions(found: RunDetails) -> _Pairs:
 def _flags(found: RunDetails) -> _Pairs:
     carried = found.tally.flags
     flags: _Pairs = [
-        (SHORT.get(flag, "?"), f"{carried[flag]:,}  {flag.label.replace('_', ' ')}")
-        for flag in Flag
-        if carried.get(flag)
+        (word, f"{carried[flag]:,}") for flag, word in WORDS.items() if carried.get(flag)
     ]
     return flags or [("none", "no verdict carries a flag")]
 

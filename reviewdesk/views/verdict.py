@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import replace
 from functools import lru_cache
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalHuman
@@ -39,6 +41,10 @@ TEXTS = {
 """The texts of a verdict's body, with their titles."""
 SIDE_NOTE = "pass = the rubric's claim holds for the first response"
 NO_RESPONSE = "the report holds none"
+REASONS = "Reasons"
+FIGURES = frozenset({"Numbers", "What if", "Provenance"})
+"""What of the jury folds: the jurors' reasons, and the sections of figures below them."""
+FOLDED, UNFOLDED = "▹", "▿"
 _LABELS = {"pass": Tone.PASS, "fail": Tone.FAIL}
 _CHECKS = {True: ("✓ ", Tone.PASS), False: ("✗ ", Tone.FAIL), None: ("– ", Tone.MUTED)}
 _NOTHING = RerunHistory()
@@ -64,7 +70,7 @@ def summary(item: Item) -> tuple[Block, ...]:
         *([Paragraph(outside(item.verdict.test))] if own else []),
         *juries.decision(item),
         Flow((_label(item), *_marks(item, blind=False))),
-        juries.flags(item.assessment.notes),
+        *juries.flags(item.assessment.notes),
     )
 
 
@@ -73,30 +79,47 @@ def sections(item: Item, history: RerunHistory = _NOTHING) -> tuple[Section, ...
     return (*_jury(item, history), *_texts(item), *checks(item), *review(item, blind=False))
 
 
-def jury(item: Item, history: RerunHistory = _NOTHING, key: str = "") -> Document:
-    """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer."""
-    notes = item.assessment.notes
-    flags = (juries.flags(notes), *rerun.offer(item, key))
+def jury(
+    item: Item,
+    history: RerunHistory = _NOTHING,
+    key: str = "",
+    opened: Container[str] | None = None,
+) -> Document:
+    """Return what the jury's pane shows; ``key`` starts a re-run, to name it in an offer.
+
+    ``opened`` names what is not folded, of ``REASONS`` and ``FIGURES``; ``None`` folds nothing.
+    """
+    notes, whole = item.assessment.notes, opened is None or REASONS in opened
+    flags = (*juries.flags(notes, whole=whole), *rerun.offer(item, key))
     return Document(
         (
             Section("", juries.decision(item)),
             *rerun.running(history.running),
             Section("Flags" if notes else "", flags),
-            *_jury(item, history),
+            *_jury(item, history, opened),
         )
     )
 
 
-def _jury(item: Item, history: RerunHistory) -> tuple[Section, ...]:
-    found = item.assessment
+def _jury(
+    item: Item, history: RerunHistory, opened: Container[str] | None = None
+) -> tuple[Section, ...]:
+    numbers = juries.numbers(item.assessment, item.verdict.policy)
+    figures = (numbers, item_what_if(item), provenance(item))
     return (
-        juries.jurors(found.seats),
+        juries.jurors(item, whole=opened is None or REASONS in opened),
         *rerun.reruns(item, history),
-        juries.numbers(found, item.verdict.policy),
-        item_what_if(item),
-        juries.reasons(found.seats),
-        provenance(item),
+        *(_foldable(one, opened) for one in figures),
     )
+
+
+def _foldable(one: Section, opened: Container[str] | None) -> Section:
+    """Return a section, or its heading with what it says in short if it is folded."""
+    if opened is None:
+        return one
+    if one.title in opened:
+        return replace(one, title=f"{UNFOLDED} {one.title}")
+    return Section(f"{FOLDED} {one.title}", (), one.short)
 
 
 def _texts(item: Item) -> list[Section]:

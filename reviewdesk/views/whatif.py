@@ -196,6 +196,12 @@ _CHANGES = {
     Group.JURORS: "without",
 }
 
+_KINDS = {
+    Group.TRIMS: "trim",
+    Group.QUORUMS: "quorum",
+    Group.THRESHOLDS: "threshold",
+}
+
 
 def item_what_if(item: Item) -> Section:
     """Return which trims, quorums, thresholds and left-out jurors would turn this decision."""
@@ -227,7 +233,14 @@ def item_what_if(item: Item) -> Section:
             same = [variant for variant, made in mine if made is decision]
             blocks.append(Paragraph(joined(_policy_names(group, same)), lead=lead, indent=20))
     word = "no decision" if standing is None else standing.value
-    return Section("What if", tuple(blocks), f"what would turn this {word}")
+    groups = {variant.group for variant, _ in turned}
+    kinds = [kind for group, kind in _KINDS.items() if group in groups]
+    kinds = [f"another {', '.join(kinds)}"] if kinds else []
+    kinds += ["a juror less"] if Group.JURORS in groups else []
+    short = f"nothing among these turns this {word}"
+    if turned:
+        short = f"this {word} turns with {' or '.join(kinds)}"
+    return Section("What if", tuple(blocks), f"what would turn this {word}", short)
 
 
 def _compared_decision(

@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "link": {"rel", "href"},
     "a": {"href"},
     "th": {"scope"},
+    "td": {"colspan"},
     "svg": {"viewbox"},
     "text": {"x", "y", "text-anchor", "transform"},
     "line": {"x1", "y1", "x2", "y2"},

@@ -210,23 +210,23 @@ def documents() -> dict[str, Document]:
     return found
 
 
-def said(document: Document, *, short: bool = False, halves: bool = False) -> str:
+def said(document: Document, *, halves: bool = False) -> str:
     """All that a document says, in the order in which it is read.
 
-    A terminal shows ``short`` names of facts, and some tables in two ``halves`` side by side.
+    A terminal shows some tables in two ``halves`` side by side.
     """
     return "".join(
         text
         for section in document.every
         for part in (
             [section.title, plain(section.note)],
-            *(of_block(one, short=short, halves=halves) for one in section.blocks),
+            *(of_block(one, halves=halves) for one in section.blocks),
         )
         for text in part
     )
 
 
-def of_block(one: Block, *, short: bool, halves: bool) -> list[str]:
+def of_block(one: Block, *, halves: bool) -> list[str]:
     match one:
         case Paragraph():
             return [plain(one.lead), plain(one.text)]
@@ -238,7 +238,7 @@ def of_block(one: Block, *, short: bool, halves: bool) -> list[str]:
                 for fact in one.rows
                 for text in (
                     fact.mark.text if fact.mark else "",
-                    (short and fact.short) or fact.name,
+                    fact.name,
                     plain(fact.text),
                 )
             ]
@@ -258,7 +258,14 @@ def compared(name: Words, left: Words, right: Words) -> list[str]:
 
 def of_table(one: Table, *, halves: bool) -> Iterator[str]:
     heads = [plain(one.title) or one.columns[0].title, *(head.title for head in one.columns[1:])]
-    rows = [[row.mark.text if row.mark else "", *map(plain, row.cells)] for row in one.rows]
+    rows = [
+        [
+            row.mark.text if row.mark else "",
+            *map(plain, row.cells),
+            *(text for quote in row.below for text in of_block(quote, halves=halves)),
+        ]
+        for row in one.rows
+    ]
     if one.halves and halves:
         middle = (len(rows) + 1) // 2
         left, right = [heads, *rows[:middle]], [heads, *rows[middle:], []]
@@ -343,7 +350,7 @@ RENDERERS: dict[str, Callable[[Document], str]] = {
 def lost(document: Document, renderer: str) -> str:
     """Where a renderer first says something else than the document; empty if it never does."""
     document, terminal = without_figures(document), renderer == "terminal"
-    wanted = bare(said(document, short=terminal, halves=terminal))
+    wanted = bare(said(document, halves=terminal))
     found = bare(RENDERERS[renderer](document))
     if wanted == found:
         return ""

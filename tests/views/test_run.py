@@ -57,7 +57,7 @@ def test_everything_about_a_run(tmp_path: Path) -> None:
         "pass 2",
         "fail 1",
         "inconclusive 0",
-        "esc 1 escalated",
+        "escalated 1",
         "rest/fail 1 1",
         "flagged/pass 1 -",
         f"log head {found.head[:20]}",

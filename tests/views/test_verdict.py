@@ -9,13 +9,23 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.paint.document import document_lines
+from reviewdesk.app.paint.document import block_lines, document_lines
 from reviewdesk.cli.plain import document_text
 from reviewdesk.domain.records import Item, Truth
 from reviewdesk.pages.markdown_document import document_markdown
 from reviewdesk.views.comparison import comparison
 from reviewdesk.views.document import Document
-from reviewdesk.views.verdict import jury, review, title, verdict
+from reviewdesk.views.verdict import (
+    FIGURES,
+    FOLDED,
+    REASONS,
+    UNFOLDED,
+    headline,
+    jury,
+    review,
+    title,
+    verdict,
+)
 from tests.app.builders import juror, open_run, report
 from tests.app.builders import verdict as body
 
@@ -81,8 +91,9 @@ def test_the_state_of_a_juror_goes_below_where_room_is_short(tmp_path: Path) -> 
     lines = [line.plain for line in document_lines(jury(found), 40)]
     # Two of three pass, so the third dissents; an id is cut at its start.
     [at] = [at for at, line in enumerate(lines) if line.startswith("  gpt ") and "0.300" in line]
-    assert lines[at + 1].strip() == "· DISSENT"
-    assert any("…" in line and "-here " in line for line in lines[:at])
+    below = [line.strip() for line in lines[at + 1 : at + 4]]
+    assert below == ["· DISSENT", "· a trimmed mean would leave it out", "gpt thinks so"]
+    assert any("…" in line and "-here " in line for line in lines[at:])
     assert max(map(len, lines)) <= 40
 
 
@@ -94,3 +105,105 @@ def test_a_comparison_marks_what_differs(tmp_path: Path) -> None:
     assert "≠ judge-2 0.300 fail counted 0.900 pass counted" in rows
     assert "judge-0 0.900 pass counted 0.900 pass counted" in rows
     assert "REASONS OF TURNED VOTES" in rows
+
+
+def line(found: Item, width: int = 400) -> str:
+    [block] = headline(found)
+    [drawn] = block_lines(block, width)
+    assert drawn.cell_length <= width
+    assert {str(span.style) for span in drawn.spans} == {"muted"}
+    return drawn.plain
+
+
+SPLIT = [
+    juror("a", 0.9), juror("b", 0.8),
+    juror("c", 0.3, reason="\n  Starts too early.\nMore."),
+]  # fmt: skip
+"""Two of three pass, which one vote would turn; r_WG is -.24, and the mean .667 is below .7."""
+FIVE = [juror("d", 0.2), juror("e", 0.1, reason="[b]No[/] \x1b[31m"), *SPLIT[:2], juror("f", 0.75)]
+WHY = "one vote decides · rules disagree · agreement low · split"
+LABELS = [juror(name, None, label="MERGE" if name == "b" else "SPLIT") for name in "abc"]
+HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
+    "escalated": (
+        {"jurors": SPLIT, "score": 0.72, "escalate_for_review": True},
+        f'pass 0.72 against 0.7 · escalated: {WHY} · dissent c: "Starts too early."',
+    ),
+    "not escalated": (
+        {"scores": (0.9, 0.9, 0.9), "score": 0.9},
+        "pass 0.9 against 0.7 · not escalated · no dissent",
+    ),
+    # Both ends of .1 .2 .75 .8 .9 are trimmed, so e comes before d.
+    "trimmed": (
+        {"jurors": FIVE, "strategy": "trimmed_mean", "decision": "pass", "score": 0.583},
+        (
+            "pass 0.583 against 0.7 · dissent trimmed · one vote decides · rules disagree · "
+            'agreement low · split · dissent e: "[b]No[/] ␛[31m"'
+        ),
+    ),
+    "without a score": (
+        {"jurors": [{"id": name, "pass": True} for name in "abc"]},
+        "pass 3 of 3 pass · not escalated · no dissent",
+    ),
+    "inconclusive": (
+        {"jurors": SPLIT, "decision": "inconclusive", "score": 0.5, "escalate_for_review": True},
+        (
+            "inconclusive 0.5 against 0.7 · escalated: one vote decides · rules disagree · "
+            "mismatch · agreement low · split"
+        ),
+    ),
+    "no ballots": ({"jurors": []}, "no decision · no juror answered"),
+    "error": (
+        {"jurors": [{"id": "a", "error": {"message": "x"}}]},
+        "error · degraded · no juror answered",
+    ),
+    "labels": (
+        {"jurors": LABELS, "strategy": "majority"},
+        'no decision, label SPLIT · not escalated · dissent b: "b thinks so"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+def test_a_verdict_in_one_line(tmp_path: Path, name: str) -> None:
+    more, said = HEADLINES[name]
+    assert line(item(tmp_path, **more)) == said
+
+
+def test_the_line_is_cut_from_its_end_and_keeps_decision_score_and_why(tmp_path: Path) -> None:
+    found = item(tmp_path, **HEADLINES["escalated"][0])
+    start = "pass 0.72 against 0.7 · escalated: one vote decides"
+    assert line(found, 79) == f'{start} · dissent c: "Starts too e…'
+    assert line(found, 110) == f'{start} · rules disagree · dissent c: "Starts too early."'
+    assert line(found, 40) == f"{start[:39]}…"
+
+
+def folded(found: Item, *opened: str) -> list[str]:
+    return [row.plain for row in document_lines(jury(found, opened=frozenset(opened)), 100)]
+
+
+def test_the_jury_begins_with_reasons_and_folds_its_figures(tmp_path: Path) -> None:
+    long = [juror("a", 0.9, reason="yes " * 40), *SPLIT[1:]]
+    found = item(tmp_path, jurors=long, escalate_for_review=True)
+    rows = folded(found)
+    at = next(at for at, row in enumerate(rows) if row.startswith("  c "))
+    # The dissent comes first, and the reason of a juror who agrees is cut to a line.
+    assert rows[at + 1 : at + 3] == ["    Starts too early.", "    More."]
+    assert rows[at + 3].startswith("  a ")
+    assert rows[at + 4].endswith("…")
+    assert rows[at + 5].startswith("  b ")
+    heads = [row.rstrip("─ ") for row in rows[at + 8 :]]
+    # The mean is .667, the median .8; the means and the lowest fail, as do unanimity and 1/1.
+    assert heads[0].startswith("▹ NUMBERS  mean 0.667 fail · median 0.8 pass · ")
+    assert heads[1].startswith("▹ WHAT IF  this pass turns with another ")
+    assert heads[2].startswith("▹ PROVENANCE  quorum")
+    assert len(heads) == 3
+    whole = folded(found, REASONS)
+    assert " ".join(" ".join(whole).split()).count("yes") == 40
+    assert "trimmed mean" in "\n".join(folded(found, *FIGURES))
+
+
+def test_nothing_is_folded_where_no_key_unfolds_it(tmp_path: Path) -> None:
+    found = item(tmp_path, jurors=SPLIT)
+    shown = document_text(jury(found))
+    assert FOLDED not in shown
+    assert UNFOLDED not in shown

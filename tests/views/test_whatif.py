@@ -154,4 +154,4 @@ def test_a_verdict_that_is_none_is_turned_into_either(tmp_path: Path) -> None:
 def test_it_stands_in_the_jury_pane(tmp_path: Path) -> None:
     drawn = [line.plain for line in jury_lines(item(tmp_path, 0.9, 0.9, 0.3), 70)]
     heads = [line.split("  ")[0].split(" ─")[0] for line in drawn if line[:1].isupper()]
-    assert heads.index("NUMBERS") < heads.index("WHAT IF") < heads.index("REASONS")
+    assert heads.index("JURORS") < heads.index("NUMBERS") < heads.index("WHAT IF")

@@ -17,9 +17,9 @@ _STEP = 4
 class PaneController:
     """Moves between the panes, and changes their widths."""
 
-    def __init__(self, core: Core) -> None:
-        """Act on the panes of ``core``."""
-        self._core = core
+    def __init__(self, core: Core, unfold: Callable[[], None]) -> None:
+        """Act on the panes of ``core``; ``unfold`` opens what the last of them folds."""
+        self._core, self._unfold = core, unfold
         self.verbs: dict[str, Callable[[], None]] = {
             "deeper": partial(self._shift, 1),
             "shallower": partial(self._shift, -1),
@@ -36,11 +36,8 @@ class PaneController:
         panes = self._core.panes
         if name := panes.beside(by, around=around):
             self._core.choose(name)
-        elif by > 0 and not panes.answer and self._core.session.hidden:
-            reveal = self._core.keys.first("reveal")
-            self._core.say_here(
-                f"the panel's answer is hidden until you label; {reveal} reveals it"
-            )
+        elif by > 0:
+            self._unfold()
 
     def _zoom(self) -> None:
         panes = self._core.panes

@@ -11,6 +11,7 @@ from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import Sideways
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import Tone
+from reviewdesk.views.verdict import FIGURES, REASONS
 
 _SIDEWAYS = 8
 """Columns by which one key press scrolls unwrapped lines."""
@@ -40,6 +41,15 @@ class ReadingController:
                 toggle, "plain", f"{texts} shown exactly as they are", f"{texts} formatted"
             ),
             "beside": partial(toggle, "beside", f"{two} {beside}", f"{two} {below}"),
+            "jury.reasons": partial(
+                self._unfold,
+                frozenset({REASONS}),
+                "the jurors' reasons are shown in full",
+                "the jurors' reasons are cut where room is short",
+            ),
+            "jury.figures": partial(
+                self._unfold, FIGURES, "the jury's figures are shown", "the jury's figures fold"
+            ),
             "left": lambda: core.requests.append(Sideways(-_SIDEWAYS)),
             "right": lambda: core.requests.append(Sideways(_SIDEWAYS)),
         }
@@ -54,6 +64,19 @@ class ReadingController:
         core.start += page != core.reading.page
         core.reading = replace(core.reading, page=page)
         core.say_here(f"page {page + 1} of {last + 1}")
+
+    def _unfold(self, names: frozenset[str], on: str, off: str) -> None:
+        """Open parts of the jury's pane, or fold them if they are open, and say which."""
+        core = self._core
+        if core.session.hidden:
+            reveal = core.keys.first("reveal")
+            core.say_here(f"the panel's answer is hidden until you label; {reveal} reveals it")
+            return
+        opened = core.reading.open_sections
+        folds = names <= opened
+        kept = opened - names if folds else opened | names
+        core.reading = replace(core.reading, open_sections=kept)
+        core.say(off if folds else on, Tone.MUTED)
 
     def _toggle(self, name: str, on: str, off: str) -> None:
         """Turn one reading option on or off, and say which."""

@@ -66,7 +66,8 @@ class ReviewController:
         item, rerun = ItemController(core, self.queue.use), RerunController(core)
         reading = ReadingController(core, pages)
         pace = PaceController(core)
-        self.labels, self.panes = LabelController(core, pace.labelled), PaneController(core)
+        self.labels = LabelController(core, pace.labelled)
+        self.panes = PaneController(core, reading.verbs["jury.reasons"])
         commands = {**self.queue.commands, **item.commands, **rerun.commands, **pace.commands}
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
         self._verbs = {
@@ -245,7 +246,8 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
     first: dict[str, object] = {
         **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
         "reveal": has_item and session.hidden,
-        "deeper": panes.beside(1),
+        "deeper": panes.beside(1) or (open_item and "reasons"),
+        "jury.figures": open_item and (panes.current == "jury" or not panes.alone),
         "text.next": pages > 1,
         "search.next": bool(found and found.places),
         "next": has_item,

@@ -58,6 +58,8 @@ _ITEM = (
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
     Action("copy.json", ITEM, "Copy the item as JSON", "y", REVIEW, "copy"),
+    Action("jury.reasons", ITEM, "Jurors' reasons in full, or cut", "full_stop", REVIEW, "reasons"),
+    Action("jury.figures", ITEM, "Jury's figures, or folded", "comma", REVIEW, "figures"),
     Action("text.next", ITEM, "Next page of a long text", "right_square_bracket", REVIEW, "page"),
     Action("text.previous", ITEM, "Page before of a long text", "left_square_bracket", REVIEW),
     Action("wrap", ITEM, "Wrap long lines, or not", "w", REVIEW),

@@ -11,6 +11,7 @@ from textual.content import Content
 from reviewdesk.app.paint.reliability import diagram_lines
 from reviewdesk.app.paint.scores import score_plot_lines
 from reviewdesk.app.paint.styled import (
+    ELLIPSIS,
     Lines,
     block,
     cut,
@@ -75,11 +76,14 @@ def document_lines(document: Document, width: int) -> Lines:
 
 
 def _stack(sections: Sequence[Section], width: int, *, tall: bool = False) -> Lines:
-    """Return sections one below the other; one that draws nothing leaves no gap."""
+    """Return sections one below the other; those that draw nothing, or are folded, leave no gap."""
     lines: Lines = []
+    folded = False
     for section in sections:
         drawn = section_lines(section, width, tall=tall)
-        lines += [*([Content("")] if lines and drawn else []), *drawn]
+        gap = lines and drawn and not (folded and not section.blocks)
+        lines += [*([Content("")] if gap else []), *drawn]
+        folded = not section.blocks
     return lines
 
 
@@ -114,10 +118,19 @@ def _facts(one: Facts, width: int) -> Lines:
     lines: Lines = []
     for fact in one.rows:
         mark = "" if fact.mark is None else fact.mark.text
-        shown = mark + inline(fact.short or fact.name, _LONGEST)
+        shown = mark + inline(fact.name, _LONGEST)
         name = line((pad(shown, one.column), fact.tone))
-        lines += paragraph(words_line(fact.text), width, first=name, indent=one.column)
+        rows = paragraph(words_line(fact.text), width, first=name, indent=one.column)
+        lines += _cut_below(rows, one.lines, width)
     return lines
+
+
+def _cut_below(rows: Lines, most: int, width: int) -> Lines:
+    """Return at most so many lines of a text, 0 for all, with a sign where some are left out."""
+    if not most or len(rows) <= most:
+        return rows
+    last = rows[most - 1].rstrip() + line((f" {ELLIPSIS}", Ink.MUTED))
+    return [*rows[: most - 1], cut(last, width)]
 
 
 def _flow(one: Flow, width: int) -> Lines:
@@ -136,7 +149,8 @@ def _one_line(groups: list[Content], width: int, last: int) -> Content:
 
 def _quote(one: Quote, width: int) -> Lines:
     text = block(one.text, one.limit)
-    return paragraph(text, width, one.tone, first=words_line(one.lead), indent=one.indent)
+    rows = paragraph(text, width, one.tone, first=words_line(one.lead), indent=one.indent)
+    return _cut_below(rows, one.lines, width)
 
 
 def _table(one: Table, width: int) -> Lines:
@@ -152,9 +166,11 @@ def _table(one: Table, width: int) -> Lines:
         grid = [[row[0][:marks] + cut_start(row[0][marks:], room), *row[1:]] for row in grid]
     columns = [one.columns[at] for at in kept]
     lines: Lines = []
-    for cells in [heads, *grid]:
+    for cells, below in zip([heads, *grid], [(), *(row.below for row in one.rows)], strict=True):
         row = _row([cells[at] for at in kept], sizes, columns, gap)
         lines += _folded(row, width) if columns[-1].folds else [cut(row, width)]
+        for quote in below:
+            lines += _quote(quote, width)
     return _halves(lines, width) if one.halves else lines
 
 

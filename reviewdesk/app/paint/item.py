@@ -25,7 +25,9 @@ def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions 
 
     No line is wider than the width, unless ``reading`` leaves long lines whole.
     """
+    over = () if hidden else verdict.headline(item)
     lines = [
+        *section_lines(Section("", over), width),
         *section_lines(Section("", verdict.title(item, blind=hidden)), width),
         *_texts(item, width, reading),
     ]

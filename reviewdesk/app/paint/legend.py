@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, MORE, TENTATIVE
+from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, TENTATIVE
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.assessment.flags import SHORT, WORDS
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.glossary import FLAG_TERMS
+from reviewdesk.views.verdict import FOLDED, UNFOLDED
 
 TRUTHS: dict[Truth | None, str] = {
     None: "no label",
@@ -41,6 +42,7 @@ SIGNS: tuple[tuple[Piece, str], ...] = (
     (("▸", Ink.KEY), "the current line of the queue"),
     (("▶", Ink.STRONG), "the pane that has the keys"),
     (("*", Ink.NOTE), "marked by you; behind a model family: one read from a longer list of names"),
+    ((f"{FOLDED} {UNFOLDED}", Ink.HEAD), "a section of the jury that is folded, or open"),
     (("◆", Ink.WARN), "asks for a person; of a juror: disagreed with the verdict and was trimmed"),
     (("≠", Ink.WARN), "a rule that decides otherwise, a vote against its score, a mismatch"),
     (("●", Ink.STRONG), "a juror's score that counted"),
@@ -105,8 +107,8 @@ def _labels() -> Iterable[tuple[Piece, str]]:
 
 def _flags() -> Iterable[tuple[Piece, str]]:
     for flag, short in SHORT.items():
-        yield (short, Ink.WARN if flag in LOUD else Ink.MUTED), FLAGS[flag]
-    yield (MORE, Ink.MUTED), "more flags than fit"
+        yield (short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}"
+    yield ("es bi ...", Ink.MUTED), "their first two letters, where a line has no room for more"
 
 
 def _facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:

@@ -7,16 +7,16 @@ from textual.content import Content
 
 from reviewdesk.app.paint.styled import Piece, clip, clip_start, cut, inline, line, pad
 from reviewdesk.app.theme.inks import Ink
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
 DECISIONS: dict[Decision | None, tuple[str, str]] = {
-    Decision.PASS: ("PASS", Ink.PASS),
-    Decision.FAIL: ("FAIL", Ink.FAIL),
-    Decision.INCONCLUSIVE: ("INC", Ink.WARN),
-    Decision.ERROR: ("ERR", Ink.WARN),
-    None: ("-", Ink.MUTED),
+    Decision.PASS: ("pass", Ink.PASS),
+    Decision.FAIL: ("fail", Ink.FAIL),
+    Decision.INCONCLUSIVE: ("incon", Ink.WARN),
+    Decision.ERROR: ("error", Ink.WARN),
+    None: ("none", Ink.MUTED),
 }
 BANDS: dict[Band | None, tuple[str, str]] = {
     Band.HIGH: ("H", Ink.MUTED),
@@ -33,8 +33,10 @@ LABELS: dict[Truth | None, tuple[str, str]] = {
 }
 MARKED = "*"
 DEFERRED = ("z", Ink.NOTE)
-TENTATIVE, MORE = "?", "+"
-"""The suffix of a tentative label, and that of a list of flags of which some are left out."""
+TENTATIVE = "?"
+"""The suffix of a tentative label."""
+SPELLED = 60
+"""The width from which a line spells the band, and flags in words where they fit."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
@@ -47,17 +49,18 @@ def label_mark(row: QueueRow) -> Piece:
     return (f"{mark}{TENTATIVE}" if tentative else mark), ink
 
 
-def flag_names(flags: Flag, width: int) -> str:
-    """Return as many short names as fit, the most important first, then ``+`` if some do not."""
+def flag_names(flags: Flag, width: int, most: int) -> str:
+    """Return all flags, the most important first, because one that is left out would mislead.
+
+    They stand in words if these fit into ``width``, else by their short names if these fit into
+    ``most`` cells, else by the first two letters of each.
+    """
+    words = ", ".join(word for flag, word in WORDS.items() if flag in flags)
+    if len(words) <= width:
+        return words
     names = [short for flag, short in SHORT.items() if flag in flags]
-    text = ""
-    for i, name in enumerate(names):
-        longer = f"{text} {name}".strip()
-        room = width - (1 if i + 1 < len(names) else 0)
-        if len(longer) > room:
-            return text + MORE if text else clip(name, width)
-        text = longer
-    return text
+    short = " ".join(names)
+    return short if len(short) <= most else " ".join(name[:2] for name in names)
 
 
 def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
@@ -70,23 +73,26 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
     ]
     used = 5
     if not blind:
-        facts = _facts(row, 10 if width < 72 else 26)
+        facts = _facts(row, width)
         pieces += facts
         used += sum(cell_len(text) for text, _ in facts)
     pieces += _names(row, width - used, strong=current)
     return cut(line(*pieces), width)
 
 
-def _facts(row: QueueRow, flags: int) -> list[Piece]:
+def _facts(row: QueueRow, width: int) -> list[Piece]:
+    """Return decision, agreement with its band, and flags; ids keep 12 cells, or 24 if wide."""
     word, ink = DECISIONS[row.decision]
     letter, band_ink = BANDS[row.band]
+    band = pad("" if row.band is None else row.band.value, 7) if width >= SPELLED else f"{letter} "
+    flags, most = max(10, min(44, width - 53)), width - (48 if width >= SPELLED else 31)
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     return [
-        (pad(word, 5), ink),
+        (pad(word, 6), ink),
         (figure[-5:], Ink.TEXT),
-        (f" {letter}  ", band_ink),
-        (pad(flag_names(row.flags, flags), flags + 1), loud),
+        (f" {band} ", band_ink),
+        (f"{flag_names(row.flags, flags, most):{flags}} ", loud),
     ]
 
 

@@ -16,20 +16,21 @@ from reviewdesk.app.controllers.session import Page
 from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.messages import PaintFailed, RowChosen, RuleDragged
-from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import strip_lines, title_line
 from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import screen_bindings
-from reviewdesk.app.texts.find import found_line, highlight
+from reviewdesk.app.texts.find import found_line
 from reviewdesk.app.widgets.divider import Divider
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
-from reviewdesk.views import verdict
 
+FRAME = 6
+"""The lines around a pane: header, its title, status, strip and footer."""
 POLL = 1.0
 """Seconds between two checks whether another process wrote to the desk."""
 
@@ -246,7 +247,11 @@ def _item_painter(state: ViewState, keymap: Keymap) -> Painter:
 def _jury_facts(state: ViewState) -> tuple[object, ...]:
     """Return all that the jury's pane depends on, beside the width."""
     session = state.session
-    return session.item, session.hidden, session.withheld, state.reruns, state.reading.find
+    reading = state.reading
+    return (
+        session.item, session.hidden, session.withheld, state.reruns, reading.find,
+        reading.open_sections, state.panes.height,
+    )  # fmt: skip
 
 
 def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
@@ -255,7 +260,7 @@ def _jury_painter(state: ViewState, keymap: Keymap) -> Painter:
     def painter(width: int) -> Lines:
         if session.item is None or session.hidden:
             return []
-        found = verdict.jury(session.item, state.reruns, keymap.first("rerun"))
-        return highlight(document_lines(found, width), state.reading.find)
+        key, room = keymap.first("rerun"), state.panes.height - FRAME
+        return jury_lines(session.item, state.reruns, key, state.reading, width, room)
 
     return painter

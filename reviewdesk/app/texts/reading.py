@@ -17,5 +17,7 @@ class ReadingOptions:
     """Whether response and alternative stand in two columns where the pane is wide enough."""
     page: int = 0
     """The page to show, counted from 0. A text with fewer pages shows its last."""
+    open_sections: frozenset[str] = frozenset()
+    """What of the jury is not folded: its reasons, and sections of figures, by their titles."""
     find: tuple[str, ...] = ()
     """Words to highlight."""

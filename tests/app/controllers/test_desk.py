@@ -19,6 +19,7 @@ from reviewdesk.app.keys.actions import ACTIONS, CALIBRATION, RUNS
 from reviewdesk.domain.records import View
 from reviewdesk.errors import UsageError
 from reviewdesk.settings import Settings
+from reviewdesk.views.verdict import FIGURES, REASONS
 from tests.app.builders import SMALL, WIDE, report, verdict
 from tests.app.reviewkit import Review, reviewing
 
@@ -65,9 +66,15 @@ def test_levels_on_a_small_terminal(tmp_path: Path) -> None:
         assert review.state.panes.current == "item"
         review.press("deeper")
         assert review.state.panes.current == "jury"
-        assert review.hint("deeper") == ""
+        # In the last pane the key opens what is cut there.
+        assert review.hint("deeper") == "reasons"
         review.press("deeper")
         assert review.state.panes.current == "jury"
+        assert review.state.reading.open_sections == {REASONS}
+        review.press("jury.figures")
+        assert review.state.reading.open_sections == {REASONS} | FIGURES
+        review.press("deeper", "jury.figures")
+        assert review.state.reading.open_sections == set()
         # After a label the next item's texts are in view, and not its jury alone.
         review.press("label.pass")
         assert review.state.panes.current == "item"

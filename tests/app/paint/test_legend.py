@@ -12,7 +12,7 @@ from rich.cells import cell_len
 import reviewdesk
 from reviewdesk.app.paint.legend import AGREE, CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
 from reviewdesk.app.paint.queue import BANDS, DECISIONS, label_mark
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
 
@@ -39,9 +39,9 @@ def signs_of(name: str) -> set[str]:
 
 
 def test_every_flag_is_there_with_its_meaning() -> None:
-    assert set(FLAGS) == set(SHORT) == set(Flag)
+    assert set(FLAGS) == set(WORDS) == set(SHORT) == set(Flag)
     for flag, short in SHORT.items():
-        assert f"  {short:<9}{FLAGS[flag]}" in drawn()
+        assert f"  {short:<9}{WORDS[flag]}: {FLAGS[flag]}" in drawn()
 
 
 @pytest.mark.parametrize(

@@ -113,20 +113,21 @@ SEATS: dict[str, Callable[[Seat], Seat]] = {
 @pytest.mark.parametrize("width", COLUMNS)
 @pytest.mark.parametrize("change", SEATS)
 def test_a_juror_of_the_table_says_it(session: Session, change: str, width: int) -> None:
-    seats = item_of(session).assessment.seats
+    item = item_of(session)
+    seats = item.assessment.seats
     assert seats[0].state is State.COUNTED
-    changed = (SEATS[change](seats[0]), *seats[1:])
-    assert plain(section_lines(jurors(seats), width)) != plain(
-        section_lines(jurors(changed), width)
-    )
+    changed = altered(item, seats=(SEATS[change](seats[0]), *seats[1:]))
+    assert plain(section_lines(jurors(item), width)) != plain(section_lines(jurors(changed), width))
 
 
 @pytest.mark.parametrize("width", COLUMNS)
 def test_a_trimmed_dissent_stands_out_in_table_and_plot(session: Session, width: int) -> None:
-    seats = item_of(session).assessment.seats
+    item = item_of(session)
+    seats = item.assessment.seats
     [lost] = [seat for seat in seats if seat.trimmed and seat.dissent]
     tame = tuple(replace(seat, dissent=False) if seat is lost else seat for seat in seats)
-    assert plain(section_lines(jurors(seats), width)) != plain(section_lines(jurors(tame), width))
+    lines = [plain(section_lines(jurors(one), width)) for one in (item, altered(item, seats=tame))]
+    assert lines[0] != lines[1]
     plots = [strip_plot(group, 0.7, width).plain for group in (seats, tame)]
     assert plots[0].replace("◆", "○") == plots[1]
     assert plots[0] != plots[1]
@@ -172,8 +173,8 @@ def test_a_flag_that_asks_for_a_person_has_a_sign_of_its_own(session: Session) -
         plain(jury_lines(altered(item, notes=(FlagNote(flag, "x"),)), 79)).splitlines()
         for flag in (Flag.ESCALATED, Flag.SPLIT)
     ]
-    assert "◆ esc      x" in texts[0]
-    assert "  split    x" in texts[1]
+    assert "◆ escalated        x" in texts[0]
+    assert "  split            x" in texts[1]
 
 
 @pytest.mark.parametrize("width", COLUMNS)
