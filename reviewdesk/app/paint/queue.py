@@ -81,19 +81,29 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
 
 
 def _facts(row: QueueRow, width: int) -> list[Piece]:
-    """Return decision, agreement with its band, and flags; ids keep 12 cells, or 24 if wide."""
+    """Return decision, agreement with its band, and flags; ids keep 9 cells, or 14 if wide."""
     word, ink = DECISIONS[row.decision]
     letter, band_ink = BANDS[row.band]
     band = pad("" if row.band is None else row.band.value, 7) if width >= SPELLED else f"{letter} "
-    flags, most = max(10, min(44, width - 53)), width - (48 if width >= SPELLED else 31)
+    flags, most = max(10, min(44, width - 49)), width - (39 if width >= SPELLED else 28)
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     return [
         (pad(word, 6), ink),
         (figure[-5:], Ink.TEXT),
         (f" {band} ", band_ink),
-        (f"{flag_names(row.flags, flags, most):{flags}} ", loud),
+        (f"{flag_names(row.flags & ~_said(row), flags, most):{flags}} ", loud),
     ]
+
+
+def _said(row: QueueRow) -> Flag:
+    """Return the flags that the line says without their names.
+
+    The decision or the band may say them; a dissent that was trimmed says that votes differ.
+    """
+    said = Flag(0) if row.decision in {Decision.PASS, Decision.FAIL} else Flag.NO_VERDICT
+    said |= Flag.DERIVED_LOW if row.band is Band.LOW else Flag(0)
+    return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 
 def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:

@@ -61,6 +61,8 @@ def rules_lines(item: Item, width: int) -> list[Content]:
     return section_lines(numbers(item.assessment, item.verdict.policy), width)
 
 
+CLOSE = replace(ROW, band=Band.HIGH)
+"""A low band would say by itself that agreement is low."""
 ROWS: list[tuple[str, QueueRow, QueueRow]] = [
     *(
         (f"decision {made}", ROW, replace(ROW, decision=made))
@@ -68,7 +70,7 @@ ROWS: list[tuple[str, QueueRow, QueueRow]] = [
     ),
     *((f"band {band}", ROW, replace(ROW, band=band)) for band in (None, Band.MEDIUM, Band.HIGH)),
     *((f"label {truth}", ROW, replace(ROW, label=truth)) for truth in Truth),
-    *((flag.label, ROW, replace(ROW, flags=flag)) for flag in Flag),
+    *((flag.label, CLOSE, replace(CLOSE, flags=flag)) for flag in Flag),
     ("deferred", ROW, replace(ROW, deferred=True)),
     *(
         (
