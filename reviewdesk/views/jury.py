@@ -232,7 +232,7 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
     )
     rows = [
         Row(
-            tuple(_cells(seat, models=models, weights=weights)),
+            tuple(_cells(seat, models=models, weights=weights, whole=whole)),
             _LOST if seat.trimmed and seat.dissent else Text("  "),
             _reasons(seat.ballot, 0 if whole else _DISSENT_LINES if seat in against else 1),
         )
@@ -251,7 +251,7 @@ def _reasons(ballot: Ballot, lines: int) -> tuple[Quote, ...]:
     )
 
 
-def _cells(seat: Seat, *, models: bool, weights: bool) -> list[Words]:
+def _cells(seat: Seat, *, models: bool, weights: bool, whole: bool) -> list[Words]:
     ballot = seat.ballot
     quiet = Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     lost = seat.trimmed and seat.dissent
@@ -268,7 +268,7 @@ def _cells(seat: Seat, *, models: bool, weights: bool) -> list[Words]:
         Text(score, quiet),
         _vote(seat, quiet),
         *([Text(weight, quiet)] if weights else []),
-        state(seat),
+        state(seat, whole=whole),
     ]
 
 
@@ -282,14 +282,17 @@ def _vote(seat: Seat, quiet: Tone) -> Words:
     return Text(words.NONE, Tone.MUTED)
 
 
-def state(seat: Seat) -> Words:
-    """Return the state in words, so that dissent and contradiction need no colour to be seen."""
+def state(seat: Seat, *, whole: bool = True) -> Words:
+    """Return the state in words, so that dissent and contradiction need no colour to be seen.
+
+    Unless ``whole``, it leaves out what a trimmed mean would do.
+    """
     text, tone = seat.words, Tone.TEXT if seat.state is State.COUNTED else Tone.MUTED
     if seat.dissent:
         text, tone = f"{text} · DISSENT", Tone.WARN
     if seat.ballot.contradicts:
         text, tone = f"{text} · ≠ score", Tone.WARN
-    return Text(text, tone), Text(seat.aside, Tone.MUTED)
+    return Text(text, tone), Text(seat.aside if whole else "", Tone.MUTED)
 
 
 def numbers(found: Assessment, policy: Policy) -> Section:

@@ -81,11 +81,11 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
 
 
 def _facts(row: QueueRow, width: int) -> list[Piece]:
-    """Return decision, agreement with its band, and flags; ids keep 9 cells, or 14 if wide."""
+    """Return decision, agreement with its band, and flags; ids keep 8 cells, or 14 if wide."""
     word, ink = DECISIONS[row.decision]
     letter, band_ink = BANDS[row.band]
     band = pad("" if row.band is None else row.band.value, 7) if width >= SPELLED else f"{letter} "
-    flags, most = max(10, min(44, width - 49)), width - (39 if width >= SPELLED else 28)
+    flags, most = max(10, min(44, width - 49)), width - (39 if width >= SPELLED else 27)
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
     return [

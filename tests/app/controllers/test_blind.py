@@ -10,6 +10,7 @@ from reviewdesk.app.controllers.session import Page
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
+from reviewdesk.views.verdict import FIGURES
 from tests.app.builders import open_run, report, verdict
 from tests.app.reviewkit import Review, reviewing
 
@@ -116,3 +117,14 @@ def test_an_item_that_another_label_opened_meanwhile_is_not_blind(tmp_path: Path
         assert not review.session.hidden
         review.press("label.fail")
         assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [False]
+
+
+def test_nothing_of_a_hidden_jury_unfolds(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        for action in ("jury.reasons", "jury.figures"):
+            review.press(action)
+            assert "hidden" in review.state.notice.text
+            assert not review.state.reading.open_sections
+        assert not review.hint("jury.figures")
+        review.press("reveal", "jury.figures")
+        assert review.state.reading.open_sections == FIGURES

@@ -41,6 +41,8 @@ STEPS: list[list[str]] = [
     ["tab", "less_than_sign"],
     ["equals_sign"],
     ["s"],
+    ["full_stop"],
+    ["comma"],
     ["question_mark"],
 ]
 """What is pressed one step after another; the twins are compared after each."""

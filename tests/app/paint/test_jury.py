@@ -1,0 +1,63 @@
+"""The jury pane: what is cut where room is short, and what opens it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.paint.jury import jury_lines
+from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.records import Item
+from reviewdesk.views.verdict import FIGURES, REASONS
+from tests.app.builders import juror, open_run, report, verdict
+
+LONG = "so many words " * 60 + "and an end"
+
+
+@pytest.fixture
+def item(tmp_path: Path) -> Item:
+    jurors = [juror("a", 0.9, reason=LONG), juror("b", 0.8), juror("c", 0.1, reason=LONG)]
+    desk, run = open_run(tmp_path / "d.db", report([verdict(1, jurors=jurors)]))
+    with closing(desk):
+        [key] = desk.queue(run)
+        return desk.item(key)
+
+
+def drawn(item: Item, room: int, width: int = 79, **reading: object) -> str:
+    options = ReadingOptions(**reading)  # type: ignore[arg-type]
+    lines = jury_lines(item, RerunHistory(), "R", options, width, room)
+    assert all(line.cell_length <= width for line in lines)
+    return "\n".join(line.plain for line in lines)
+
+
+def test_reasons_are_whole_where_the_pane_has_room(item: Item) -> None:
+    assert drawn(item, 100).count("and an end") == 2
+    cut = drawn(item, 18)
+    assert "and an end" not in cut
+    # 854 characters are twelve lines of 75: of the dissent's three stay, of the other's one.
+    rows = cut.splitlines()
+    first, second = (next(i for i, row in enumerate(rows) if row[2:4] == f"{x} ") for x in "ca")
+    assert second - first == 4
+    assert [row.rstrip().endswith("…") for row in rows[first + 1 : second + 2]] == [
+        False, False, True, False, True,
+    ]  # fmt: skip
+
+
+def test_a_key_or_a_search_shows_reasons_in_full(item: Item) -> None:
+    assert drawn(item, 18, open_sections=frozenset({REASONS})).count("and an end") == 2
+    assert drawn(item, 18, find=("end",)).count("and an end") == 2
+
+
+def test_an_open_section_of_figures_stays_open(item: Item) -> None:
+    for name in FIGURES:
+        opened = drawn(item, 100, open_sections=frozenset({name}))
+        assert f"▿ {name.upper()}" in opened
+        assert opened.count("▹") == 2
+
+
+@pytest.mark.parametrize("width", [1, 12, 40])
+def test_no_line_is_wider_than_the_pane(item: Item, width: int) -> None:
+    assert drawn(item, 18, width)
