@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import App
 from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.filter import LineFilter
@@ -35,6 +34,7 @@ from reviewdesk.app.controllers.requests import (
     PaceForm,
     PromptForm,
     QuestionForm,
+    Redraw,
     Request,
     Sideways,
     TakeLines,
@@ -61,6 +61,7 @@ from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.screens.rerun import RerunDialog
 from reviewdesk.app.screens.review import ReviewScreen
 from reviewdesk.app.screens.runs import RunsScreen
+from reviewdesk.app.terminal.app import ChangesApp
 from reviewdesk.app.theme.colours import COLOURLESS
 from reviewdesk.app.theme.inks import OWN, STYLES, fallback, ink_styles, variable_defaults
 from reviewdesk.app.theme.no_color import NO_COLOUR
@@ -84,7 +85,7 @@ _DIALOGS: Mapping[type[object], Callable[[Any], Screen[Any]]] = {
 }
 
 
-class ReviewApp(App[None], inherit_bindings=False):
+class ReviewApp(ChangesApp, inherit_bindings=False):
     """Review the runs of a desk until the reviewer closes it."""
 
     TITLE = "reviewdesk"
@@ -206,6 +207,8 @@ class ReviewApp(App[None], inherit_bindings=False):
                 self._use_own_themes()
             case OpenPalette():
                 self.action_command_palette()
+            case Redraw():
+                self.redraw()
             case Close():
                 self.exit()
 

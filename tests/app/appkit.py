@@ -13,6 +13,7 @@ import pytest
 from textual import events
 from textual.app import App
 from textual.content import Content
+from textual.driver import Driver
 from textual.keys import KEY_NAME_REPLACEMENTS, KEY_TO_UNICODE_NAME, REPLACED_KEYS
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -199,7 +200,9 @@ async def staged(
     view: View | None = None,
     notice: str | None = None,
     settings: Settings | None = None,
+    driver: type[Driver] | None = None,
 ) -> AsyncIterator[Stage]:
+    """Start the app; with a driver it draws on that, else nowhere."""
     clock = Clock()
     app = ReviewApp(
         desk,
@@ -210,8 +213,12 @@ async def staged(
         stamp=lambda _event: clock(),
         notice=notice,
     )
+    if driver is not None:
+        app.driver_class = driver
     # With tooltips and toasts, as in a real terminal: they are children of the screen too.
-    async with app.run_test(size=size, tooltips=True, notifications=True) as pilot:
+    async with app.run_test(
+        headless=driver is None, size=size, tooltips=True, notifications=True
+    ) as pilot:
         stage = Stage(app, QuickPilot(pilot.app), clock)
         await stage.settle()
         drawn: list[str] = []

@@ -17,6 +17,7 @@ from reviewdesk.app.controllers.requests import (
     HelpForm,
     OpenPalette,
     PromptForm,
+    Redraw,
     TakeLines,
     TakeSelection,
     UseTheme,
@@ -80,6 +81,7 @@ class DeskController:
             "quit.anywhere": self.close,
             **self.preferences.verbs,
             "palette": lambda: core.requests.append(OpenPalette()),
+            "redraw": lambda: core.requests.append(Redraw()),
         }
         for name, start in _PREFILLED.items():
             verbs[name] = partial(self._command, start)

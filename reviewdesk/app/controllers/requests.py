@@ -205,13 +205,18 @@ class OpenPalette:
 
 
 @dataclass(frozen=True, slots=True)
+class Redraw:
+    """Send the whole screen again, because something else may have written on the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Close the app; everything is saved."""
 
 
 Request: TypeAlias = (
     "Ask | Move | Sideways | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
-    " | OpenPalette | Close"
+    " | OpenPalette | Redraw | Close"
 )
 FAR = 1 << 40
 """More lines than any queue or text has."""

@@ -146,6 +146,7 @@ _DESK = (
         "kept.forget", DESK, "Forget what this desk keeps of the screen", why="chosen once a year"
     ),
     Action("pace", DESK, "Your pace and agreement with yourself", where=REVIEW, why=_PACE),
+    Action("redraw", DESK, "Draw the whole screen again", "ctrl+l"),
     Action("stop", DESK, "Stop what runs in the background", "ctrl+x"),
     Action("copy", DESK, "Copy the selected text", "ctrl+c"),
     Action("quit", DESK, "Close the desk (everything is saved)", "q", hint="close"),

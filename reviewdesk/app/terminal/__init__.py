@@ -1,0 +1,1 @@
+"""What is sent to the terminal: the cells that change, and nothing else."""

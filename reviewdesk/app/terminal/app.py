@@ -1,0 +1,40 @@
+"""The base of the app: it draws on its terminal by what changes."""
+
+from __future__ import annotations
+
+import sys
+
+from textual import events
+from textual.app import App
+from textual.driver import Driver
+
+from reviewdesk.app.terminal.driver import ChangesDriver
+from reviewdesk.app.terminal.shown import Shown
+
+
+class ChangesApp(App[None], inherit_bindings=False):
+    """An app that knows what its terminal shows, and sends what differs from that."""
+
+    def __init__(self) -> None:
+        """Begin with nothing known."""
+        self.shown = Shown()
+        super().__init__()
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the platform's driver, made to send only what changes."""
+        driver = super().get_driver_class()
+        # On Windows a drawing comes in parts of 8,192 characters, which end anywhere.
+        if sys.platform == "win32":
+            return driver
+        return type("TerminalDriver", (ChangesDriver, driver), {})
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take nothing as known on a terminal that has been resized."""
+        if isinstance(event, events.Resize):
+            self.shown.forget()
+        await super().on_event(event)
+
+    def redraw(self) -> None:
+        """Send the whole screen."""
+        self.shown.forget()
+        self.screen.refresh()

@@ -1,0 +1,134 @@
+"""The app on a terminal: little is sent, and what it shows is what the app drew."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.app import ReviewApp
+from reviewdesk.app.terminal.cells import PLAIN, Cell, agreed
+from reviewdesk.app.terminal.driver import ChangesDriver
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Run, View
+from reviewdesk.reports.bytes.source import Source
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict
+from tests.app.drawkit import Terminal, WireDriver, sent, wire
+from tests.helpers import ROOT
+
+FILES = ("support-bot.jsonl", "code-review.json", "hostile.json")
+
+
+@pytest.fixture(autouse=True)
+def a_terminal_at_stdin() -> Iterator[None]:
+    """The review closes when its terminal is gone, and looks for that at standard input."""
+    ours, theirs = os.openpty()
+    before = os.dup(0)
+    os.dup2(theirs, 0)
+    yield
+    os.dup2(before, 0)
+    for end in (ours, theirs, before):
+        os.close(end)
+
+
+def loaded(path: Path, name: str) -> tuple[Desk, Run]:
+    desk = Desk.open(path / "desk.db", reviewer="ann")
+    return desk, desk.load(Source.from_path(ROOT / "sample_runs" / name)).run
+
+
+@pytest.mark.parametrize("name", ["support-bot.jsonl", "code-review.json"])
+async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, name)
+    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+        other = {key: len(await sent(stage, key)) for key in ("J", "K", "space", "p", "u")}
+        assert max(other.values()) < 24_000, other
+        await stage.press("enter")
+        same = {key: len(await sent(stage, key)) for key in ("j", "ctrl+d", "G", "g", "w", "m")}
+        assert max(same.values()) < 8_000, same
+
+
+async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path: Path) -> None:
+    long = "\n".join(f"line {number} of an answer" for number in range(200))
+    desk, run = open_run(tmp_path / "desk.db", report([verdict(1, output=long)]))
+    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+        await stage.press("enter")
+        column = stage.review.query_one("#item-column").region
+        moves = re.findall(r"\x1b\[\d+;(\d+)H", await sent(stage, "ctrl+d"))
+        # The last puts the cursor where it is kept.
+        assert len(moves) > 1
+        assert all(column.x <= int(x) - 1 < column.right for x in moves[:-1])
+
+
+async def test_a_poll_that_finds_nothing_sends_nothing(tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, "support-bot.jsonl")
+    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+        before = len(wire(stage).sent)
+        stage.review._poll()
+        await stage.settle()
+        assert wire(stage).sent[before:] == []
+
+
+async def test_the_redraw_key_sends_the_whole_screen(tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, "support-bot.jsonl")
+    async with staged(desk, run, size=SMALL, driver=WireDriver) as stage:
+        terminal = Terminal(*SMALL)
+        terminal.send(await sent(stage, "ctrl+l"))
+        assert "#" * 3 not in "".join(terminal.screen.display)
+        assert terminal.screen.display[0].strip() in stage.cells()[0]
+
+
+KEYS = [
+    "J", "K", "j", "k", "ctrl+d", "ctrl+u", "g", "G", "space", "backspace", "p", "f", "u", "U", "s",
+    "enter", "escape", "tab", "z", "w", "x", "m", "c", "t", "slash", "colon", "o", "question_mark",
+    "f4", "f5", "f2", "b", "r", "at", "d", "a", "e", "h", "l", "n", "ctrl+p", "down", "up",
+]  # fmt: skip
+SIZES = [(160, 48), (80, 24), (100, 30), (39, 12), (220, 60)]
+
+
+@pytest.mark.parametrize("seed", [0, *seeds(8)[1:]])
+async def test_the_terminal_shows_what_a_full_redraw_would(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)  # noqa: S311  (dice)
+    desk, run = loaded(tmp_path, FILES[seed % len(FILES)])
+    async with staged(desk, run, size=(100, 30), driver=WireDriver) as stage:
+        driver, terminal = wire(stage), Terminal(100, 30)
+        terminal.send("".join(driver.sent))
+        for _ in range(12 if seed == 0 else 80):
+            if not stage.app.is_running:
+                break
+            if dice.random() < 0.05:
+                size = dice.choice(SIZES)
+                terminal, at = Terminal(*size), len(driver.sent)
+                await stage.pilot.resize_terminal(*size)
+                terminal.send("".join(driver.sent[at:]))
+            else:
+                terminal.send(await sent(stage, dice.choice(KEYS)))
+            await agrees(stage, terminal)
+
+
+async def agrees(stage: Stage, terminal: Terminal) -> None:
+    """Hold the terminal against one on which the whole screen is drawn at once."""
+    driver = wire(stage)
+    asked, begun = len(driver.asked), len(driver.sent)
+    stage.app.screen.refresh()
+    await stage.pilot.pause()
+    whole = Terminal(terminal.screen.columns, terminal.screen.lines)
+    whole.send("".join(driver.asked[asked:]))
+    terminal.send("".join(driver.sent[begun:]))
+    assert "#" * 40 not in "".join(whole.screen.display)
+    seen, wanted = terminal.cells, whole.cells
+    for y, text in enumerate(stage.cells()):
+        # Where a text is whose width terminals doubt, each shows something else.
+        if agreed([Cell(text, PLAIN)]):
+            assert seen[y] == wanted[y], (y, text)
+
+
+def test_the_app_draws_by_changes_where_drawings_come_whole(tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, "support-bot.jsonl")
+    app = ReviewApp(desk, run, view=View())
+    assert issubclass(app.driver_class, ChangesDriver) is (sys.platform != "win32")
+    desk.close()

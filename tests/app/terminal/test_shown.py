@@ -1,0 +1,120 @@
+"""Only what changes is sent, and the terminal shows the same as if all had been sent."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from reviewdesk.app.terminal.shown import Shown
+from tests.app.drawkit import Terminal
+
+WIDTH, HEIGHT = 30, 5
+
+
+def drawn(row: int, column: int, *texts: tuple[str, str]) -> str:
+    """One piece of a line as Textual sends it: each text in its style, which is then reset."""
+    styled = (f"\x1b[{style}m{text}\x1b[0m" if style else text for text, style in texts)
+    return f"\x1b[{row + 1};{column + 1}H{''.join(styled)}"
+
+
+RED, ON_BLUE = "38;2;255;0;0", "1;38;2;9;9;9;48;2;0;0;99"
+
+
+def test_what_is_known_to_be_shown_is_not_sent_again() -> None:
+    shown, data = Shown(), drawn(0, 2, ("a line", RED)) + "\x1b[1;1H"
+    assert shown.changes(data) == "\x1b[1;3H\x1b[38;2;255;0;0ma line\x1b[0m\x1b[1;1H"
+    assert shown.changes(data) == ""
+
+
+def test_only_the_characters_that_change_are_sent() -> None:
+    shown = Shown()
+    shown.changes(drawn(0, 0, ("the score is 0.71 of 1", "")) + "\x1b[1;1H")
+    changed = drawn(0, 0, ("the score is 0.84 of 1", "")) + "\x1b[1;1H"
+    assert shown.changes(changed) == "\x1b[1;16H84\x1b[1;1H"
+
+
+def test_a_style_is_sent_as_the_difference_to_the_one_before() -> None:
+    texts = ("a", "1;31;48;2;0;0;99"), (" b", "1;32;48;2;0;0;99"), ("c", "48;2;0;0;99")
+    sent = Shown().changes(drawn(0, 0, *texts))
+    assert sent == "\x1b[1;1H\x1b[1;31;48;2;0;0;99ma \x1b[32mb\x1b[22;39mc\x1b[0m\x1b[1;5H"
+
+
+def test_the_ink_of_a_blank_does_not_show() -> None:
+    shown = Shown()
+    shown.changes(drawn(0, 0, ("  ", "31;44")))
+    assert shown.changes(drawn(0, 0, ("  ", "1;32;44"))) == ""
+    assert shown.changes(drawn(0, 0, ("  ", "4;32;44"))) != ""
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["\x07", "\x1b[?2026h", "\x1b[?25l", "\x1b]52;c;aGk=\x07", "\x1b[>25u", "\x1b[?2026$p"],
+)
+def test_modes_and_the_clipboard_pass_and_change_no_cell(data: str) -> None:
+    shown, line = Shown(), drawn(0, 0, ("a line", ""))
+    shown.changes(line)
+    assert shown.changes(data) == data
+    assert shown.changes(line) == ""
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["\x1b[?1049h", "\x1b[2J", "text without a place", "\x1b[1;1Ha\tb", "\x1b]8;;x\x07", "\x1bc"],
+)
+def test_what_is_not_a_drawing_passes_and_leaves_nothing_known(data: str) -> None:
+    shown, line = Shown(), drawn(0, 0, ("a line", ""))
+    first = shown.changes(line)
+    assert shown.changes(data) == data
+    assert shown.changes(line) == first
+
+
+def test_what_was_forgotten_is_sent_again() -> None:
+    shown, line = Shown(), drawn(0, 0, ("a line", ""))
+    first = shown.changes(line)
+    shown.forget()
+    assert shown.changes(line) == first
+
+
+def test_the_rest_of_a_line_is_sent_after_a_text_whose_width_terminals_doubt() -> None:
+    shown = Shown()
+    doubted = "नमस्ते"
+    blank = " " * (10 - cell_len(doubted))
+    shown.changes(drawn(0, 0, (doubted, ""), (blank, "")) + drawn(0, 10, ("the jury", "")))
+    assert "the jury" in shown.changes(drawn(0, 0, ("hello     ", "")))
+    assert "the jury" not in shown.changes(drawn(0, 0, ("world     ", "")))
+
+
+def test_no_old_sign_stays_beside_a_text_that_is_narrower_than_thought() -> None:
+    doubted, terminal = "नमस्ते क्षत्रिय", Terminal(WIDTH, HEIGHT)
+    terminal.send(Shown().changes(drawn(0, 0, (doubted, ""))))
+    row = terminal.screen.display[0]
+    assert "#" not in row[: cell_len(doubted)]
+
+
+STYLES = st.sampled_from(["", RED, ON_BLUE, "4", "2;3;90", "7;31;104", "48;5;20", "1;2"])
+WORDS = st.text("ab .·│é日本", min_size=1, max_size=8)
+PIECES = st.tuples(
+    st.integers(0, HEIGHT - 1),
+    st.integers(0, WIDTH - 1),
+    st.lists(st.tuples(WORDS, STYLES), min_size=1, max_size=4),
+)
+
+
+def _fits(piece: tuple[int, int, list[tuple[str, str]]]) -> bool:
+    _, column, texts = piece
+    return column + sum(cell_len(text) for text, _ in texts) <= WIDTH
+
+
+@given(st.lists(st.lists(PIECES.filter(_fits), min_size=1, max_size=4), max_size=12))
+def test_the_terminal_shows_what_it_would_if_all_were_sent(
+    drawings: list[list[tuple[int, int, list[tuple[str, str]]]]],
+) -> None:
+    shown, whole, less = Shown(), Terminal(WIDTH, HEIGHT), Terminal(WIDTH, HEIGHT)
+    for pieces in drawings:
+        data = "".join(drawn(row, column, *texts) for row, column, texts in pieces)
+        whole.send(data + "\x1b[2;2H")
+        less.send(shown.changes(data + "\x1b[2;2H"))
+        assert less.cells == whole.cells
+        assert less.cursor == whole.cursor
