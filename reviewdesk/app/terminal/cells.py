@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 )
 _SINGLE = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u024f\u0370-\u0482\u048a-\u04ff\u2010-\u2027\u2030-\u205e"
-    "\u2190-\u21ff\u2200-\u22ff\u2500-\u25fc]*"
+    "\u2190-\u22ff\u2500-\u25fc\u26a0\u2713\u2717]*"
 )
 """Texts that every terminal draws in one column a character."""
 _AGREED = re.compile(
