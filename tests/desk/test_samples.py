@@ -15,6 +15,7 @@ from reviewdesk.desk import Desk, files
 from reviewdesk.desk.gates.suite import run_suite
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.desk.review.other_runs import flips
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.content import item_hash
 from reviewdesk.domain.gates.limits import GateStatus
@@ -132,6 +133,24 @@ def test_the_code_review_holds_every_shape_of_response() -> None:
     assert len(telling) == 1
     compile(found["repeat-calls"]["output"], "calls.py", "exec")
     assert found["list-maintenance"]["alternative"].startswith("diff --git ")
+
+
+def test_the_first_items_of_the_draw_show_what_the_desk_is_for(desk: Desk) -> None:
+    run = desk.load(Source.from_path(SAMPLES / FIRST)).run
+    items = [desk.item(key) for key in desk.queue(run)[:5]]
+    flagged = [item.assessment.flags for item in items]
+    for flag in (
+        Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT, Flag.REGIME_SENSITIVE,
+        Flag.PIVOTAL, Flag.SUSPICIOUS_TEXT,
+    ):  # fmt: skip
+        assert any(flag in flags for flags in flagged), flag
+    assert not all(flagged)
+    bodies = {v["id"]: v for v in document(FIRST)["verdicts"]}
+    first = [bodies[item.verdict.id] for item in items]
+    assert any(body.get("alternative") for body in first)
+    assert any("```" in body["output"] and body["checks"] for body in first)
+    assert any(len(body["input"].splitlines()) > 30 for body in first)
+    assert any("\u0600" <= letter <= "\u06ff" for body in first for letter in body["output"])
 
 
 @pytest.mark.parametrize(("ending", "kind"), [("jsonl", "mcptest"), ("yaml", "yaml")])
