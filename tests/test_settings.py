@@ -54,6 +54,8 @@ repeat_guard = 300
 reviewer = "ben"
 desk = "desks/mine.db"
 panel = "panels/five.yaml"
+tags = ["tone", "Wrong Policy"]
+tags_after_fail = true
 
 [keys]
 "label.pass" = ["p", "x"]
@@ -72,13 +74,15 @@ def test_a_file_sets_everything(file: Path) -> None:
         reviewer="ben",
         desk=str(file.parent / "desks" / "mine.db"),
         panel=str(file.parent / "panels" / "five.yaml"),
+        tags=("tone", "Wrong Policy"),
+        tags_after_fail=True,
         keys={"label.pass": ("p", "x"), "defer": ("S",)},
         sources=found.sources,
     )
     # Its lines, counted from one.
     where = {"theme": 1, "blind": 2, "feedback": 3, "audit_share": 4, "repeat_guard": 5,
-             "reviewer": 6, "desk": 7, "panel": 8, "keys.label.pass": 11,
-             "keys.defer": 12}  # fmt: skip
+             "reviewer": 6, "desk": 7, "panel": 8, "tags": 9, "tags_after_fail": 10,
+             "keys.label.pass": 13, "keys.defer": 14}  # fmt: skip
     assert found.sources == {name: f"{file}: line {line}" for name, line in where.items()}
 
 
@@ -154,6 +158,10 @@ def test_a_desk_under_the_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("reviewer = []", "line 1: reviewer must be a name in quotes, found a list"),
         ('desk = "a\\u0000b"', "line 1: desk must be a path in quotes, found"),
         ("[theme]\nname = 1", "line 1: theme must be the name of a theme, found a table"),
+        ('tags = "tone"', 'line 1: tags must be a list of tags in quotes, found "tone"'),
+        ('tags = ["tone", 3]', 'must be a list of tags in quotes, found ["tone", 3]'),
+        ('tags = ["a\\u0000b"]', "line 1: tags must be a list of tags in quotes, found"),
+        ("tags_after_fail = 1", "line 1: tags_after_fail must be true or false, found 1"),
         ("theme = 2025-01-31", "theme must be the name of a theme, found 2025-01-31"),
     ],
 )

@@ -37,6 +37,7 @@ from reviewdesk.app.controllers.requests import (
     Redraw,
     Request,
     Sideways,
+    TagsForm,
     TakeLines,
     TakeSelection,
     UseOwnTheme,
@@ -44,14 +45,16 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.keys.actions import Action, likely
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.keys.palette import RegistryProvider
 from reviewdesk.app.paint.item import pages
+from reviewdesk.app.screens.annotations import NoteDialog, TagLine
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import app_bindings
 from reviewdesk.app.screens.calibration import CalibrationScreen
 from reviewdesk.app.screens.dialog import Palette
-from reviewdesk.app.screens.dialogs import ChoiceDialog, NoteDialog, OrderDialog, Question
+from reviewdesk.app.screens.dialogs import ChoiceDialog, OrderDialog, Question
 from reviewdesk.app.screens.diff import DiffScreen
 from reviewdesk.app.screens.explain import ExplainScreen
 from reviewdesk.app.screens.help import HelpScreen, live_actions
@@ -214,18 +217,13 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
 
     def _ask(self, form: Form, then: Callable[[Any], object]) -> None:
         """Open a dialog; pass its answer on once it has left the screen stack."""
-        dialog: Screen[Any]
-        match form:
-            case RerunForm():
-                dialog = RerunDialog(form, lambda: self.lateness, self.act)
-            case HelpForm():
-                dialog = HelpScreen(live_actions(self.top))
-            case NoteForm(text, changed):
-                noted = NoteForm(text, lambda text: self.act(partial(changed, text)))
-                dialog = NoteDialog(noted)
-            case _:
-                dialog = _DIALOGS[type(form)](form)
+        dialog = _dialog(self, form)
         self.push_screen(dialog, lambda answer: self.call_next(self.act, partial(then, answer)))
+
+    def likely(self) -> list[Action]:
+        """Return every action, those first that one would want on the screen in view."""
+        state = self.controller.state
+        return likely(state.hints, state.where)
 
     def choose(self, name: str) -> None:
         """Carry out the action ``name``, chosen by name instead of by its key."""
@@ -274,7 +272,8 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
     def action_command_palette(self) -> None:
         """Open the palette above the screen in view, unless it is open already."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(Palette(id="--command-palette"))
+            hint = "Words of what to do · enter does it · esc closes"
+            self.push_screen(Palette(placeholder=hint, id="--command-palette"))
 
     def action_close_desk(self) -> None:
         """Save the view and close; every label is already on disk."""
@@ -287,3 +286,18 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
             self.controller.stop_jobs()
         else:
             super().bell()
+
+
+def _dialog(app: ReviewApp, form: Form) -> Screen[Any]:
+    """Return the dialog of a form."""
+    match form:
+        case RerunForm():
+            return RerunDialog(form, lambda: app.lateness, app.act)
+        case HelpForm():
+            return HelpScreen(live_actions(app.top, app.likely()))
+        case NoteForm():
+            return NoteDialog(form, app.act)
+        case TagsForm():
+            return TagLine(form, lambda: app.lateness, app.act)
+        case _:
+            return _DIALOGS[type(form)](form)

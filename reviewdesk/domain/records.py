@@ -82,6 +82,9 @@ class QueueRow:
     deferred: bool
     marked: bool = False
     """Whether the current reviewer marked the item."""
+    noted: bool = False
+    """Whether the current reviewer wrote a note on the item."""
+    noted_by_others: bool = False
     agreement_source: AgreementSource = AgreementSource.OURS
     """Whether ``agreement`` and ``band`` are the report's or recomputed."""
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reviewdesk.domain.safetext import hidden_count, show_line
 from reviewdesk.errors import UsageError
 
 LONGEST = 40
+DIGITS = 9
+"""How many tags have a digit."""
+USUAL = (
+    "unsupported-claim", "wrong-fact", "incomplete", "ignored-instruction", "wrong-policy",
+    "unsafe", "tone", "format", "bad-rubric",
+)  # fmt: skip
+"""Tags to begin with, while the reviewer has none: what commonly goes wrong in a response."""
 _SPACE = re.compile(r"\s+")
 _FILTER_SIGNS = '"|'
 """Characters that end or split a word of a filter, so that ``tag:`` could not name such a tag."""
@@ -45,6 +52,26 @@ def normal_tags(texts: Iterable[str]) -> tuple[str, ...]:
 def split_tags(text: str) -> tuple[str, ...]:
     """Return the tags of a typed line, split at commas: ``a, b c`` gives ``a`` and ``b-c``."""
     return normal_tags(part for part in text.split(",") if part.strip())
+
+
+def digit_tags(
+    configured: Sequence[str], own: Sequence[str], before: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return up to nine tags, one for each digit: the configured ones, then the reviewer's own.
+
+    ``own`` are the tags that the reviewer uses, the most used first. ``USUAL`` ones fill what is
+    left unless some are configured. Tags that stood in ``before`` keep their digits; only a usual
+    one that nobody uses makes room for a new one.
+    """
+    if not before:
+        usual = () if configured else USUAL
+        return tuple(dict.fromkeys((*configured, *own, *usual)))[:DIGITS]
+    places = list(before)
+    new = [tag for tag in own if tag not in places]
+    idle = [at for at, tag in enumerate(places) if tag not in own and tag not in configured]
+    for at, tag in zip(idle, new, strict=False):
+        places[at] = tag
+    return (*places, *new[len(idle) :])[:DIGITS]
 
 
 def usable_tags(texts: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Self, get_type_hints
+from typing import Annotated, Any, Self, get_origin, get_type_hints
 
 DEFAULT = "default"
 KEPT = "desk"
@@ -53,7 +53,9 @@ class Setting:
 
     def read(self, value: Any) -> Any:
         """Return a value of the file as ``Settings`` holds it; raise ValueError if it is wrong."""
-        if issubclass(self.kind, str):
+        if self.kind is tuple:
+            fits = type(value) is list and all(type(one) is str and is_plain(one) for one in value)
+        elif issubclass(self.kind, str):
             fits = type(value) is str and is_plain(value)
         elif issubclass(self.kind, Share):
             fits = type(value) in {str, int, float}
@@ -143,6 +145,17 @@ class Settings:
             "Whether a page after each hundred labels says how the work goes.", "true or false"
         ),
     ] = True
+    tags: Annotated[
+        tuple[str, ...],
+        Setting(
+            "The tags that the digits give, nine at most; your own most used ones fill the rest.",
+            "a list of tags in quotes",
+        ),
+    ] = ()
+    tags_after_fail: Annotated[
+        bool,
+        Setting("Whether the line of tags opens after every label fail.", "true or false"),
+    ] = False
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -166,7 +179,7 @@ class Settings:
 
 
 SETTINGS = tuple(
-    replace(hint.__metadata__[0], name=name, kind=hint.__origin__)
+    replace(hint.__metadata__[0], name=name, kind=get_origin(hint.__origin__) or hint.__origin__)
     for name, hint in get_type_hints(Settings, include_extras=True).items()
     if hasattr(hint, "__metadata__")
 )

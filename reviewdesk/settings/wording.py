@@ -27,4 +27,7 @@ def toml_text(value: object) -> str:
         return str(value).lower()
     if isinstance(value, dict):
         return "a table"
-    return "a list" if isinstance(value, list) else str(value)[:60]
+    if isinstance(value, list):
+        plain = value and not any(isinstance(one, dict) for one in value)
+        return json.dumps(value, ensure_ascii=False, default=str)[:60] if plain else "a list"
+    return str(value)[:60]

@@ -179,6 +179,16 @@ def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int)
     return _to_events(rows)
 
 
+def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | None:
+    """Return the last label that a reviewer gave in a run, undone or not; imports do not count."""
+    rows = conn.execute(
+        f"""{_EVENTS} WHERE e.desk = ? AND e.reviewer = ? AND e.run = ? AND e.kind = 'label'
+              AND json_extract(e.detail, '$.imported') IS NULL ORDER BY e.seq DESC LIMIT 1""",
+        (desk_id(conn), reviewer, run),
+    )
+    return next(iter(_to_events(rows)), None)
+
+
 def _to_events(rows: sqlite3.Cursor) -> list[Event]:
     return [to_event(row, undone=bool(row["undone"])) for row in rows]
 

@@ -73,14 +73,19 @@ def tags_of_item(conn: sqlite3.Connection, item: bytes) -> dict[str, tuple[str, 
     return {author: tuple(tags) for author, tags in found.items()}
 
 
-def tag_counts(conn: sqlite3.Connection, run: int | None = None) -> list[TagCount]:
-    """Count the items that carry each tag, in a run or the whole desk, most used first."""
+def tag_counts(
+    conn: sqlite3.Connection, run: int | None = None, author: str | None = None
+) -> list[TagCount]:
+    """Count the items that carry each tag, in a run or the whole desk, most used first.
+
+    With an ``author``, only that person's tags count.
+    """
     rows = conn.execute(
         """SELECT t.tag, count(DISTINCT t.item) AS items FROM item_tags t
-           WHERE :run IS NULL
-              OR EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = :run)
+           WHERE (:author IS NULL OR t.author = :author) AND (:run IS NULL
+              OR EXISTS (SELECT 1 FROM verdicts v WHERE v.item = t.item AND v.run = :run))
            GROUP BY t.tag ORDER BY items DESC, t.tag""",
-        {"run": run},
+        {"run": run, "author": author},
     )
     return [TagCount(row["tag"], row["items"]) for row in rows]
 

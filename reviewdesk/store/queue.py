@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reviewdesk.domain.assessment.flags import Flag
@@ -83,10 +83,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class _ReviewerItems:
-    """The items that the reviewer deferred, and those the reviewer marked."""
+    """The items that the reviewer deferred and marked, and who wrote a note on each item."""
 
     deferred: set[bytes]
     marked: set[bytes]
+    noted: Mapping[bytes, set[str]]
+    reviewer: str
 
 
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
@@ -108,6 +110,18 @@ def deferred_items(conn: sqlite3.Connection, reviewer: str) -> set[bytes]:
     return {row["item"] for row in conn.execute(DEFERRED, (reviewer,))}
 
 
+def _noted(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, set[str]]:
+    """Return, by item, the authors whose newest standing note on it is not empty."""
+    found: dict[bytes, set[str]] = {}
+    query = """SELECT item, author, json_extract(detail, '$.note') AS note, max(key)
+               FROM standing_events WHERE json_type(detail, '$.note') = 'text' AND item IN (*)
+               GROUP BY item, author"""
+    for row in in_pages(conn, query, items):
+        if row["note"]:
+            found.setdefault(row["item"], set()).add(row["author"])
+    return found
+
+
 def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list[QueueRow]:
     """Return the queue rows of the given verdicts, in the given order; unknown keys are skipped."""
     stored = in_pages(conn, "SELECT * FROM verdicts WHERE key IN (*)", wanted)
@@ -116,7 +130,8 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
     truths = marks(conn, items)
     query = "SELECT item FROM item_marks WHERE reviewer = ? AND item IN (*)"
     marked = {row["item"] for row in in_pages(conn, query, items, reviewer)}
-    own = _ReviewerItems(deferred_items(conn, reviewer), marked)
+    noted = _noted(conn, items)
+    own = _ReviewerItems(deferred_items(conn, reviewer), marked, noted, reviewer)
     return [
         _queue_row(found[key], truths.get(found[key]["item"]), own)
         for key in wanted
@@ -125,6 +140,7 @@ def rows(conn: sqlite3.Connection, wanted: Sequence[int], reviewer: str) -> list
 
 
 def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> QueueRow:
+    authors = own.noted.get(row["item"], set())
     return QueueRow(
         key=row["key"],
         id=row["id"],
@@ -140,5 +156,7 @@ def _queue_row(row: sqlite3.Row, mark: Mark | None, own: _ReviewerItems) -> Queu
         tentative=bool(mark and mark.tentative),
         deferred=row["item"] in own.deferred,
         marked=row["item"] in own.marked,
+        noted=own.reviewer in authors,
+        noted_by_others=bool(authors - {own.reviewer}),
         agreement_source=AgreementSource(row["agreement_source"]),
     )

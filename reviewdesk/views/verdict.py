@@ -169,6 +169,8 @@ def _marks(item: Item, *, blind: bool) -> list[Words]:
         groups.append(Text(f"⚠ {plural(found, 'hidden character')}", Tone.WARN))
     if item.marked:
         groups.append(Text("* marked", Tone.NOTE))
+    if item.row.noted or (item.row.noted_by_others and not blind):
+        groups.append(Text("¶ note" if item.row.noted else "¶ note of others", Tone.NOTE))
     if item.tags:
         groups.append((Text("tags: ", Tone.NOTE), *_in_tone(tag_list(item.tags), Tone.NOTE)))
     if item.other_tags and not blind:

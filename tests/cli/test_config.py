@@ -58,6 +58,8 @@ def test_the_settings_in_force(cli: Cli, file: File, desk_path: Path) -> None:
         "panel": {"value": "", "source": "default"},
         "repeat": {"value": 0.0, "source": "default"},
         "hundreds": {"value": True, "source": "default"},
+        "tags": {"value": [], "source": "default"},
+        "tags_after_fail": {"value": False, "source": "default"},
     }
     # undo was given the key that it has.
     line = f"{file.path}: line"
@@ -367,3 +369,20 @@ def test_the_desk_does_not_open_with_settings_that_cannot_be_used(
 def test_keys_do_not_matter_without_a_screen(cli: Cli, file: File) -> None:
     file('[keys]\ndefer = "p"')
     assert len(cli("open", SAMPLE).out.splitlines()) == 30
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ('["tone", "a,b"]', 'the tag "a,b" holds a comma'),
+        ('["tone", " "]', "a tag is empty"),
+        ('["!x"]', 'the tag "!x" starts with !'),
+    ],
+)
+def test_a_configured_tag_that_no_item_could_have(
+    cli: Cli, file: File, tags: str, said: str
+) -> None:
+    file(f"blind = true\ntags = {tags}")
+    done = cli("config")
+    assert done.code == 2
+    assert f"{file.path}: line 2: {said}" in done.err

@@ -1,10 +1,10 @@
-"""The controller of one item: notes, tags, marks, history, other runs, and copying."""
+"""The controllers of one item: notes, tags and marks; history, other runs and copying."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from reviewdesk.app.controllers.requests import (
     HistoryForm,
     NoteForm,
     PromptForm,
+    TagsForm,
 )
 from reviewdesk.app.controllers.rerun_history import Outcomes
 from reviewdesk.app.keys.commands import last_of_list
@@ -25,36 +26,37 @@ from reviewdesk.desk.review import drafts, history, marks, other_runs, repeats
 from reviewdesk.desk.review.clipboard import keep_copy
 from reviewdesk.domain.panel.rerun_result import outcome
 from reviewdesk.domain.query.completion import condition
-from reviewdesk.domain.records import Event, Run
+from reviewdesk.domain.records import Event, Item, Run
 from reviewdesk.domain.safetext import show_line
-from reviewdesk.domain.tags import split_tags
-from reviewdesk.errors import ReviewDeskError
+from reviewdesk.domain.tags import digit_tags, normal_tags, split_tags
+from reviewdesk.errors import NotFoundError, ReviewDeskError
 from reviewdesk.views.document import Tone
 from reviewdesk.views.events import RERUNS
 from reviewdesk.views.json import review as shapes
 
 
-class ItemController:
-    """Acts on the current item."""
+class AnnotationController:
+    """Notes, tags and marks, of the item on screen or of the one that was labelled last."""
 
-    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
-        """Act on the session of ``core``; ``use_filter`` filters the queue."""
-        self._core, self._use_filter = core, use_filter
+    def __init__(self, core: Core) -> None:
+        """Act on the session of ``core``."""
+        self._core = core
         self._tags: dict[int, str] = {}
         self._unsaved: dict[int, str] = {}
         """Notes that the desk could not save, by verdict key, so that no typed text is lost."""
+        self._digits: tuple[str, ...] = ()
+        self._own: dict[str, None] | None = None
+        """The reviewer's tags, read once: the counts of a large desk take long to read."""
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
         """The methods that carry out this controller's actions, by action id."""
         return {
-            "note": self._note,
-            "tags": self._ask_tags,
+            "note": lambda: self._note(self._core.item("write about")),
+            "note.labelled": lambda: self._note(self._labelled()),
+            "tags": lambda: self._type_tags(self._core.item("tag")),
+            "tags.labelled": lambda: self.offer_tags(self._labelled()),
             "mark": self._mark,
-            "reveal": self._reveal,
-            "history": self._history,
-            "diff": self._diff,
-            "copy.json": self._copy,
         }
 
     @property
@@ -62,32 +64,64 @@ class ItemController:
         """The methods that carry out this controller's commands, by command name."""
         return {"tag": self._tag_now, "note": self._note_now}
 
-    def _saved(self, mark: str, text: str = "") -> None:
-        core = self._core
+    def _labelled(self) -> Item | None:
+        """Return the item that the reviewer labelled last in this run, or say why there is none."""
+        core, run = self._core, self._core.session.run
+        event = history.last_label(core.desk, run)
+        if event is None or event.verdict is None:
+            core.say_here("You have labelled no item of this run yet.")
+        elif event.undone:
+            core.say_here(f"The label on {show_line(event.verdict, 80)} was taken back.")
+        else:
+            try:
+                return core.desk.item(core.desk.find(core.desk.run(run.hash), event.verdict))
+            except NotFoundError:
+                core.say_here("The run of the item just labelled was removed.")
+        return None
+
+    def _saved(self, mark: str, key: int, text: str = "") -> None:
+        """Show that something was saved; name its item unless it is the one on screen."""
+        core, current = self._core, self._core.session.item
         core.review.refresh()
-        core.saved = f"saved ✓ {mark}"
-        core.say_here(text, Tone.NOTE)
+        if current is not None and current.row.key == key:
+            core.saved = f"saved ✓ {mark}"
+            core.say_here(text, Tone.NOTE)
+        else:
+            name = show_line(core.desk.item(key).verdict.id, 80)
+            core.saved = f"saved ✓ {mark} {name}"
+            core.say(f"{name}: {text or mark + ' saved'}", Tone.NOTE)
         core.show(keep=True, rows=True)
 
-    # notes and tags
+    # notes
 
-    def _note(self) -> None:
-        core, item = self._core, self._core.item("write about")
+    def _note(self, item: Item | None) -> None:
         if item is None:
             return
-        key, note = item.row.key, item.note or ""
+        core, key, note = self._core, item.row.key, item.note or ""
         draft = self._unsaved.pop(key, None) or drafts.draft(core.desk, key)
         # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
             core.review.save()
 
-        def changed(text: str) -> None:
-            core.safely(drafts.keep, core.desk, key, "" if text == note else text)
+        def state(text: str) -> str:
+            if text != note:
+                return "draft kept, not saved as a note yet"
+            return "as saved" if note else ""
 
-        core.ask(NoteForm(note if draft is None else draft, changed), partial(self._take_note, key))
+        def changed(text: str) -> str:
+            try:
+                drafts.keep(core.desk, key, "" if text == note else text)
+            except ReviewDeskError as error:
+                core.complain(error)
+                return f"draft not kept: {error.message}"
+            return state(text)
 
-    def _take_note(self, key: int, answer: FieldInput | None) -> None:
-        core = self._core
+        text = note if draft is None else draft
+        form = NoteForm(item.verdict.id, text, changed, state(text))
+        core.ask(form, partial(self._take_note, item))
+
+    def _take_note(self, item: Item, answer: FieldInput | None) -> None:
+        core, key = self._core, item.row.key
         if answer is None:
             return
         try:
@@ -98,7 +132,8 @@ class ItemController:
         except ReviewDeskError:
             self._unsaved[key] = answer.text
             raise
-        core.say_here(f"draft kept: {core.keys.first('note')} goes on with it" if kept else "")
+        name, write = show_line(item.verdict.id, 80), core.keys.first("note")
+        core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
 
     def _save_note(self, key: int, text: str) -> None:
         whole = self._core.review.repeats.whole_note(key, text)
@@ -107,33 +142,38 @@ class ItemController:
         else:
             repeats.note(self._core.desk, key, whole, text)
         drafts.keep(self._core.desk, key, "")
-        self._saved("note")
+        self._saved("note", key)
 
     def _note_now(self, text: str) -> None:
         if (item := self._core.item("write about")) is not None:
             self._save_note(item.row.key, text)
 
-    def _ask_tags(self) -> None:
-        core, item = self._core, self._core.item("tag")
+    # tags
+
+    def _type_tags(self, item: Item | None) -> None:
         if item is None:
             return
+        core = self._core
         start = ", ".join(item.tags) + (", " if item.tags else "")
         form = PromptForm(
-            "Tags, with commas",
+            "Tags of",
             self._tags.pop(item.row.key, start),
             check=split_tags,
             complete=last_of_list(lambda: marks.known_tags(core.desk)),
-            hint="what went wrong, in your own words: wrong-policy, invented-fact, tone",
+            hint="What went wrong, in your own words, with commas: wrong-policy, invented-fact.",
+            name=item.verdict.id,
         )
-        core.ask(form, partial(self._take_tags, item.row.key))
+        core.ask(form, partial(self._take_tags, item, start))
 
-    def _take_tags(self, key: int, answer: FieldInput | None) -> None:
+    def _take_tags(self, item: Item, start: str, answer: FieldInput | None) -> None:
         if answer is None:
             return
         if answer.given:
-            self._tag(key, answer.text)
-        else:
-            self._tags[key] = answer.text
+            self._tag(item.row.key, answer.text)
+        elif answer.text != start:
+            self._tags[item.row.key] = answer.text
+            name, write = show_line(item.verdict.id, 80), self._core.keys.first("tags")
+            self._core.say_here(f"{name}: tags not saved, {write} goes on with them")
 
     def _tag(self, key: int, text: str) -> None:
         core, tags = self._core, split_tags(text)
@@ -142,11 +182,47 @@ class ItemController:
             core.review.refresh()
             core.say_here("the tags are as they were")
         else:
-            self._saved("tags", f"tags: {show_line(', '.join(tags)) or 'none'}")
+            if self._own is not None:
+                self._own |= dict.fromkeys(tags)
+            self._saved("tags", key, f"tags: {show_line(', '.join(tags)) or 'none'}")
 
     def _tag_now(self, text: str) -> None:
         if (item := self._core.item("tag")) is not None:
             self._tag(item.row.key, text)
+
+    def offer_tags(self, item: Item | None) -> None:
+        """Open the line in which digits tag an item; each digit is saved at once."""
+        if item is None:
+            return
+        core, key = self._core, item.row.key
+        configured = normal_tags(core.settings.tags)
+        if self._own is None:
+            self._own = dict.fromkeys(marks.own_tags(core.desk))
+        offered = digit_tags(configured, tuple(self._own), self._digits)
+        self._digits, pressed = offered, dict.fromkeys(range(len(offered)), float("-inf"))
+        tags = list(item.tags)
+
+        def toggle(place: int, late: float) -> Sequence[str]:
+            now = core.clock() - late
+            # A held key must not give and take away the tag many times a second.
+            held, pressed[place] = now - pressed[place] < core.guard.interval, now
+            if not held:
+                tag = offered[place]
+                wanted = [*tags, tag] if tag not in tags else [t for t in tags if t != tag]
+                self._tag(key, ", ".join(wanted))
+                tags[:] = wanted
+            return tuple(tags)
+
+        def closed(typing: bool | None) -> None:
+            if typing:
+                self._type_tags(core.desk.item(key))
+
+        core.ask(TagsForm(item.verdict.id, offered, item.tags, toggle), closed)
+
+    def labelled_fail(self, item: Item) -> None:
+        """Offer tags for an item that was just labelled fail, if the settings ask for it."""
+        if self._core.settings.tags_after_fail:
+            self.offer_tags(item)
 
     def _mark(self) -> None:
         core, item = self._core, self._core.item("mark")
@@ -154,10 +230,28 @@ class ItemController:
             return
         marks.mark(core.desk, item.row.key, not item.marked)
         if item.marked:
-            self._saved("unmark", "mark taken away")
+            self._saved("unmark", item.row.key, "mark taken away")
         else:
             key = core.keys.first("filter")
-            self._saved("mark", f"marked: {key} then mark shows the marked ones")
+            self._saved("mark", item.row.key, f"marked: {key} then mark shows the marked ones")
+
+
+class ItemController:
+    """Looks closer at the current item: reveals, compares and copies it, and shows its history."""
+
+    def __init__(self, core: Core, use_filter: Callable[[str], None]) -> None:
+        """Act on the session of ``core``; ``use_filter`` filters the queue."""
+        self._core, self._use_filter = core, use_filter
+
+    @property
+    def verbs(self) -> dict[str, Callable[[], None]]:
+        """The methods that carry out this controller's actions, by action id."""
+        return {
+            "reveal": self._reveal,
+            "history": self._history,
+            "diff": self._diff,
+            "copy.json": self._copy,
+        }
 
     def _reveal(self) -> None:
         core, item = self._core, self._core.session.item
@@ -168,8 +262,6 @@ class ItemController:
         core.review.refresh()
         core.say_here("revealed: a label on this item is not blind", Tone.NOTE)
         core.show(keep=True, rows=True)
-
-    # looking closer
 
     def _history(self) -> None:
         core, session = self._core, self._core.session

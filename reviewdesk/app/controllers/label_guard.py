@@ -25,7 +25,7 @@ class LabelGuard:
 
     def __init__(self, clock: Callable[[], float], interval: float = INTERVAL) -> None:
         """Start with nothing on screen: no key counts before ``shown`` is called."""
-        self._clock, self._interval = clock, interval
+        self._clock, self.interval = clock, interval
         self._shown_at: float | None = None
         self._pressed: dict[str, float] = {}
         self._stray = float("-inf")
@@ -35,10 +35,15 @@ class LabelGuard:
         """Record that what comes next is not on screen yet: no key counts until ``shown``."""
         self._shown_at = None
 
+    def interrupt(self) -> None:
+        """Record that something else was in view: the wait starts anew, even after a label."""
+        self.hide()
+        self._counted = float("-inf")
+
     def shown(self) -> None:
         """Record that an item came on screen just now, after a label or without one."""
         now = self._clock()
-        answers = now - self._counted <= 2 * self._interval
+        answers = now - self._counted <= 2 * self.interval
         self._shown_at = max(self._counted, now - REACTION) if answers else now
 
     def shown_once(self) -> None:
@@ -61,7 +66,7 @@ class LabelGuard:
         self._pressed[key] = now
         if self._shown_at is None:
             return False
-        wait = self._interval - _SLACK
+        wait = self.interval - _SLACK
         counts = now - self._shown_at >= wait and now - last >= wait
         if counts:
             self._counted = now

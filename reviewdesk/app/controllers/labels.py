@@ -26,9 +26,14 @@ _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
 class LabelController:
     """Labels, defers, undoes and redoes."""
 
-    def __init__(self, core: Core, labelled: Callable[[], None]) -> None:
-        """Act on the session of ``core``; ``labelled`` is called after each label."""
-        self._core, self._labelled = core, labelled
+    def __init__(
+        self, core: Core, labelled: Callable[[], None], failed: Callable[[Item], None]
+    ) -> None:
+        """Act on the session of ``core``.
+
+        ``labelled`` is called after each label, and ``failed`` after a label fail.
+        """
+        self._core, self._labelled, self._failed = core, labelled, failed
 
     @property
     def verbs(self) -> dict[str, Callable[[], None]]:
@@ -111,6 +116,8 @@ class LabelController:
             core.recalibrate()
             core.show(rows=True)
         self._labelled()
+        if truth is Truth.FAIL:
+            self._failed(item)
 
     def _feedback(self, item: Item) -> str:
         """Return what the panel decided, after a blind label and if the settings show it then."""

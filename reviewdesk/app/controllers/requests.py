@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptForm:
-    """Asks for one line of text; the answer is a ``FieldInput``.
+    """Asks for one line of text, about ``name`` if there is one; the answer is a ``FieldInput``.
 
     If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
     oldest first; ``rule`` holds lines of syntax that stand above the field; with ``replaces`` the
@@ -34,6 +34,7 @@ class PromptForm:
     rule: str = ""
     past: Sequence[str] = ()
     replaces: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,31 @@ class ChoiceForm:
 
 @dataclass(frozen=True, slots=True)
 class NoteForm:
-    """Edits a note; calls ``changed`` after every change. The answer is a ``FieldInput``."""
+    """Edits the note on the item ``name``. The answer is a ``FieldInput``.
 
+    ``changed`` keeps a text as the draft, and returns in words what became of it; ``state`` says
+    so of the text at the start.
+    """
+
+    name: str
     text: str
-    changed: Callable[[str], None]
+    changed: Callable[[str], str]
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TagsForm:
+    """Offers tags of the item ``name`` by the digits from 1.
+
+    ``toggle`` gives or takes away a tag by its place, for a key that was handled some seconds
+    late, and returns the tags that the item then has; it may raise ReviewDeskError. The answer is
+    True if the tags are to be typed instead.
+    """
+
+    name: str
+    offered: Sequence[str]
+    tags: Sequence[str]
+    toggle: Callable[[int, float], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +160,8 @@ class HelpForm:
 
 
 Form: TypeAlias = (
-    "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | HistoryForm | DiffForm"
-    " | PaceForm | ExplainForm | HelpForm | RerunForm"
+    "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | TagsForm | HistoryForm"
+    " | DiffForm | PaceForm | ExplainForm | HelpForm | RerunForm"
 )
 
 

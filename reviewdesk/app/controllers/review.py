@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.app.controllers.core import REVIEW, Core
 from reviewdesk.app.controllers.desk import DeskController
-from reviewdesk.app.controllers.item import ItemController
+from reviewdesk.app.controllers.item import AnnotationController, ItemController
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.labels import LabelController
 from reviewdesk.app.controllers.pace import PaceController
@@ -64,15 +64,22 @@ class ReviewController:
         self._pages = pages
         self.queue = QueueController(core)
         item, rerun = ItemController(core, self.queue.use), RerunController(core)
+        annotations = AnnotationController(core)
         reading = ReadingController(core, pages)
         pace = PaceController(core)
-        self.labels = LabelController(core, pace.labelled)
+        self.labels = LabelController(core, pace.labelled, annotations.labelled_fail)
         self.panes = PaneController(core, reading.verbs["jury.reasons"])
-        commands = {**self.queue.commands, **item.commands, **rerun.commands, **pace.commands}
+        commands = {
+            **self.queue.commands,
+            **annotations.commands,
+            **rerun.commands,
+            **pace.commands,
+        }
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
         self._verbs = {
             **self.queue.verbs,
             **item.verbs,
+            **annotations.verbs,
             **reading.verbs,
             **rerun.verbs,
             **pace.verbs,
@@ -176,7 +183,7 @@ class ReviewController:
 
     def resumed(self) -> None:
         """Restart the guard's wait, because the item has come back into view."""
-        self.core.guard.hide()
+        self.core.guard.interrupt()
 
     def drawn(self) -> None:
         """Start the guard's wait if the review screen shows something new."""
@@ -263,6 +270,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
         for name, word in {
             **dict.fromkeys(("help", "quit"), True),
             **dict.fromkeys(("defer", "note", "tags"), has_item),
+            **dict.fromkeys(("tags.labelled", "note.labelled"), session.progress.labelled > 0),
             "shallower": panes.beside(-1),
             **dict.fromkeys(("filter", "search"), True),
             "blind": "open" if session.view.blind else True,

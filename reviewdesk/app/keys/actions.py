@@ -52,8 +52,12 @@ _LABELS = (
 _ITEM = (
     Action("note", ITEM, "Write a note", "c", REVIEW, "note"),
     Action("tags", ITEM, "Tag what went wrong", "t", REVIEW, "tags"),
-    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
     Action("reveal", ITEM, "Reveal the panel's answer (blind)", "r", REVIEW, "reveal"),
+    Action(
+        "note.labelled", ITEM, "Write a note on the item just labelled", "C", REVIEW, "note on last"
+    ),
+    Action("tags.labelled", ITEM, "Tag the item just labelled", "T", REVIEW, "tag the last"),
+    Action("mark", ITEM, "Mark, or take the mark away", "m", REVIEW, "mark"),
     Action("history", ITEM, "History of the item and of my work", "at", REVIEW, "history"),
     Action("diff", ITEM, "Compare with another run of the same content", "d", REVIEW, "diff"),
     Action("rerun", ITEM, "Ask the jurors again (asks before it sends)", "R", REVIEW, "re-run"),
@@ -158,9 +162,8 @@ _DESK = (
 )
 
 ACTIONS: dict[str, Action] = {
-    action.id: action for action in (*_LABELS, *_MOVES, *_QUEUE, *_ITEM, *_SCREENS, *_DESK)
+    action.id: action for action in (*_LABELS, *_ITEM, *_QUEUE, *_MOVES, *_SCREENS, *_DESK)
 }
-GROUPS = (LABEL, MOVE, QUEUE, ITEM, SCREENS, DESK)
 GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "tentative.")))
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
@@ -182,9 +185,25 @@ def hints(wanted: Mapping[str, object]) -> list[Hint]:
     ]
 
 
+def likely(wanted: Mapping[str, object], where: str) -> list[Action]:
+    """Return every action: first those that the footer offers now, then the others of the screen.
+
+    Those of other screens follow, then those without a key; themes come last.
+    """
+
+    def tier(action: Action) -> int:
+        if wanted.get(action.id):
+            return 0
+        if action.why:
+            return 4 if action.why == _SELDOM else 3
+        return 1 if where in action.where else 2
+
+    return sorted(ACTIONS.values(), key=tier)
+
+
 def by_group(actions: Iterable[Action]) -> dict[str, list[Action]]:
-    """Return the actions by group, in the order of ``GROUPS``; empty groups are left out."""
-    found: dict[str, list[Action]] = {group: [] for group in GROUPS}
+    """Return the actions by group, in the order in which the groups first appear."""
+    found: dict[str, list[Action]] = {}
     for action in actions:
-        found[action.group].append(action)
-    return {group: members for group, members in found.items() if members}
+        found.setdefault(action.group, []).append(action)
+    return found

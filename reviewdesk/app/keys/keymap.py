@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import Protocol
 
 from reviewdesk.app.keys.names import key_of, shown_key, spellings, why_not
-from reviewdesk.errors import SettingsError
+from reviewdesk.domain.tags import normal_tags
+from reviewdesk.errors import SettingsError, UsageError
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 
 ALL = frozenset({"review", "calibration", "runs"})
@@ -100,12 +101,20 @@ class Keymap:
 
 
 def checked(settings: Settings) -> Keymap:
-    """Return the keymap of the settings; raise SettingsError if a key or the theme is unusable."""
+    """Return the keymap of the settings.
+
+    Raises:
+        SettingsError: a key, the theme or a tag is unusable.
+    """
     # Imported late, because the registry may import this module for the names of keys.
     from reviewdesk.app.keys.actions import ACTIONS
     from reviewdesk.app.theme.names import THEMES
 
     checked_theme(settings, THEMES)
+    try:
+        normal_tags(settings.tags)
+    except UsageError as error:
+        raise SettingsError(settings.source("tags"), error.message, error.hint) from None
     return Keymap.of(ACTIONS, settings.keys, settings.sources)
 
 

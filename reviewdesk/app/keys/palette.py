@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
-from reviewdesk.app.keys.actions import ACTIONS, LABEL, Action
+from reviewdesk.app.keys.actions import Action
 from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.paint.styled import pad
+
+_COLUMN = 14
 
 
 class Chooser(Protocol):
@@ -16,14 +21,26 @@ class Chooser(Protocol):
 
     keymap: Keymap
 
+    def likely(self) -> list[Action]:
+        """Return every action, those first that one would want on the screen in view."""
+
     def choose(self, name: str) -> None:
         """Carry out the action ``name``."""
 
 
-def offered() -> list[Action]:
-    """Return every action but the palette; labels come last, so that none is chosen by chance."""
-    found = [action for action in ACTIONS.values() if action.id != "palette"]
-    return sorted(found, key=lambda action: action.group == LABEL)
+def matching(query: str, actions: Iterable[Action]) -> Iterator[tuple[float, Action]]:
+    """Yield the actions in which each word of ``query`` is found, each with a score from 0 to 1.
+
+    Those whose id has the words at the start of its parts come first, then those in which every
+    word begins a word; among equals the order stays.
+    """
+    wanted = query.lower().split()
+    for place, action in enumerate(actions):
+        name = f" {action.id.replace('.', ' ')} {action.id}"
+        text = f" {action.title.lower()}{name}"
+        if all(word in text for word in wanted):
+            begins = (all(f" {word}" in part for word in wanted) for part in (name, text))
+            yield (1 + sum(begins)) / 3 - place / 1000, action
 
 
 class RegistryProvider(Provider):
@@ -33,23 +50,23 @@ class RegistryProvider(Provider):
     def _chooser(self) -> Chooser:
         return cast("Chooser", self.app)
 
-    def _help(self, action: Action) -> str:
+    def _offered(self) -> list[Action]:
+        return [action for action in self._chooser.likely() if action.id != "palette"]
+
+    def _shown(self, action: Action) -> Content:
+        """Return the line of an action: its keys, and what it does."""
         keys = self._chooser.keymap.shown(action.id)
-        return f"{action.group} · key {keys}" if keys else action.group
+        return Content(f"{pad(keys, _COLUMN)}{action.title}")
 
     async def discover(self) -> Hits:
-        """Yield every action before anything is typed."""
-        for action in offered():
-            yield DiscoveryHit(action.title, partial(self._run, action.id), help=self._help(action))
+        """Yield every action before anything is typed, the likely ones first."""
+        for one in self._offered():
+            yield DiscoveryHit(self._shown(one), partial(self._run, one.id), text=one.title)
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions whose title or id matches ``query``."""
-        matcher = self.matcher(query)
-        for action in offered():
-            score = matcher.match(f"{action.title} {action.id}")
-            if score > 0:
-                shown = matcher.highlight(action.title)
-                yield Hit(score, shown, partial(self._run, action.id), help=self._help(action))
+        """Yield the actions in which every typed word is found."""
+        for score, one in matching(query, self._offered()):
+            yield Hit(score, self._shown(one), partial(self._run, one.id), text=one.title)
 
     def _run(self, name: str) -> None:
         self._chooser.choose(name)

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from textual.content import Content
-
+from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.styled import Lines, Piece, cut, inline, line
+from reviewdesk.app.paint.styled import Lines, inline
 from reviewdesk.app.texts.pages import PAGE, page_count, part
-from reviewdesk.app.theme.inks import Ink
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
 from reviewdesk.views.panel import consent
 
@@ -87,19 +85,6 @@ def consent_lines(
     return document_lines(Document((told, Section("Payload", tuple(blocks), of))), width)
 
 
-def keys_line(width: int, *, many: bool, exact: bool) -> Content:
-    """Return the line that lists the keys of the page."""
-    pages: list[Piece | str] = [("[ ]", Ink.KEY), " pages   "] if many else []
-    other = " as messages" if exact else " as JSON"
-    return cut(
-        line(
-            (" y", Ink.KEY), " send   ", ("n esc enter", Ink.KEY), " send nothing   ",
-            ("j k", Ink.KEY), " scroll   ", *pages, ("x", Ink.KEY), other,
-        ),
-        width,
-    )  # fmt: skip
-
-
 class Consent:
     """The state of the consent page: which sheet of the payloads it shows, and in which form."""
 
@@ -127,8 +112,11 @@ class Consent:
         of = f"page {self._page + 1} of {count}" if count > 1 else ""
         return consent_lines(self.prepared, self._who, self._sheets[self._page], of, width)
 
-    def keys(self, width: int) -> Content:
-        """Return the line of keys, or the notice about the last key pressed."""
-        if self.notice:
-            return cut(line((f" {self.notice}", Ink.WARN)), width)
-        return keys_line(width, many=len(self._sheets) > 1, exact=self._exact)
+    def keys(self) -> Keys:
+        """Return the keys of the page."""
+        pages = [("[ ]", "pages")] if len(self._sheets) > 1 else []
+        other = "as messages" if self._exact else "as JSON"
+        return (
+            ("y", "sends"), ("x", other), *pages, ("j k", "scroll"),
+            ("n esc enter", "send nothing"),
+        )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, TENTATIVE
+from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, NOTED, TENTATIVE
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, WORDS
@@ -43,6 +43,7 @@ SIGNS: tuple[tuple[Piece, str], ...] = (
     (("▶", Ink.STRONG), "the pane that has the keys"),
     (("*", Ink.NOTE), "marked by you; behind a model family: one read from a longer list of names"),
     ((f"{FOLDED} {UNFOLDED}", Ink.HEAD), "a section of the jury that is folded, or open"),
+    ((NOTED, Ink.NOTE), "a note is there; while blind, one of your own"),
     (("◆", Ink.WARN), "asks for a person; of a juror: disagreed with the verdict and was trimmed"),
     (("≠", Ink.WARN), "a rule that decides otherwise, a vote against its score, a mismatch"),
     (("●", Ink.STRONG), "a juror's score that counted"),

@@ -31,7 +31,7 @@ LABELS: dict[Truth | None, tuple[str, str]] = {
     Truth.DISPUTED: ("!", Ink.WARN),
     None: ("·", Ink.MUTED),
 }
-MARKED = "*"
+MARKED, NOTED = "*", "¶"
 DEFERRED = ("z", Ink.NOTE)
 TENTATIVE = "?"
 """The suffix of a tentative label."""
@@ -66,12 +66,15 @@ def flag_names(flags: Flag, width: int, most: int) -> str:
 def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
     """Return the line of one verdict. A blind session shows only id, test and label."""
     mark, ink = label_mark(row)
+    # What others wrote may give away what they think of the item.
+    noted = row.noted or (row.noted_by_others and not blind)
     pieces: list[Piece | str] = [
         ("▸" if current else " ", Ink.KEY),
         (MARKED if row.marked else " ", Ink.NOTE),
+        (NOTED if noted else " ", Ink.NOTE),
         (pad(mark, 3), ink),
     ]
-    used = 5
+    used = 6
     if not blind:
         facts = _facts(row, width)
         pieces += facts

@@ -1,11 +1,29 @@
-"""The base of dialogs: each closes only once, however many keys come before it is gone."""
+"""The base of dialogs: a title, the content and a line of keys, in one of two places.
+
+While one is open the screen below gets no key, so that typing never labels. Each closes only once,
+however many keys come before it is gone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
+from textual.binding import BindingType
 from textual.command import CommandPalette
+from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
 from textual.widgets import OptionList
+
+from reviewdesk.app.paint.dialog import Keys, keys_line, title_line
+from reviewdesk.app.widgets.lines import Bar, Pane
+
+SHORT = 20
+"""The lines of a terminal below which a dialog has no blank lines."""
 
 
 def has_lines(shown: OptionList) -> bool:
@@ -14,7 +32,13 @@ def has_lines(shown: OptionList) -> bool:
 
 
 class ChoiceList(OptionList):
-    """A list that ignores page keys while it has no line on screen."""
+    """A list that stops at its ends, and ignores page keys while it has no line on screen."""
+
+    DEFAULT_CSS = """
+    ChoiceList, ChoiceList:focus { border: none; background: $panel; padding: 0;
+        background-tint: $foreground 0%; }
+    ChoiceList > .option-list--option-highlighted { text-style: bold reverse; }
+    """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Refuse to turn pages that are not there."""
@@ -22,29 +46,133 @@ class ChoiceList(OptionList):
             return False
         return super().check_action(action, parameters)
 
+    def _move(self, move: Callable[[], None], way: int) -> None:
+        before = self.highlighted
+        move()
+        after = self.highlighted
+        if before is not None and (after is None or (after - before) * way < 0):
+            (self.action_last if way > 0 else self.action_first)()
+
+    def action_cursor_down(self) -> None:
+        """Go to the next option; stay at the last one."""
+        self._move(super().action_cursor_down, 1)
+
+    def action_cursor_up(self) -> None:
+        """Go to the option before; stay at the first one."""
+        self._move(super().action_cursor_up, -1)
+
+    def action_page_down(self) -> None:
+        """Go down by a page, at most to the last option."""
+        self._move(super().action_page_down, 1)
+
+    def action_page_up(self) -> None:
+        """Go up by a page, at most to the first option."""
+        self._move(super().action_page_up, -1)
+
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A screen above the others that keeps every key to itself."""
+    """A screen above the others that keeps every key to itself.
+
+    It stands in the middle or, ``low``, at the bottom, where the item above it stays readable.
+    """
+
+    low: ClassVar[bool] = False
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 50%; }
+    Dialog > #box { margin-top: 1; width: 80; max-width: 100%; height: auto; max-height: 100%;
+        background: $panel; border: solid $desk-rule; padding: 0 1; }
+    Dialog #title { margin: 0 0 1 0; }
+    Dialog #keys { margin: 1 0 0 0; }
+    Dialog.-short #title, Dialog.-short #keys, Dialog.-low #title, Dialog.-low #keys { margin: 0; }
+    Dialog Pane { background: $panel; }
+    Dialog.-low { align: center bottom; background: transparent; }
+    Dialog.-low > #box { width: 100%; border: none; border-top: solid $desk-rule; }
+    """
+
+    def __init__(self) -> None:
+        """Stand in the place of the class."""
+        super().__init__(classes="-low" if self.low else "")
+
+    # what each dialog defines
+
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return what the dialog is about, the name of its item if it has one, and a note."""
+        raise NotImplementedError
+
+    def content(self) -> ComposeResult:
+        """Yield the widgets between the title and the keys."""
+        raise NotImplementedError
+
+    def keys(self) -> Keys:
+        """Return the keys of the moment, the one that closes last."""
+        raise NotImplementedError
+
+    # the frame
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, content and keys."""
+        with Vertical(id="box"):
+            yield Bar(lambda width: [title_line(*self.title_facts(), width)], id="title")
+            yield from self.content()
+            yield Bar(lambda width: [keys_line(self.keys(), width)], id="keys")
+
+    def redraw(self) -> None:
+        """Draw the title and the keys of the moment."""
+        for name in ("title", "keys"):
+            self.query_one(f"#{name}", Bar).redraw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave out blank lines where there is no room for them."""
+        self.set_class(event.size.height < SHORT, "-short")
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close with a result; do nothing if the dialog has closed already."""
         # Textual pops the screen on top, which would then be the one below the dialog.
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
+    def action_close(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
 
-class ListDialog(Dialog[ScreenResultType]):
-    """A dialog with one list, in which vim's letters move as the arrows do."""
 
-    DEFAULT_CSS = """
-    ListDialog OptionList { border: none; background: $panel; padding: 0; }
-    ListDialog OptionList > .option-list--option-highlighted { text-style: bold reverse; }
-    """
+class MovingDialog(Dialog[ScreenResultType]):
+    """A dialog with a list or a text, in which vim's letters and the arrows move."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("j,down", "move('cursor_down')", "Down"),
+        ("k,up", "move('cursor_up')", "Up"),
+        ("ctrl+d,pagedown,space", "move('page_down')", "Page down"),
+        ("ctrl+u,pageup", "move('page_up')", "Page up"),
+        ("g,home", "move('first')", "First"),
+        ("G,end", "move('last')", "Last"),
+    ]
+
+    def moving(self) -> Widget:
+        """Return the list or the text that the keys move in."""
+        return self.query_one(OptionList)
 
     def action_move(self, how: str) -> None:
-        """Call the list's own action ``how``: ``cursor_down``, ``page_up``, ``first``."""
-        shown = self.query_one(OptionList)
-        if has_lines(shown):
+        """Move by the list's own action ``how``, or scroll the text as far."""
+        shown = self.moving()
+        if isinstance(shown, Pane):
+            lines = {"cursor": 1, "page": shown.page}.get(how.split("_", maxsplit=1)[0], 1 << 40)
+            shown.move(lines if how.endswith(("down", "last")) else -lines)
+        elif isinstance(shown, OptionList) and has_lines(shown):
             getattr(shown, f"action_{how}")()
+
+
+class ListDialog(MovingDialog[ScreenResultType]):
+    """A dialog with a list that is as high as its options, and scrolls where they do not fit."""
+
+    around: ClassVar[int] = 7
+    """The lines of the dialog and of the screen's header that are not the list's."""
+    DEFAULT_CSS = "ListDialog ChoiceList { height: auto; }"
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the keys in view, whatever the height."""
+        super().on_resize(event)
+        room = event.size.height - self.around + 2 * self.has_class("-short")
+        self.query_one(OptionList).styles.max_height = max(1, room)
 
 
 class Palette(CommandPalette):

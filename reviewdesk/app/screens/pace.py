@@ -7,52 +7,47 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 
 from reviewdesk.app.controllers.requests import PaceForm
+from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.document import document_lines
-from reviewdesk.app.paint.styled import Lines, cut, line
-from reviewdesk.app.screens.dialog import Dialog
-from reviewdesk.app.theme.inks import Ink
-from reviewdesk.app.widgets.lines import Bar, Pane
+from reviewdesk.app.screens.dialog import MovingDialog
+from reviewdesk.app.widgets.lines import Pane
 
 
-class PaceScreen(Dialog[bool]):
+class PaceScreen(MovingDialog[bool]):
     """Shows a document; closes with whether the key that closed it gives labels."""
 
     CSS = """
-    PaceScreen { align: center middle; background: $background 50%; }
-    PaceScreen > Vertical { width: 90; max-width: 100%; height: 100%; max-height: 40;
-        background: $panel; padding: 1 1; }
-    PaceScreen Bar { height: 2; }
-    PaceScreen Pane { height: 1fr; background: $panel; }
+    PaceScreen > #box { width: 92; height: 100%; max-height: 40; }
+    PaceScreen Pane { height: 1fr; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,q,enter,space", "close", "Close"),
-        ("j,down", "scroll(1)", "Down"),
-        ("k,up", "scroll(-1)", "Up"),
-        ("ctrl+d,pagedown", "scroll(10)", "Page down"),
-        ("ctrl+u,pageup", "scroll(-10)", "Page up"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,space", "answer(False)", "Close")]
 
     def __init__(self, form: PaceForm) -> None:
         """Show the document of ``form``."""
         super().__init__()
         self._form = form
 
-    def compose(self) -> ComposeResult:
-        """Show the title, the keys and the document."""
-        with Vertical():
-            yield Bar(self._head)
-            yield Pane()
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the title of the form."""
+        return self._form.title, "", ""
+
+    def content(self) -> ComposeResult:
+        """Show the document."""
+        yield Pane()
+
+    def keys(self) -> Keys:
+        """Return the keys of the page."""
+        return ("j k", "scroll"), ("enter esc", "goes on")
+
+    def moving(self) -> Pane:
+        """Return the document."""
+        return self.query_one(Pane)
 
     def on_mount(self) -> None:
         """Draw the document."""
         self.query_one(Pane).paint(lambda width: document_lines(self._form.document, width))
-
-    def _head(self, width: int) -> Lines:
-        title, keys = (self._form.title, Ink.STRONG), ("   j k scroll, esc goes on", Ink.MUTED)
-        return [cut(line(title, keys), width)]
 
     def on_key(self, event: events.Key) -> None:
         """Close for a key that gives labels, so that the item below it is seen first."""
@@ -60,10 +55,6 @@ class PaceScreen(Dialog[bool]):
             event.stop()
             self.dismiss(True)
 
-    def action_scroll(self, lines: int) -> None:
-        """Scroll the page."""
-        self.query_one(Pane).move(lines)
-
-    def action_close(self) -> None:
+    def action_answer(self, labels: bool) -> None:
         """Close the page."""
-        self.dismiss(False)
+        self.dismiss(labels)

@@ -1,7 +1,6 @@
 """A one-line field at the bottom of the screen, with completion and errors that mark their place.
 
-While it is open the screen below gets no key, so that typing never labels. The typed text is
-returned even if the field was left with escape.
+The typed text is returned even if the field was left with escape.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Input
 
 from reviewdesk.app.controllers.requests import FieldInput, PromptForm
+from reviewdesk.app.paint.dialog import Keys
 from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
@@ -40,11 +39,11 @@ class _Field(Input):
 class PromptField(Dialog[FieldInput]):
     """Asks for one line. If ``check`` raises, the field stays open and shows the error."""
 
+    low = True
     CSS = """
-    PromptField { align: center bottom; background: $background 30%; }
-    PromptField > Vertical { width: 100%; height: auto; background: $panel; }
-    PromptField Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    PromptField Input { border: none; height: 1; padding: 0; background: $surface; }
     PromptField #help { height: 5; }
+    PromptField.-short #help { height: 3; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close"),
@@ -63,24 +62,27 @@ class PromptField(Dialog[FieldInput]):
         self._cycle: tuple[str, Completion, int] | None = None
         self._own = ""
 
-    def compose(self) -> ComposeResult:
-        """Show title, field and help."""
-        with Vertical():
-            yield Bar(self._head)
-            for rule in self.form.rule.splitlines():
-                yield Bar(partial(_rule, rule))
-            yield _Field(self.form.value, select_on_focus=self.form.replaces)
-            yield Bar(self._help, id="help")
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the title and the item of the form."""
+        return self.form.title, self.form.name, ""
+
+    def content(self) -> ComposeResult:
+        """Show the rule of what may be typed, the field and help."""
+        for rule in self.form.rule.splitlines():
+            yield Bar(partial(_rule, rule))
+        yield _Field(self.form.value, select_on_focus=self.form.replaces)
+        yield Bar(self._help, id="help")
+
+    def keys(self) -> Keys:
+        """Return the keys of the field."""
+        completes = [("tab", "completes")] if self.form.complete else []
+        recalls = [("↑", "brings back")] if len(self._past) > 1 else []
+        return ("enter", "applies"), *completes, *recalls, ("esc", "closes")
 
     @property
     def field(self) -> Input:
         """The input widget."""
         return self.query_one(Input)
-
-    def _head(self, width: int) -> Lines:
-        keys = "enter applies, esc closes" + (", tab completes" if self.form.complete else "")
-        keys += ", ↑ brings back" if len(self._past) > 1 else ""
-        return [cut(line((f" {self.form.title}", Ink.STRONG), (f"    {keys}", Ink.MUTED)), width)]
 
     # completion
 
@@ -99,9 +101,10 @@ class PromptField(Dialog[FieldInput]):
         found = self._completion() if self.is_mounted else None
         chosen = self._cycle[2] if self._cycle is not None else -1
         if found is None or not found.options:
-            return paragraph(self.form.hint, width, Ink.MUTED, first=[(" ", "")], indent=1)
-        start = max(0, min(chosen - ROWS + 2, len(found.options) - ROWS))
-        shown = found.options[start : start + ROWS]
+            return paragraph(self.form.hint, width, Ink.MUTED)
+        rows = max(1, self.query_one("#help").size.height or ROWS)
+        start = max(0, min(chosen - rows + 2, len(found.options) - rows))
+        shown = found.options[start : start + rows]
         column = min(max((len(option.text) for option in shown), default=0) + 2, width // 2)
         return [
             _option(option.text, option.note, column, width, chosen=start + i == chosen)
@@ -153,13 +156,11 @@ class PromptField(Dialog[FieldInput]):
         at = getattr(error, "column", None)
 
         def painter(width: int) -> Lines:
-            error_lines = paragraph(
-                inline(error, 1000), width, Ink.FAIL, first=[(" ", "")], indent=1
-            )
+            error_lines = paragraph(inline(error, 1000), width, Ink.FAIL)
             if at is None:
                 return error_lines
-            column = min(at, max(0, width - 3))
-            return [cut(line((" " * (column + 1) + "▲", Ink.FAIL)), width), *error_lines]
+            column = min(at, max(0, width - 1))
+            return [cut(line((" " * column + "▲", Ink.FAIL)), width), *error_lines]
 
         if at is not None:
             self.field.cursor_position = at
@@ -171,7 +172,7 @@ class PromptField(Dialog[FieldInput]):
 
 
 def _rule(text: str, width: int) -> Lines:
-    return [cut(line((f" {text}", Ink.MUTED)), width)]
+    return [cut(line((text, Ink.MUTED)), width)]
 
 
 def _option(text: str, note: str, column: int, width: int, *, chosen: bool) -> Content:

@@ -9,15 +9,16 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from reviewdesk.app.controllers.rerun_form import RerunForm
 from reviewdesk.app.paint.consent import Consent
-from reviewdesk.app.paint.styled import Lines, Piece, cut, inline, line, pad, paragraph
-from reviewdesk.app.screens.dialog import ListDialog
+from reviewdesk.app.paint.dialog import Keys
+from reviewdesk.app.paint.styled import Lines, cut, inline, line, pad, paragraph
+from reviewdesk.app.screens.dialog import ChoiceList, ListDialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.desk.live import rerun
@@ -34,12 +35,6 @@ _STAYS = frozenset({
 _BINDINGS: tuple[BindingType, ...] = (
     ("escape,n,enter", "cancel", "Send nothing"),
     ("y", "agree", "Send"),
-    ("j,down", "go(1)", "Down"),
-    ("k,up", "go(-1)", "Up"),
-    ("ctrl+d,pagedown,space", "go(10)", "Page down"),
-    ("ctrl+u,pageup", "go(-10)", "Page up"),
-    ("g,home", "go(-1000000)", "First"),
-    ("G,end", "go(1000000)", "Last"),
     ("right_square_bracket", "turn(1)", "Next page"),
     ("left_square_bracket", "turn(-1)", "Page before"),
     ("x", "exact", "As JSON, or as messages"),
@@ -50,20 +45,16 @@ _BINDINGS: tuple[BindingType, ...] = (
 
 
 _STYLE = """
-    RerunDialog { align: center middle; background: $background 50%; }
-    RerunDialog > Vertical { width: 100; max-width: 100%; height: auto; max-height: 100%;
-        background: $panel; padding: 1 1; }
-    RerunDialog OptionList { height: auto; max-height: 12; border: none; padding: 0;
-        background: $panel; }
+    RerunDialog > #box { width: 100; }
     RerunDialog #panel { height: 5; }
-    RerunDialog Pane { height: 1fr; background: $panel; display: none; }
-    RerunDialog.-consent > Vertical { width: 110; height: 100%; }
-    RerunDialog.-consent OptionList, RerunDialog.-consent #panel { display: none; }
+    RerunDialog Pane { height: 1fr; display: none; }
+    RerunDialog.-consent > #box { width: 112; height: 100%; }
+    RerunDialog.-consent ChoiceList, RerunDialog.-consent #panel { display: none; }
     RerunDialog.-consent Pane { display: block; }
 """
 
 
-class _Offers(OptionList):
+class _Offers(ChoiceList):
     """The list of who may be asked; a mark shows the chosen line without the help of colour."""
 
     def offer(self, lines: list[str]) -> None:
@@ -84,6 +75,7 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
     """Draws a re-run form; ``y`` closes it with the re-run that was agreed to."""
 
     CSS = _STYLE
+    around = 12
     BINDINGS: ClassVar[list[BindingType]] = [*_BINDINGS]
 
     def __init__(
@@ -102,14 +94,28 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
         self._consent: Consent | None = None
         form.changed = self._draw
 
-    def compose(self) -> ComposeResult:
+    def title_facts(self) -> tuple[str, str, str]:
+        """Return the item that the jurors are asked about, and why a key was ignored."""
+        notice = "" if self._consent is None else self._consent.notice
+        return "Ask again about", self._form.item.verdict.id, notice
+
+    def content(self) -> ComposeResult:
         """Yield the widgets of both pages, of which one is in view."""
-        with Vertical():
-            yield Bar(self._head)
-            yield _Offers()
-            yield Bar(self._about, id="panel")
-            yield Pane()
-            yield Bar(self._keys, id="foot")
+        yield _Offers()
+        yield Bar(self._about, id="panel")
+        yield Pane()
+
+    def keys(self) -> Keys:
+        """Return the keys of the page in view."""
+        if self._consent is not None:
+            return self._consent.keys()
+        own = [("o", "the report's")] if self._form.path else []
+        mask = [("m", "mask")] if self._form.passages else []
+        return ("enter", "what would be sent"), ("p", "panel file"), *own, *mask, ("esc", "closes")
+
+    def moving(self) -> Widget:
+        """Return the list of jurors or, on the consent page, what would be sent."""
+        return self.query_one(OptionList if self._consent is None else Pane)
 
     def on_mount(self) -> None:
         """Draw the page that the form begins with."""
@@ -119,17 +125,8 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
         """Restart the guard's wait, because the consent page has come back into view."""
         self._form.drawn()
 
-    def _head(self, width: int) -> Lines:
-        name = inline(self._form.item.verdict.id, 80)
-        return [cut(line((f" Ask again about {name}", Ink.STRONG)), width)]
-
     def _about(self, width: int) -> Lines:
         return _panel_lines(self._form, width)
-
-    def _keys(self, width: int) -> Lines:
-        if self._consent is not None:
-            return [self._consent.keys(width)]
-        return [_choice_keys(width, file=bool(self._form.path), mask=bool(self._form.passages))]
 
     def _draw(self) -> None:
         """Draw the page of the moment: who may be asked or, once prepared, what would be sent."""
@@ -137,7 +134,7 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
         if self._offered != (offers := form.offers()):
             self._offered = offers
             self.query_one(_Offers).offer(list(map(inline, offers)))
-        self.query_one("#panel", Bar).paint(self._about)
+        self.query_one("#panel", Bar).redraw()
         if self._consent is None and form.prepared is not None:
             payloads: list[Mapping[str, Any]] = list(rerun.payloads([form.prepared]))
             self._consent = Consent(form.prepared, inline(form.who), payloads)
@@ -146,7 +143,7 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
             self.call_after_refresh(form.drawn)
         if self._consent is not None:
             self.query_one(Pane).paint(self._consent.lines)
-        self.query_one("#foot", Bar).paint(self._keys)
+        self.redraw()
 
     # the first page: who, and by which panel
 
@@ -187,19 +184,11 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
             self.dismiss(self._consent.prepared)
             return
         self._consent.notice = "y ignored: too soon to have read this; n sends nothing"
-        self.query_one("#foot", Bar).paint(self._keys)
+        self.redraw()
 
     def action_cancel(self) -> None:
         """Close without sending anything."""
         self.dismiss(None)
-
-    def action_go(self, by: int) -> None:
-        """Move in the list, or scroll what would be sent."""
-        if self._consent is not None:
-            self.query_one(Pane).move(by)
-            return
-        options, last = self.query_one(OptionList), len(self._offered) - 1
-        options.highlighted = max(0, min((options.highlighted or 0) + by, last))
 
     def action_turn(self, by: int) -> None:
         """Show another page of what would be sent."""
@@ -224,25 +213,17 @@ class RerunDialog(ListDialog[PreparedRerun | None]):
 
 def _panel_lines(form: RerunForm, width: int) -> Lines:
     """Return lines for the panel, or why there is none, and for the suspicious passages."""
-    head = [(pad(" panel", 13), Ink.MUTED.value)]
+    head = [(pad("panel", 12), Ink.MUTED.value)]
     panel, problem = form.panel, inline(form.problem)
     lines = [Content("")]
     if panel is None:
-        lines += paragraph(problem, width, Ink.WARN, first=head, indent=13)
+        lines += paragraph(problem, width, Ink.WARN, first=head, indent=12)
     else:
         where = inline(form.path) if form.path else "as the report tells it"
         panel_text = f"{inline(panel.name, 80)}: {len(panel.jurors)} jurors, {where}"
         lines.append(cut(line(*head, panel_text), width))
     if form.suspicious:
-        lines.append(cut(line((pad(" suspicious", 13), Ink.WARN), form.suspicious), width))
+        lines.append(cut(line((pad("suspicious", 12), Ink.WARN), form.suspicious), width))
     if panel is not None and problem:
-        lines += paragraph(problem, width, Ink.FAIL, first=[(" ", "")], indent=1)
+        lines += paragraph(problem, width, Ink.FAIL)
     return lines
-
-
-def _choice_keys(width: int, *, file: bool, mask: bool) -> Content:
-    pieces: list[Piece | str] = [(" enter", Ink.KEY), " what would be sent  "]
-    pieces += [("p", Ink.KEY), " panel file  "]
-    pieces += [("o", Ink.KEY), " the report's  "] if file else []
-    pieces += [("m", Ink.KEY), " mask  "] if mask else []
-    return cut(line(*pieces, ("esc", Ink.KEY), " cancel"), width)

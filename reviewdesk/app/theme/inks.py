@@ -110,14 +110,20 @@ STYLES = """
 CommandPalette > .command-palette--help-text { color: $desk-muted; text-style: not bold; }
 CommandPalette:ansi > .command-palette--help-text { color: transparent; text-style: dim not bold; }
 OptionList > .option-list--option-disabled { color: $desk-muted; }
+CommandPalette { background: $background 50%; }
+CommandPalette > Vertical { margin-top: 1; width: 80; max-width: 100%; background: $panel; }
+CommandPalette #--input { border: solid $desk-rule; border-bottom: none; padding: 0; }
+CommandPalette SearchIcon { display: none; }
+CommandPalette CommandInput, CommandPalette CommandInput:focus { border: none; padding: 0 1; }
+CommandPalette CommandList, CommandPalette CommandList:focus {
+    border: solid $desk-rule; border-top: none; background: $panel; background-tint: 0%; }
+CommandList > .option-list--option { text-style: none; }
+CommandList > .option-list--option-highlighted { text-style: bold reverse; }
 ModalScreen:ansi { background: transparent; }
-ModalScreen:ansi > Vertical { background: ansi_default; }
-ModalScreen:ansi > Vertical, .-theme-high-contrast ModalScreen > Vertical {
-    border: solid $foreground; padding: 0; }
-PromptField:ansi > Vertical, .-theme-high-contrast PromptField > Vertical {
+Dialog:ansi > #box { background: ansi_default; }
+Dialog:ansi > #box, .-theme-high-contrast Dialog > #box { border: solid $foreground; }
+Dialog.-low:ansi > #box, .-theme-high-contrast Dialog.-low > #box {
     border: none; border-top: solid $foreground; }
-NoteDialog:ansi > Vertical, .-theme-high-contrast NoteDialog > Vertical {
-    border: none; border-top: solid $foreground; height: 9; }
 Tooltip:ansi, Toast:ansi { background: ansi_default; border: solid $foreground; padding: 0 1; }
 Input:ansi > .input--cursor, TextArea:ansi .text-area--cursor {
     color: ansi_default; background: ansi_default; text-style: reverse; }

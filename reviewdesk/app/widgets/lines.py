@@ -50,7 +50,7 @@ def to_strip(widget: Widget, content: Content, width: int, under: Style | None =
 
 
 class Bar(Widget):
-    """A few lines of fixed height that never scroll."""
+    """A few lines that never scroll."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
     ALLOW_SELECT = False
@@ -63,10 +63,19 @@ class Bar(Widget):
         self._width = -1
 
     def paint(self, painter: Painter) -> None:
-        """Draw another painter's lines. The layout does not change."""
+        """Draw another painter's lines."""
         self._painter = painter
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the painter's lines anew, because what it paints from has changed."""
         self._width = -1
-        self.refresh()
+        self.refresh(layout=self.styles.is_auto_height)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return how many lines there are, for a bar that is as high as its lines."""
+        del container, viewport
+        return len(self._painter(width))
 
     @property
     def text(self) -> str:

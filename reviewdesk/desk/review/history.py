@@ -23,6 +23,11 @@ def session_history(desk: Desk, run: Run | None) -> list[Event]:
     return events.newest(desk.conn, desk.reviewer, run.hash if run else None, _MOST)
 
 
+def last_label(desk: Desk, run: Run) -> Event | None:
+    """Return the last label that the reviewer gave in a run by hand, also if it was undone."""
+    return events.newest_label(desk.conn, desk.reviewer, run.hash)
+
+
 class PaceReader:
     """A reviewer's pace in one run, up to the last event of the log that was read."""
 

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from reviewdesk.app.controllers.requests import TagsForm
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Truth, View
@@ -25,7 +26,9 @@ MOVES = (
     "leave", "run.open", "search.next", "section.next", "diagram.table", "drill", "stop", "wrap",
     "pane.wider", "pane.narrower", "pane.default",
 )  # fmt: skip
-WRITES = ("defer", "mark", "reveal", "undo", "redo", "blind")
+WRITES = (
+    "defer", "mark", "reveal", "undo", "redo", "blind", "tags.labelled", "note.labelled",
+)  # fmt: skip
 LABELS = {
     "label.pass": (Truth.PASS, False), "label.fail": (Truth.FAIL, False),
     "label.unsure": (Truth.UNSURE, False), "tentative.pass": (Truth.PASS, True),
@@ -44,14 +47,15 @@ class ReviewMachine(RuleBasedStateMachine):
     @initialize(
         blind=st.booleans(),
         feedback=st.sampled_from(list(Feedback)),
+        tagging=st.booleans(),
         size=st.sampled_from([(160, 48), (80, 24)]),
     )
-    def begin(self, blind: bool, feedback: Feedback, size: tuple[int, int]) -> None:
+    def begin(self, blind: bool, feedback: Feedback, tagging: bool, size: tuple[int, int]) -> None:
         self.folder = Path(tempfile.mkdtemp())
         bodies = [verdict(i) for i in range(1, 5)]
         self.desk, run = open_run(self.folder / "d.db", report(bodies))
         second_run(self.desk)
-        settings_ = Settings(feedback=feedback)
+        settings_ = Settings(feedback=feedback, tags_after_fail=tagging)
         self.review = Review(self.desk, run, view=View(blind=blind), settings=settings_, size=size)
         self.given: list[tuple[Any, ...]] = []
 
@@ -86,6 +90,20 @@ class ReviewMachine(RuleBasedStateMachine):
     def answer(self, yes: bool) -> None:
         if self.review.dialogs:
             self.review.answer(True if yes and "Question" in repr(self.review.dialog) else None)
+
+    @rule(digit=st.integers(1, 9), wait=st.sampled_from([0.01, 0.2]))
+    def digit(self, digit: int, wait: float) -> None:
+        """Press a digit: in the line of tags it tags the item just labelled, and no other."""
+        review = self.review
+        if not review.dialogs or not isinstance(review.dialog, TagsForm):
+            return
+        form, before = review.dialog, self._tags()
+        assert form.name in {name for name, *_ in self.given}
+        review.clock.wait(wait)
+        form.toggle(digit - 1, 0.0)
+        review.after()
+        changed = {name for name, tags in self._tags().items() if tags != before[name]}
+        assert changed <= {form.name}
 
     @rule(size=st.sampled_from([(160, 48), (80, 24), (20, 5)]))
     def resize(self, size: tuple[int, int]) -> None:
@@ -139,6 +157,10 @@ class ReviewMachine(RuleBasedStateMachine):
             "WHERE kind = 'label' AND reviewer = 'ann' ORDER BY key"
         )
         return [tuple(row) for row in rows]
+
+    def _tags(self) -> dict[str, tuple[str, ...]]:
+        keys = self.desk.queue(self.review.session.run)
+        return {item.verdict.id: item.tags for item in map(self.desk.item, keys)}
 
     def _standing(self) -> list[object]:
         rows = self.desk.rows([k for run in self.desk.runs() for k in self.desk.queue(run)])

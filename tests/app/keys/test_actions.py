@@ -9,13 +9,14 @@ import pytest
 from textual.command import DiscoveryHit
 from textual.widgets import OptionList
 
-from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.actions import ACTIONS, likely
 from reviewdesk.app.keys.names import real_key
-from reviewdesk.app.keys.palette import RegistryProvider, offered
+from reviewdesk.app.keys.palette import RegistryProvider, matching
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import app_bindings, screen_bindings
 from reviewdesk.app.screens.dialogs import Question
 from reviewdesk.app.screens.help import HelpScreen
+from reviewdesk.app.theme.names import THEMES
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
 
 SCREENS = ("review", "calibration", "runs")
@@ -129,8 +130,9 @@ async def test_every_action_is_in_the_palette_and_one_runs_from_it(tmp_path: Pat
     async with staged(desk, run) as stage:
         provider = RegistryProvider(stage.review)
         hits = [hit async for hit in provider.discover() if isinstance(hit, DiscoveryHit)]
-        assert [hit.display for hit in hits] == [action.title for action in offered()]
-        assert {action.id for action in offered()} == set(ACTIONS) - {"palette"}
+        assert sorted(hit.text or "" for hit in hits) == sorted(
+            action.title for action in ACTIONS.values() if action.id != "palette"
+        )
         await stage.press("ctrl+p", *"ansi-light", "enter", "enter")
         assert stage.app.theme == "ansi-light"
 
@@ -148,3 +150,41 @@ async def test_every_key_does_its_action(tmp_path: Path, monkeypatch: pytest.Mon
                     await stage.pilot.press(key)
                 assert done == [action] * len(keys)
                 done.clear()
+
+
+def test_the_palette_begins_with_what_one_would_want_on_the_screen() -> None:
+    # The footer of an item that is read in the open, and that of a blind one.
+    wanted = dict.fromkeys(("quit", "next", "filter", "note", "tags", "label.fail"), True)
+    names = [action.id for action in likely(wanted, "review")]
+    assert names[:6] == ["label.fail", "note", "tags", "filter", "next", "quit"]
+    assert names[6] == "label.pass"
+    assert names.index("run.load") > names.index("zoom")
+    assert all(name.startswith("theme.") for name in names[-len(THEMES) :])
+    assert sorted(names) == sorted(ACTIONS)
+    blind = [action.id for action in likely({**wanted, "reveal": True}, "review")]
+    assert blind[:4] == ["label.fail", "note", "tags", "reveal"]
+    runs = [action.id for action in likely({"run.load": True}, "runs")]
+    assert runs[0] == "run.load"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("note", "note"),
+        ("NOT", "note"),
+        ("label fail", "label.fail"),
+        ("fail label", "label.fail"),
+        ("just tag", "tags.labelled"),
+        ("order", "order"),
+        ("ansi-light", "theme.ansi-light"),
+    ],
+)
+def test_the_palette_finds_words_in_any_order(typed: str, first: str) -> None:
+    found = sorted(matching(typed, ACTIONS.values()), key=lambda hit: -hit[0])
+    assert found[0][1].id == first
+    assert all(0 < score <= 1 for score, _ in found)
+
+
+def test_letters_that_are_no_word_find_nothing_in_the_palette() -> None:
+    # A fuzzy search would find "Label fail, go on".
+    assert list(matching("lblfl", ACTIONS.values())) == []

@@ -11,8 +11,8 @@ from textual import events
 from textual.pilot import Pilot
 
 from reviewdesk.app.app import ReviewApp
+from reviewdesk.app.screens.annotations import NoteDialog
 from reviewdesk.app.screens.base import DeskScreen
-from reviewdesk.app.screens.dialogs import NoteDialog
 from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, seeds, staged, verdict

@@ -1,0 +1,288 @@
+"""Notes and tags of the item that was labelled last, and dialogs that name their item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.controllers.requests import NoteForm, PromptForm, TagsForm
+from reviewdesk.desk import Desk
+from reviewdesk.desk.review import drafts, marks
+from reviewdesk.domain.records import Item, Truth, View
+from reviewdesk.domain.tags import USUAL
+from reviewdesk.settings import Settings
+from tests.app.builders import open_run, report, verdict
+from tests.app.controllers.second_run import second_run
+from tests.app.reviewkit import Review, reviewing
+
+FILE = View(order="file")
+ASKS = Settings(tags_after_fail=True)
+
+
+def line_of(review: Review) -> TagsForm:
+    assert isinstance(review.dialog, TagsForm)
+    return review.dialog
+
+
+def stored(review: Review, name: str) -> Item:
+    return review.desk.item(review.desk.find(review.run, name))
+
+
+def digit(review: Review, number: int, wait: float = 0.2) -> None:
+    """Press a digit while the line is open."""
+    review.clock.wait(wait)
+    line_of(review).toggle(number - 1, 0.0)
+    review.after()
+
+
+def test_digits_tag_the_item_just_labelled_and_not_the_one_on_screen(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        assert (line_of(review).name, review.current) == ("item/001", "item/002")
+        assert line_of(review).offered == USUAL
+        digit(review, 1)
+        digit(review, 7)
+        digit(review, 1)
+        assert stored(review, "item/001").tags == (USUAL[6],)
+        assert review.item.tags == ()
+        assert review.state.saved == "saved ✓ tags item/001"
+        review.answer(False)
+        assert review.notice == f"item/001: tags: {USUAL[6]}"
+        assert len(review.events()) == 1
+        # Each digit is an event of its own, and so an undo, which shows the item.
+        review.press("undo")
+        assert review.current == "item/001"
+        assert set(review.item.tags) == {USUAL[0], USUAL[6]}
+
+
+def test_label_keys_do_nothing_while_the_line_is_open_and_wait_after_it(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        review.press("label.pass", "label.fail", "tentative.pass", "undo")
+        assert len(review.events()) == 1
+        assert stored(review, "item/001").row.label is Truth.FAIL
+        review.answer(False)
+        review.press("label.pass", wait=0.14)
+        assert len(review.events()) == 1
+        review.press("label.pass", wait=0.2)
+        assert [event.label for event in review.events()] == ["fail", "pass"]
+
+
+def test_a_label_a_moment_ago_does_not_shorten_the_wait_after_the_line(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
+        review.press("label.fail")
+        digit(review, 1, wait=0.05)
+        review.answer(False)
+        # 0.1 + 0.05 s after the label would count, as part of a fast hand, had nothing been open.
+        review.press("label.pass", wait=0.1)
+        assert len(review.events()) == 1
+
+
+def test_a_held_digit_tags_once(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        for _ in range(5):
+            digit(review, 2, wait=0.03)
+        assert stored(review, "item/001").tags == (USUAL[1],)
+        assert len(review.events("tags")) == 1
+        digit(review, 3, wait=0.01)
+        assert stored(review, "item/001").tags == USUAL[1:3]
+
+
+@pytest.mark.parametrize("action", ["label.fail", "tentative.fail"])
+def test_the_line_opens_after_every_fail_if_the_settings_say_so(
+    tmp_path: Path, action: str
+) -> None:
+    with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
+        review.press("label.pass")
+        assert not review.dialogs
+        review.press(action)
+        assert (line_of(review).name, review.current) == ("item/002", "item/003")
+        review.answer(False)
+        review.choose("label.fail")
+        review.answer(True)
+        assert line_of(review).name == "item/003"
+    with reviewing(tmp_path / "x", view=FILE) as review:
+        review.press(action)
+        assert not review.dialogs
+
+
+def test_the_last_fail_of_a_queue_is_tagged_over_the_page_that_says_done(tmp_path: Path) -> None:
+    with reviewing(tmp_path, 1, view=FILE, settings=ASKS) as review:
+        review.press("label.fail")
+        assert review.current is None
+        digit(review, 1)
+        assert stored(review, "item/001").tags == USUAL[:1]
+
+
+def test_digits_go_to_configured_tags_then_to_the_own_ones(tmp_path: Path) -> None:
+    settings = Settings(tags=("Wrong Policy", "tone"))
+    with reviewing(tmp_path, view=FILE, settings=settings) as review:
+        bob = Desk.open(review.desk.path, reviewer="bob")
+        keys = review.desk.queue(review.run, "", "file")
+        for key in keys:
+            marks.tag(bob, key, ["of-bob"])
+        bob.close()
+        marks.tag(review.desk, keys[3], ["rare", "often"])
+        marks.tag(review.desk, keys[4], ["often", "tone"])
+        review.press("label.fail", "tags.labelled")
+        assert line_of(review).offered == ("wrong-policy", "tone", "often", "rare")
+
+
+def test_digits_keep_their_tags_until_the_app_is_closed(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        digit(review, 3)
+        review.answer(False)
+        review.typed("tags", "my-own")
+        review.press("label.fail", "tags.labelled")
+        # A usual tag that nobody gave makes room; the one that was given stays on its digit.
+        assert line_of(review).offered == ("my-own", *USUAL[1:])
+        review.answer(False)
+        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run, view=FILE)
+        later.press("tags.labelled")
+        assert line_of(later).offered[:2] == (USUAL[2], "my-own")
+        later.desk.close()
+
+
+def test_from_the_line_the_tags_of_the_same_item_are_typed(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "tags.labelled")
+        digit(review, 1)
+        review.answer(True)
+        form = review.dialog
+        assert isinstance(form, PromptForm)
+        assert (form.title, form.name, form.value) == ("Tags of", "item/001", f"{USUAL[0]}, ")
+        review.answer(f"{USUAL[0]}, other")
+        assert stored(review, "item/001").tags == (USUAL[0], "other")
+        assert review.item.tags == ()
+
+
+# the item just labelled
+
+
+def test_before_a_label_and_after_its_undo_one_line_says_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE, settings=ASKS) as review:
+        for action in ("tags.labelled", "note.labelled"):
+            review.press(action)
+            assert review.notice == "You have labelled no item of this run yet."
+        review.press("label.pass", "label.pass", "undo")
+        for action in ("tags.labelled", "note.labelled"):
+            review.press(action)
+            assert review.notice == "The label on item/002 was taken back."
+        assert not review.dialogs
+        review.press("redo", "tags.labelled")
+        assert line_of(review).name == "item/002"
+
+
+def test_the_item_just_labelled_is_the_reviewers_own_by_hand(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.pass")
+        bob = Desk.open(review.desk.path, reviewer="bob")
+        bob.label(bob.queue(review.run, "", "file")[4], Truth.FAIL)
+        bob.close()
+        review.press("item.next", "note.labelled")
+        assert isinstance(review.dialog, NoteForm)
+        assert review.dialog.name == "item/001"
+        review.leave()
+        other = second_run(review.desk)
+        review.command(f"run {other.name}")
+        review.press("note.labelled")
+        assert review.notice == "You have labelled no item of this run yet."
+
+
+def test_after_a_restart_it_is_the_newest_label_of_the_run(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.pass", "label.fail", "mark")
+        later = Review(Desk.open(tmp_path / "d.db", reviewer="ann"), review.run, view=FILE)
+        later.press("tags.labelled")
+        assert line_of(later).name == "item/002"
+        later.desk.close()
+
+
+def test_a_run_that_was_removed_meanwhile_is_one_line(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail")
+        review.desk.remove(review.run)
+        review.press("tags.labelled")
+        assert review.notice == "The run of the item just labelled was removed."
+        assert not review.dialogs
+
+
+def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
+    tmp_path: Path,
+) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("label.fail", "note.labelled")
+        form = review.dialog
+        assert isinstance(form, NoteForm)
+        assert (form.name, form.state) == ("item/001", "")
+        assert form.changed("rude") == "draft kept, not saved as a note yet"
+        review.leave("rude")
+        assert review.notice == "item/001: draft kept, c goes on with it"
+        review.press("note.labelled")
+        form = review.dialog
+        assert isinstance(form, NoteForm)
+        assert (form.text, form.state) == ("rude", "draft kept, not saved as a note yet")
+        review.answer("rude")
+        assert stored(review, "item/001").note == "rude"
+        assert review.item.note is None
+        assert review.notice == "item/001: note saved"
+        assert review.state.saved == "saved ✓ note item/001"
+        review.press("note.labelled")
+        assert isinstance(review.dialog, NoteForm)
+        assert review.dialog.state == "as saved"
+
+
+def test_a_draft_that_cannot_be_kept_says_so_in_the_dialog(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("note")
+        form = review.dialog
+        assert isinstance(form, NoteForm)
+        review.desk.conn.execute("ALTER TABLE drafts RENAME TO gone")
+        assert form.changed("x").startswith("draft not kept: ")
+        review.desk.conn.execute("ALTER TABLE gone RENAME TO drafts")
+        assert form.changed("xy") == "draft kept, not saved as a note yet"
+        assert drafts.draft(review.desk, review.item.row.key) == "xy"
+
+
+def test_tags_that_were_typed_and_left_are_not_lost_and_it_says_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        review.press("tags")
+        review.leave("ton")
+        assert review.notice == "item/001: tags not saved, t goes on with them"
+        review.press("tags")
+        assert isinstance(review.dialog, PromptForm)
+        assert review.dialog.value == "ton"
+
+
+# signs
+
+
+def test_the_queue_shows_whose_notes_there_are(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=FILE) as review:
+        keys = review.desk.queue(review.run, "", "file")
+        bob = Desk.open(review.desk.path, reviewer="bob")
+        bob.note(keys[1], "mine")
+        bob.label(keys[2], Truth.FAIL, note="with the label")
+        bob.close()
+        review.command("note as I see it")
+        review.press("item.next", "item.next", "item.next")
+        review.command("note soon gone")
+        review.command("note")
+        rows = review.desk.rows(keys)
+        assert [row.noted for row in rows] == [True, False, False, False, False, False]
+        assert [row.noted_by_others for row in rows] == [False, True, True, False, False, False]
+        review.press("undo")
+        assert review.desk.rows(keys)[3].noted
+
+
+def test_an_id_with_a_run_of_the_same_id_is_that_of_the_run(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
+    second_run(desk)
+    review = Review(desk, run, view=FILE)
+    review.press("label.fail", "tags.labelled")
+    digit(review, 1)
+    assert stored(review, "item/001").tags == USUAL[:1]
+    desk.close()
