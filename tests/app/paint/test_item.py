@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.queue import queue_line
 from reviewdesk.app.screens.history import event_line
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk import Desk, LoadOptions
@@ -87,4 +88,30 @@ def test_rules_that_disagree_are_named(tmp_path: Path) -> None:
     shown = " ".join(" ".join(line.plain for line in lines).split())
     told = shown[shown.index("the rules disagree. quorum: pass; trimmed mean") :]
     assert told.index("quorum: pass") < told.index(": fail")
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("author", "hidden", "sign"),
+    [
+        ("ann", False, "¶ note"),
+        ("ann", True, "¶ note"),
+        ("ben", False, "¶ note of others"),
+        ("ben", True, ""),
+    ],
+)
+def test_a_note_shows_by_a_sign_unless_it_is_of_others_and_hidden(
+    tmp_path: Path, author: str, hidden: bool, sign: str
+) -> None:
+    desk, key = labelled(tmp_path / "d.db", taken=False)
+    writer = Desk.open(tmp_path / "d.db", reviewer=author)
+    writer.note(key, "as I see it")
+    writer.close()
+    item = desk.item(key)
+    shown = text(item, hidden=hidden)
+    assert sign in shown
+    assert ("¶" in shown) is bool(sign)
+    assert ("of others" in shown) is ("of others" in sign)
+    row = queue_line(item.row, 60, current=False, blind=hidden).plain
+    assert ("¶" in row) is bool(sign)
     desk.close()

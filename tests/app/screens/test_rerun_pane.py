@@ -199,7 +199,7 @@ async def test_the_diff_compares_with_the_newest_rerun_first(tmp_path: Path) -> 
     async with staged(desk, run) as stage:
         await stage.press("d")
         drawn = stage.drawn()
-        assert "Compared with the re-run of" in drawn
+        assert "with the re-run of" in drawn
         assert "1 of 2" in drawn
         assert "it is ␛[31mwrong" in drawn
         await stage.press("n")

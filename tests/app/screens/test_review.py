@@ -117,8 +117,8 @@ async def test_a_filter_error_points_and_keeps_the_input(opened: tuple[Desk, Run
         field = stage.app.screen.query_one(Input)
         assert field.value == "esc zz"
         pointer = stage.app.screen.query_one("#help", Bar).text.splitlines()[0]
-        # One column of margin, then four characters before the word that is wrong.
-        assert pointer == "     ▲"
+        # Four characters stand before the word that is wrong.
+        assert pointer == "    ▲"
         await stage.press("escape")
         assert stage.session.view.filter == ""
 

@@ -72,6 +72,8 @@ ROWS: list[tuple[str, QueueRow, QueueRow]] = [
     *((f"label {truth}", ROW, replace(ROW, label=truth)) for truth in Truth),
     *((flag.label, CLOSE, replace(CLOSE, flags=flag)) for flag in Flag),
     ("deferred", ROW, replace(ROW, deferred=True)),
+    ("note", ROW, replace(ROW, noted=True)),
+    ("note of others", ROW, replace(ROW, noted_by_others=True)),
     *(
         (
             f"tentative {truth}",

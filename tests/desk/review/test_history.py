@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.history import PaceReader, session_history
+from reviewdesk.desk.review.history import PaceReader, last_label, session_history
 from reviewdesk.desk.review.marks import mark, tag
 from reviewdesk.domain.records import Event, Pace, Truth
 from tests.helpers import Clock, label_row, load, numbered, open_desk, report, verdict
@@ -112,3 +112,25 @@ def test_labels_from_a_shell_take_nobodys_time(desk: Desk) -> None:
     for name in ("v0", "v1", "v2"):
         desk.label(desk.find(run, name), Truth.PASS)
     assert PaceReader().pace(desk, run) == Pace(None, None, 0)
+
+
+def test_the_last_label_is_the_reviewers_own_in_the_run_and_by_hand(desk: Desk) -> None:
+    run = desk.run()
+    assert last_label(desk, run) is None
+    desk.label(desk.find(run, "v1"), Truth.PASS)
+    desk.label(desk.find(run, "v2"), Truth.FAIL)
+    mark(desk, desk.find(run, "v3"), on=True)
+    with closing(open_desk(desk.path, "ben")) as ben:
+        ben.label(ben.find(run, "v4"), Truth.FAIL)
+    import_labels(desk, run, [label_row("v5", "ann", Truth.PASS)])
+    found = last_label(desk, run)
+    assert found is not None
+    assert (found.verdict, found.undone) == ("v2", False)
+    # An import and the mark go first.
+    for _ in range(3):
+        desk.undo()
+    found = last_label(desk, run)
+    assert found is not None
+    assert (found.verdict, found.undone) == ("v2", True)
+    other = load(desk, report(verdict("z"), report_id="other"))
+    assert last_label(desk, other) is None

@@ -10,7 +10,7 @@ import pytest
 
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.transfer import import_labels
-from reviewdesk.desk.review.marks import known_tags, mark, tag, tag_counts
+from reviewdesk.desk.review.marks import known_tags, mark, own_tags, tag, tag_counts
 from reviewdesk.domain.records import Event, TagCount, Truth
 from reviewdesk.errors import NotFoundError, UsageError
 from tests.helpers import label_row, load, numbered, open_desk, report, verdict
@@ -171,6 +171,10 @@ def test_items_are_counted_once_per_tag_and_within_a_run(tmp_path: Path) -> None
             TagCount("policy", 1),
         ]
         assert known_tags(desk) == ["policy", "tone", "alone", "ben-s"]
+        # ann's policy is on two contents, her tone too: that of a, and b or z.
+        assert own_tags(desk) == ["policy", "tone", "alone"]
+        with closing(open_desk(desk.path, "ben")) as ben:
+            assert own_tags(ben) == ["ben-s", "policy"]
 
 
 def test_a_file_may_not_leave_a_tag_that_cannot_be_named(desk: Desk) -> None:

@@ -1,0 +1,68 @@
+"""The line of tags on a terminal: its digits never label, and the dialogs name their item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from reviewdesk.app.screens.annotations import TagLine
+from reviewdesk.domain.records import View
+from reviewdesk.domain.tags import USUAL
+from reviewdesk.settings import Settings
+from tests.app.appkit import SMALL, WIDE, Stage, open_run, report, staged, verdict
+
+FILE = View(order="file")
+
+
+def tagging(stage: Stage) -> bool:
+    """Return True if the line of tags is open."""
+    return isinstance(stage.app.screen, TagLine)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE, (40, 10)], ids=str)
+async def test_digits_in_the_line_tag_and_never_label(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
+    settings = Settings(tags_after_fail=True)
+    keys = desk.queue(run, "", "file")
+    async with staged(desk, run, size=size, view=FILE, settings=settings) as stage:
+        await stage.press("f3", "f", "1", "3")
+        assert tagging(stage)
+        lines = stage.cells()
+        assert any("Tags of item/001" in line for line in lines)
+        assert any(f"1✓{USUAL[0]}" in line for line in lines)
+        assert any("enter esc closes" in line for line in lines)
+        for text in ("123", "pf1\n2"):
+            stage.app.post_message(events.Paste(text))
+            await stage.settle()
+        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
+        assert desk.item(keys[0]).tags == (USUAL[0], USUAL[2])
+        await stage.press("escape")
+        assert not tagging(stage)
+        # Right after the line a digit is a label key again, and waits as after every dialog.
+        await stage.press("1", wait=0.1)
+        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
+        await stage.press("1")
+        assert [row.label for row in desk.rows(keys)] == ["fail", "pass", None]
+        await stage.press("T", "t")
+        assert any("Tags of item/002" in line for line in stage.cells())
+        await stage.press("escape", "C")
+        assert any("Note on item/002" in line for line in stage.cells())
+        await stage.press("x")
+        assert any("draft kept" in line for line in stage.cells()) or size == (40, 10)
+
+
+async def test_digits_that_come_in_one_burst_after_a_label_give_no_other(tmp_path: Path) -> None:
+    desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
+    keys = desk.queue(run, "", "file")
+    settings = Settings(tags_after_fail=True)
+    async with staged(desk, run, view=FILE, settings=settings) as stage:
+        stage.clock.wait(1.0)
+        for key in ("f", "1", "2", "3", "1", "p"):
+            stage.app.post_message(events.Key(key, key))
+        await stage.settle()
+        assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
+        assert tagging(stage)
