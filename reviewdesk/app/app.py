@@ -27,6 +27,7 @@ from reviewdesk.app.controllers.requests import (
     Form,
     HelpForm,
     HistoryForm,
+    Jump,
     Move,
     NoteForm,
     OpenPalette,
@@ -196,8 +197,8 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
                 self._ask(form, then)
             case Move(by, by_pages):
                 self.top.move(by, pages=by_pages)
-            case Sideways(columns):
-                self.review.sideways(columns)
+            case Jump() | Sideways():
+                self.review.scroll_text(request)
             case Copy(text):
                 self.copy_to_clipboard(text)
             case TakeSelection(then):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.message import Message
 
+from reviewdesk.app.controllers.seen import DrawnItem
 from reviewdesk.errors import ReviewDeskError
 
 
@@ -32,3 +33,12 @@ class PaintFailed(Message):
         """Carry the error."""
         super().__init__()
         self.error = error
+
+
+class ItemDrawn(Message):
+    """A frame with an item was drawn; the screen tells the controller what it shows."""
+
+    def __init__(self, drawn: DrawnItem) -> None:
+        """Carry what is on screen."""
+        super().__init__()
+        self.drawn = drawn

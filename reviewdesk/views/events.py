@@ -13,6 +13,7 @@ from reviewdesk.views.words import moment
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
 """The kinds of events that belong to re-runs, in words."""
 _SIGHT: dict[Any, str] = {True: ", given blind", False: ", given open"}
+_SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
 
 
 def given(event: Event) -> tuple[Text, Text]:
@@ -30,7 +31,7 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
     if one.kind == "mark" and not detail.get("on"):
         words = ["unmark"]
     if one.label is not None:
-        sight = _SIGHT.get(detail.get("blind"), "")
+        sight = _SIGHT.get(detail.get("blind"), "") + _SEEN.get(detail.get("seen"), "")
         imported = ", imported" if detail.get("imported") else ""
         words.append(f" {one.label.value}{'?' if one.tentative else ''}{imported}{sight}")
     if one.kind in {"undo", "redo"}:

@@ -40,7 +40,7 @@ TEXTS = {
 }
 """The texts of a verdict's body, with their titles."""
 SIDE_NOTE = "pass = the rubric's claim holds for the first response"
-NO_RESPONSE = "the report holds none"
+NO_RESPONSE = "no response: the report holds none"
 REASONS = "Reasons"
 FIGURES = frozenset({"Numbers", "What if", "Provenance"})
 """What of the jury folds: the jurors' reasons, and the sections of figures below them."""
@@ -148,10 +148,10 @@ def _text(value: object) -> str:
 def title(item: Item, *, blind: bool) -> tuple[Block, ...]:
     """Return the name of the test and of the verdict, and the signs that it carries."""
     found = item.verdict
-    name = [] if found.id == found.test else [Paragraph(outside(found.id), Tone.MUTED)]
-    marks = tuple(_marks(item, blind=blind))
-    signs = [Flow(marks, gap=2)] if marks else []
-    return (Paragraph(outside(found.test), Tone.STRONG), *name, *signs)
+    names: list[Words] = [outside(found.test, tone=Tone.STRONG)]
+    if found.id != found.test:
+        names.append(outside(found.id, tone=Tone.MUTED))
+    return (Flow((*names, *_marks(item, blind=blind)), gap=2),)
 
 
 def _marks(item: Item, *, blind: bool) -> list[Words]:

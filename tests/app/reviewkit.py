@@ -32,6 +32,7 @@ from reviewdesk.domain.records import Event, Item, Run, Truth, View
 from reviewdesk.errors import Cancelled, ReviewDeskError
 from reviewdesk.settings import Settings
 from tests.app.builders import WIDE, Clock, open_run, report, verdict
+from tests.app.panekit import DrawnPane
 
 
 class StepRunner:
@@ -82,6 +83,7 @@ class Review:
         self.desk, self.run = desk, run
         self.dialogs: list[Ask] = []
         self.requests: list[Request] = []
+        self.pane = DrawnPane()
         if begun:
             self.controller.begin(*size)
             self.after()
@@ -110,6 +112,11 @@ class Review:
         _ = self.controller.state
         if not self.dialogs and self.state.where == "review":
             self.controller.drawn()
+            self.pane.draw(self.state, self.controller.saw)
+
+    def scroll(self, lines: int) -> None:
+        """Scroll the item's pane."""
+        self.controller.saw(self.pane.scroll(lines))
 
     def finish(self, name: str) -> None:
         """Run a job to its end and tell the controller."""

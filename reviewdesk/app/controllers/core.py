@@ -12,6 +12,7 @@ from reviewdesk.app.controllers.label_guard import LabelGuard
 from reviewdesk.app.controllers.requests import Ask, Form, Request
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.controllers.review_session import resumed
+from reviewdesk.app.controllers.seen import SeenItems
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
 from reviewdesk.app.keys.keymap import Keymap
@@ -76,7 +77,7 @@ class Core:
         self.figures, self.saved, self._unmarked = Figures(), "", ""
         self.requests: list[Request] = []
         self.start = self.rows = self.seek = 0
-        self.strip, self._reader = LiveStrip(), RerunReader()
+        self.strip, self._reader, self.seen = LiveStrip(), RerunReader(), SeenItems()
         self.review, dropped = resumed(desk, run, view, settings)
         self.notices = {REVIEW: Notice(dropped or _opening_text(self.session, view, notice))}
 
@@ -151,15 +152,16 @@ class Core:
         """Show the session's item; ``keep`` leaves texts scrolled, ``rows`` reads the list again.
 
         ``seek`` scrolls to the first hit of the search. Unless ``keep``, no label key counts until
-        the item has been drawn.
+        the item has been drawn, from where it was left on.
         """
         found = self.session.found
         self.reading = replace(self.reading, find=found.words if found else ())
         self.rows += rows
         self.seek += seek
         if not keep:
-            self.reading = replace(self.reading, page=0)
-            self.start += 1
+            item = None if seek else self.session.item
+            at = self.seen.opened(item, again=self.review.repeats.asks(item))
+            self.reading, self.start = replace(self.reading, page=at), self.start + 1
             self.guard.hide()
         self.read_reruns()
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.seen import Unseen
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.desk.review import exposure, repeats
 from reviewdesk.domain.records import Event, Item, Run, Truth
@@ -49,28 +50,45 @@ class LabelController:
         return verbs
 
     def _label(self, truth: Truth, *, tentative: bool) -> None:
-        core, item = self._core, self._labelable()
+        core, item = self._core, self._core.item("label")
         if item is None:
             return
-        if not core.guard.press(f"{truth}{tentative}", core.late):
+        name = f"{'tentative' if tentative else 'label'}.{truth}"
+        if not core.guard.press(f"{truth}{tentative}", core.late) and core.panes.readable:
             core.say_here(f"{_WORDS[truth]} ignored: too soon after the last key", Tone.WARN)
-            return
-        self._give(item, truth, tentative=tentative)
+        elif self._was_read(item, name):
+            self._give(item, truth, tentative=tentative)
 
-    def _labelable(self) -> Item | None:
-        core, item = self._core, self._core.item("label")
-        if item is not None and not core.panes.readable:
-            key = core.keys.first("deeper")
-            notice = f"{key} opens the item: a label is given where it can be read"
-            core.say_here(notice, Tone.WARN)
-            return None
-        return item
+    def _was_read(self, item: Item, name: str) -> bool:
+        """Return True if a label may be given: the item is open and its response was on screen.
+
+        Else open it or scroll there, and say which key gives the label ``name``.
+        """
+        core, unseen = self._core, self._core.seen.unseen(item)
+        kind, _, word = name.partition(".")
+        key = core.keys.first(name)
+        again = f"Press {key}" if key else "Choose it again"
+        again += f" to label it {_WORDS[_TRUTHS[word]]}{', tentative' * (kind == 'tentative')}."
+        if not core.panes.readable:
+            core.choose("item")
+            core.say_here(f"The item is open. {again}", Tone.TEXT)
+        elif unseen is not None:
+            wrap = core.reading.wrap or unseen.cut
+            core.reading = replace(core.reading, page=unseen.passage.page, wrap=wrap)
+            if core.panes.alone:
+                core.choose("item")
+            core.seen.turn_to(unseen.passage)
+            core.guard.hide()
+            core.say_here(f"{_unseen_text(unseen)}. {again}", Tone.WARN)
+        else:
+            return True
+        return False
 
     def confirm(self, name: str) -> None:
         """Ask before giving a label that was chosen by name instead of by its key."""
         kind, _, word = name.partition(".")
-        core, item, tentative = self._core, self._labelable(), kind == "tentative"
-        if item is None:
+        core, item, tentative = self._core, self._core.item("label"), kind == "tentative"
+        if item is None or not self._was_read(item, name):
             return
 
         def answered(answer: bool | None) -> None:
@@ -100,7 +118,7 @@ class LabelController:
                 blind=blind,
                 revealed_at=item.revealed_at,
                 view=view,
-                more=core.review.repeats.facts(session, item),
+                more={"seen": True, **core.review.repeats.facts(session, item)},
             )
         if session.feedback is Feedback.AFTER or not session.view.blind:
             seen.labelled(item)
@@ -170,6 +188,18 @@ class LabelController:
 def _is_of(event: Event, run: Run) -> bool:
     """Return True if an event belongs to ``run``, or to no run."""
     return event.run in {None, run.hash, run.name}
+
+
+def _unseen_text(unseen: Unseen) -> str:
+    """Return which passage had not been on screen."""
+    text = {"output": "response", "alternative": "response B"}[unseen.passage.part]
+    if unseen.cut:
+        return f"The {text} went on to the right; its lines are wrapped now"
+    if unseen.lines is None:
+        return f"The {text} was not on screen yet; it is now"
+    first, last = unseen.lines
+    which = f"Line {first:,}" if first == last else f"Lines {first:,}-{last:,}"
+    return f"{which} of the {text} {'was' if first == last else 'were'} not on screen yet"
 
 
 def _event_text(event: Event) -> str:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from reviewdesk.app.controllers.core import Core
-from reviewdesk.app.controllers.requests import Sideways
+from reviewdesk.app.controllers.requests import Jump, Sideways
+from reviewdesk.app.texts.reading import FOLDS
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import Tone
 from reviewdesk.views.verdict import FIGURES, REASONS
@@ -50,6 +51,9 @@ class ReadingController:
             "jury.figures": partial(
                 self._unfold, FIGURES, "the jury's figures are shown", "the jury's figures fold"
             ),
+            "unfold": self._unfold_texts,
+            "part.next": lambda: core.requests.append(Jump(1)),
+            "part.previous": lambda: core.requests.append(Jump(-1)),
             "left": lambda: core.requests.append(Sideways(-_SIDEWAYS)),
             "right": lambda: core.requests.append(Sideways(_SIDEWAYS)),
         }
@@ -61,7 +65,9 @@ class ReadingController:
             core.say_here("no text here is longer than a page")
             return
         page = max(0, min(core.reading.page + by, last))
-        core.start += page != core.reading.page
+        if item is not None and page != core.reading.page:
+            core.start += 1
+            core.seen.turn_to(core.seen.paged(item))
         core.reading = replace(core.reading, page=page)
         core.say_here(f"page {page + 1} of {last + 1}")
 
@@ -77,6 +83,15 @@ class ReadingController:
         kept = opened - names if folds else opened | names
         core.reading = replace(core.reading, open_sections=kept)
         core.say(off if folds else on, Tone.MUTED)
+
+    def _unfold_texts(self) -> None:
+        """Show long texts whole, or fold them again."""
+        core = self._core
+        opened = core.reading.open_sections
+        whole = opened >= FOLDS
+        kept = opened - FOLDS if whole else opened | FOLDS
+        core.reading = replace(core.reading, open_sections=kept)
+        core.say("long texts are folded" if whole else "long texts are shown whole", Tone.MUTED)
 
     def _toggle(self, name: str, on: str, off: str) -> None:
         """Turn one reading option on or off, and say which."""

@@ -182,6 +182,13 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Jump:
+    """Scroll the item, or the jury if it has the keys, by some sections."""
+
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sideways:
     """Scroll lines that are not wrapped sideways by columns."""
 
@@ -237,7 +244,7 @@ class Close:
 
 
 Request: TypeAlias = (
-    "Ask | Move | Sideways | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
+    "Ask | Move | Jump | Sideways | Copy | TakeSelection | TakeLines | UseTheme | UseOwnTheme"
     " | OpenPalette | Redraw | Close"
 )
 FAR = 1 << 40

@@ -61,7 +61,7 @@ class ReviewController:
         item's longest text; a ``colourless`` terminal has no themes to choose.
         """
         self.core = core = Core(desk, run, view, settings, keys, runner, clock, notice)
-        self._pages = pages
+        self._pages, self.saw = pages, core.seen.saw
         self.queue = QueueController(core)
         item, rerun = ItemController(core, self.queue.use), RerunController(core)
         annotations = AnnotationController(core)
@@ -109,6 +109,7 @@ class ReviewController:
             core.start,
             core.rows,
             core.seek,
+            core.seen.scroll,
             None if core.page is None else core.page.state,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from reviewdesk.app.controllers.session import Session
+from reviewdesk.app.texts.layout import ItemScroll
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
@@ -170,8 +171,9 @@ class RunsState:
 class ViewState:
     """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
 
-    The counters grow with every demand: ``start`` to show the texts from their start, ``rows`` to
-    fetch the queue's rows again, ``seek`` to scroll to the first hit of the search.
+    The counters grow with every demand: ``start`` to show other texts, the item from where
+    ``scroll`` says, ``rows`` to fetch the queue's rows again, ``seek`` to scroll to the first hit
+    of the search.
     """
 
     where: str
@@ -187,4 +189,5 @@ class ViewState:
     start: int
     rows: int
     seek: int
+    scroll: ItemScroll
     page: CalibrationState | RunsState | None = None

@@ -2,38 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from textual.content import Content
 
 from reviewdesk.app.paint.document import section_lines
-from reviewdesk.app.paint.long_text import BESIDE, beside, column, section
+from reviewdesk.app.paint.long_text import (
+    BESIDE,
+    PaintedText,
+    above,
+    beside,
+    column,
+    folded,
+    laid_out,
+    page_lines,
+)
 from reviewdesk.app.paint.styled import Lines, paragraph
 from reviewdesk.app.texts.find import highlight
-from reviewdesk.app.texts.pages import page_count
-from reviewdesk.app.texts.reading import ReadingOptions
+from reviewdesk.app.texts.layout import RESPONSES, ItemLayout, PartLines
+from reviewdesk.app.texts.pages import page_count, part
+from reviewdesk.app.texts.reading import TITLE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Item
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Section
 
+AIRY = 30
+"""The height of a pane from which a blank line stands between two sections."""
+_LEAST = 3
+"""The fewest lines of a folded text: its first, the one that counts the others, and its last."""
 _USUAL = ReadingOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class PaintedItem:
+    """The lines of the item pane, and what stands in them."""
+
+    lines: Lines
+    layout: ItemLayout = field(default_factory=ItemLayout)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One part of the pane before it has its place: what stands above its text, and the text."""
+
+    name: str
+    above: Lines
+    text: PaintedText
+    page: int = 0
+    pages: int = 1
+    laid_out: bool = False
+    paired: bool = False
+    """Whether it stands beside the other response."""
+
+    below: Sequence[Content] = ()
+
+    @property
+    def lines(self) -> Lines:
+        return [*self.above, *self.text.lines, *self.below]
+
+    @property
+    def around(self) -> int:
+        """How many lines stand around its text."""
+        return len(self.above) + len(self.below)
+
+    def placed(self, head: int, *, wrapped: bool) -> PartLines:
+        return PartLines(
+            self.name,
+            head,
+            head + len(self.above),
+            self.text.starts,
+            self.text.end,
+            self.page,
+            self.pages,
+            self.laid_out,
+            self.text.folded,
+            wrapped,
+        )
+
+
 def item_lines(item: Item, width: int, *, hidden: bool, reading: ReadingOptions = _USUAL) -> Lines:
+    """Return the whole pane with every text in full, as ``painted_item`` does."""
+    return painted_item(item, width, None, hidden=hidden, reading=reading).lines
+
+
+def painted_item(
+    item: Item,
+    width: int,
+    height: int | None,
+    *,
+    hidden: bool,
+    reading: ReadingOptions = _USUAL,
+    key: str = "",
+) -> PaintedItem:
     """Return the whole pane; ``hidden`` leaves out what a blind session must not show.
 
-    No line is wider than the width, unless ``reading`` leaves long lines whole.
+    In a pane of ``height`` lines long texts fold, so that the response is met at its start;
+    ``key`` unfolds them. No line is wider than the width, unless ``reading`` leaves long lines
+    whole.
     """
-    over = () if hidden else verdict.headline(item)
-    lines = [
-        *section_lines(Section("", over), width),
-        *section_lines(Section("", verdict.title(item, blind=hidden)), width),
-        *_texts(item, width, reading),
-    ]
+    airy = height is None or height >= AIRY
+    parts = [_title(item, width, hidden=hidden), *_texts(item, width, reading)]
+    if height is not None:
+        parts = _folded(parts, height - airy * (len(parts) - 1), reading, key)
     for one in (*verdict.checks(item), *verdict.review(item, blind=hidden)):
-        lines += [Content(""), *section_lines(one, width)]
-    return highlight(lines, reading.find)
+        lines = section_lines(one, width)
+        parts.append(_Part(one.title.lower(), lines[:1], PaintedText.counted(lines[1:])))
+    return _stacked(item.item_hash, parts, width, reading, airy=airy)
 
 
 def pages(item: Item) -> int:
@@ -41,28 +117,84 @@ def pages(item: Item) -> int:
     return max(map(page_count, verdict.texts(item).values()), default=page_count(""))
 
 
-def _texts(item: Item, width: int, reading: ReadingOptions) -> Lines:
-    """Return every text under its title. Two responses stand side by side where they fit."""
+def _title(item: Item, width: int, *, hidden: bool) -> _Part:
+    """Return what stands above the texts: the item's name and signs, and the line of verdict."""
+    lines = section_lines(Section("", verdict.title(item, blind=hidden)), width)
+    decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
+    return _Part(TITLE, [], PaintedText.counted(lines), below=decided)
+
+
+def _together(texts: Mapping[str, str], width: int, reading: ReadingOptions) -> bool:
+    """Return True if two responses stand side by side."""
+    return texts.keys() >= {*RESPONSES} and reading.beside and reading.wrap and width >= BESIDE
+
+
+def _texts(item: Item, width: int, reading: ReadingOptions) -> Iterator[_Part]:
+    """Yield every text under its title, and where the response would stand if there is none."""
     texts = verdict.texts(item)
-    pair = "output" in texts and "alternative" in texts
-    together = pair and reading.beside and reading.wrap and width >= BESIDE
-    lines: Lines = []
+    together = _together(texts, width, reading)
     for key, title in verdict.TEXTS.items():
         name, text = title.upper(), texts.get(key)
-        if key == "output" and together:
-            lines += _pair(texts, width, reading)
-        elif text is not None and not (key == "alternative" and together):
-            note = verdict.SIDE_NOTE if key == "alternative" else ""
-            lines += [Content(""), *section(name, text, width, reading, note)]
+        room = column(width) if together and key in RESPONSES else width
+        if text is not None:
+            note = verdict.SIDE_NOTE if key == "alternative" and not together else ""
+            page = part(text, reading.page)
+            yield _Part(
+                key,
+                above(name, text, room, reading, note),
+                page_lines(text, room, reading),
+                page.number - 1,
+                page.of,
+                laid_out(text, reading),
+                together and key in RESPONSES,
+            )
         elif key == "output":
-            lines += [Content(""), *section(name, "", width, reading, verdict.NO_RESPONSE)]
-    return lines
+            lines = paragraph(verdict.NO_RESPONSE, width, Ink.MUTED)
+            yield _Part(key, above(name, "", width, reading), PaintedText.counted(lines))
 
 
-def _pair(texts: Mapping[str, str], width: int, reading: ReadingOptions) -> Lines:
-    left, right = (
-        section(verdict.TEXTS[key].upper(), texts[key], column(width), reading)
-        for key in ("output", "alternative")
-    )
-    note = paragraph(verdict.SIDE_NOTE, width, Ink.MUTED)
-    return [Content(""), *note, *beside(left, right, width)]
+def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str) -> list[_Part]:
+    """Fold what stands above the response, so that in ``room`` lines half are left for it.
+
+    A reference, which stands below, folds to half of the room. Nothing folds if all fits.
+    """
+    half = room // 2
+    responses = [one for one in parts if one.name in RESPONSES]
+    before = parts[: parts.index(responses[0])]
+    left = room - min(half, max(len(one.text.lines) for one in responses))
+    left -= sum(one.around for one in (*before, responses[0]))
+    sizes = {"reference": half}
+    # The shortest first: what it leaves of its share goes to the longer ones.
+    for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
+        sizes[one.name] = max(_LEAST, left // (len(before) - at))
+        left -= min(sizes[one.name], len(one.text.lines))
+    return [_fold(one, sizes.get(one.name), reading, key) for one in parts]
+
+
+def _fold(one: _Part, size: int | None, reading: ReadingOptions, key: str) -> _Part:
+    """Fold a text, unless the reviewer wants it whole, turns its pages or found its lines."""
+    whole = one.name in reading.open_sections or (reading.page and one.pages > 1)
+    if size is None or whole:
+        return one
+    return replace(one, text=folded(one.text, size, key, reading.find))
+
+
+def _stacked(
+    item: str, parts: Sequence[_Part], width: int, reading: ReadingOptions, *, airy: bool
+) -> PaintedItem:
+    """Return the parts below each other, but two responses side by side where they fit."""
+    lines: Lines = []
+    placed = []
+    for at, one in enumerate(parts):
+        if one.paired and one.name == RESPONSES[1]:
+            continue
+        lines += [Content("")] if airy and lines else []
+        if one.paired:
+            other = parts[at + 1]
+            lines += paragraph(verdict.SIDE_NOTE, width, Ink.MUTED)
+            placed += [part.placed(len(lines), wrapped=True) for part in (one, other)]
+            lines += beside(one.lines, other.lines, width)
+        else:
+            placed.append(one.placed(len(lines), wrapped=reading.wrap))
+            lines += one.lines
+    return PaintedItem(highlight(lines, reading.find), ItemLayout(item, tuple(placed)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.cells import cell_len
@@ -10,6 +11,7 @@ from textual.content import Content, Span
 
 from reviewdesk.app.paint.styled import ELLIPSIS, Lines, block, heading, line, paragraph
 from reviewdesk.app.texts.code import code
+from reviewdesk.app.texts.find import found_line
 from reviewdesk.app.texts.fold import cuts, fitting
 from reviewdesk.app.texts.inked import InkedLine, InkedText, rows
 from reviewdesk.app.texts.jsons import is_minified, json_inked
@@ -26,15 +28,66 @@ BESIDE = 60
 _BETWEEN = " │ "
 
 
+@dataclass(frozen=True, slots=True)
+class PaintedText:
+    """The lines of a page of a text, and the character of the page at which each line begins."""
+
+    lines: tuple[Content, ...]
+    starts: tuple[int, ...]
+    end: int
+    folded: bool = False
+
+    @classmethod
+    def counted(cls, lines: Sequence[Content]) -> PaintedText:
+        """Return lines that are no text of the report: they are counted in place of characters."""
+        return cls(tuple(lines), tuple(range(len(lines))), len(lines))
+
+
 def section(title: str, text: str, width: int, reading: ReadingOptions, note: str = "") -> Lines:
     """Return the title with the page number, and one page of the text."""
-    lines = _head(title, text, width, reading)
-    if note:
-        lines += paragraph(note, width, Ink.MUTED)
+    return [*above(title, text, width, reading, note), *page_lines(text, width, reading).lines]
+
+
+def above(title: str, text: str, width: int, reading: ReadingOptions, note: str = "") -> Lines:
+    """Return what stands above a text: its title with the page number, and a note."""
+    return [
+        *_head(title, text, width, reading),
+        *(paragraph(note, width, Ink.MUTED) if note else ()),
+    ]
+
+
+def page_lines(text: str, width: int, reading: ReadingOptions) -> PaintedText:
+    """Return one page of a text, whole."""
     if not text:
-        return lines
-    at = part(text, reading.page).number - 1
-    return lines + list(_body(text, at, reading.plain, reading.wrap, width))
+        return PaintedText((), (), 0)
+    return _body(text, part(text, reading.page).number - 1, reading.plain, reading.wrap, width)
+
+
+def folded(text: PaintedText, size: int, key: str, words: Sequence[str] = ()) -> PaintedText:
+    """Return the first and last lines of a text, ``size`` lines with the one that counts the rest.
+
+    ``key`` shows the rest. A text that is not longer than ``size`` stays whole, and so does one
+    that has a search hit of ``words`` in the lines that would be hidden.
+    """
+    hidden = len(text.lines) - size + 1
+    last = max(1, (size - 1) // 3)
+    first, back = size - 1 - last, len(text.lines) - last
+    if hidden <= 1 or found_line(text.lines[first:back], words) is not None:
+        return text
+    count = line((f"{ELLIPSIS} {hidden:,} lines {ELLIPSIS}", Ink.MUTED))
+    if key:
+        count += line("  ", (key, Ink.KEY), (" shows them", Ink.MUTED))
+    return PaintedText(
+        (*text.lines[:first], count, *text.lines[back:]),
+        (*text.starts[: first + 1], *text.starts[back:]),
+        text.end,
+        folded=True,
+    )
+
+
+def laid_out(text: str, reading: ReadingOptions) -> bool:
+    """Return True if the text is indented for reading: its characters are not at their places."""
+    return not reading.plain and kind_of(text) is TextKind.JSON and is_minified(text)
 
 
 def beside(left: Lines, right: Lines, width: int) -> Lines:
@@ -61,7 +114,7 @@ def _head(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
     if shown.of > 1:
         notes.append(f"page {shown.number} of {shown.of}")
         notes.append(f"characters {shown.start + 1:,}-{shown.end:,} of {len(text):,}")
-    if not reading.plain and kind_of(text) is TextKind.JSON and is_minified(text):
+    if laid_out(text, reading):
         notes.append("JSON, indented here")
     note = " · ".join(notes)
     if cell_len(f"{title}  {note} ") <= width:
@@ -70,12 +123,19 @@ def _head(title: str, text: str, width: int, reading: ReadingOptions) -> Lines:
 
 
 @lru_cache(maxsize=24)
-def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> tuple[Content, ...]:
+def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> PaintedText:
     """Return one page as lines. They are cached, because every move paints the pane again."""
-    found = _rows(text, page, plain)
-    if wrap:
-        return tuple(painted for row in found for painted in _folded_lines(row, width))
-    return tuple(_unfolded_line(row) for row in found)
+    lines: Lines = []
+    starts: list[int] = []
+    at = 0
+    for row in _rows(text, page, plain):
+        pieces = _folded_lines(row, width) if wrap else [(0, _unfolded_line(row))]
+        for number, (start, painted) in enumerate(pieces):
+            lines.append(painted)
+            # What stands before the first piece, its indentation, belongs to it.
+            starts.append(at + (start if number else 0))
+        at += len(row.text) + 1
+    return PaintedText(tuple(lines), tuple(starts), at)
 
 
 @lru_cache(maxsize=12)
@@ -98,11 +158,14 @@ def _inked_page(kind: TextKind, shown: str, text: str, start: int) -> InkedText:
     return code(shown, kind)
 
 
-def _folded_lines(row: InkedLine, width: int) -> Iterator[Content]:
-    """Fold a line under its own indentation, which takes at most a third of the width."""
+def _folded_lines(row: InkedLine, width: int) -> Iterator[tuple[int, Content]]:
+    """Fold a line under its own indentation, which takes at most a third of the width.
+
+    Each piece comes with its first character.
+    """
     text, spans = row.text, row.spans
     if cell_len(text) <= width:
-        yield Content(text, [Span(*span) for span in spans])
+        yield 0, Content(text, [Span(*span) for span in spans])
         return
     deep = len(text) - len(text.lstrip(" ")) - width // 3
     skip = deep if deep > width // 6 else 0
@@ -113,7 +176,7 @@ def _folded_lines(row: InkedLine, width: int) -> Iterator[Content]:
         first, last = start + skip, end + skip
         while at < len(spans) and spans[at][1] <= first:
             at += 1
-        yield _piece(text[first:last], first, indent, spans, at, width)
+        yield first, _piece(text[first:last], first, indent, spans, at, width)
 
 
 def _piece(

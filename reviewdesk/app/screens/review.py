@@ -12,12 +12,13 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from reviewdesk.app.controllers.requests import Jump, Sideways
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.app.controllers.view import PANES, Panes, ViewState
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.messages import PaintFailed, RowChosen, RuleDragged
+from reviewdesk.app.messages import ItemDrawn, PaintFailed, RowChosen, RuleDragged
 from reviewdesk.app.paint.frame import strip_lines, title_line
-from reviewdesk.app.paint.item import item_lines
+from reviewdesk.app.paint.item import PaintedItem, painted_item
 from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines
 from reviewdesk.app.paint.styled import Lines, Painter, inline
@@ -25,6 +26,7 @@ from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.texts.find import found_line
 from reviewdesk.app.widgets.divider import Divider
+from reviewdesk.app.widgets.item_pane import ItemPainter, ItemPane
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
@@ -53,11 +55,11 @@ class ReviewScreen(DeskScreen):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
                 yield QueueList(self.front.controller.rows, id="queue")
-            for name in ("item", "jury"):
-                yield Divider(name)
-                with Vertical(id=f"{name}-column", classes="column"):
-                    yield Bar(id=f"{name}-title")
-                    yield Pane(id=name)
+            for pane in (ItemPane(id="item"), Pane(id="jury")):
+                yield Divider(pane.id or "")
+                with Vertical(id=f"{pane.id}-column", classes="column"):
+                    yield Bar(id=f"{pane.id}-title")
+                    yield pane
 
     def on_mount(self) -> None:
         """Begin the review, and look from time to time for what other processes wrote."""
@@ -83,6 +85,11 @@ class ReviewScreen(DeskScreen):
     def text(self, name: str) -> Pane:
         """Return the pane ``name``: the item's or the jury's."""
         return self.query_one(f"#{name}", Pane)
+
+    @property
+    def item(self) -> ItemPane:
+        """The pane of the item."""
+        return self.query_one("#item", ItemPane)
 
     def _focused(self, panes: Panes) -> QueueList | Pane:
         return self.queue if panes.current == "queue" else self.text(panes.current)
@@ -110,10 +117,14 @@ class ReviewScreen(DeskScreen):
         else:
             widget.move(lines)
 
-    def sideways(self, columns: int) -> None:
-        """Scroll lines that are wider than their pane sideways."""
+    def scroll_text(self, request: Jump | Sideways) -> None:
+        """Scroll the item, or the jury if it has the keys, by sections or sideways."""
         jury = self.drawn is not None and self.drawn.panes.current == "jury"
-        self.text("jury" if jury else "item").sideways(columns)
+        pane = self.text("jury" if jury else "item")
+        if isinstance(request, Jump):
+            pane.jump(request.by)
+        else:
+            pane.sideways(request.columns)
 
     @property
     def figures_in_view(self) -> list[str]:
@@ -137,11 +148,12 @@ class ReviewScreen(DeskScreen):
             self._arrange(state.panes)
         self._draw_queue(state, before)
         keymap, keep = self.front.keymap, before is not None and before.start == state.start
-        for name, facts, painter in (
-            ("item", _item_facts, _item_painter), ("jury", _jury_facts, _jury_painter),
-        ):  # fmt: skip
-            if not keep or before is None or facts(before) != facts(state):
-                self.text(name).paint(painter(state, keymap), keep=keep)
+        if not keep or before is None or _item_facts(before) != _item_facts(state):
+            self.item.show(_item_painter(state, keymap), keep=keep)
+        if before is None or before.scroll != state.scroll:
+            self.item.turn(state.scroll.top)
+        if not keep or before is None or _jury_facts(before) != _jury_facts(state):
+            self.text("jury").paint(_jury_painter(state, keymap), keep=keep)
         if before is not None and before.seek != state.seek:
             self._seek(state.reading.find)
         for name, note in _title_notes(state).items():
@@ -189,6 +201,11 @@ class ReviewScreen(DeskScreen):
         message.stop()
         self.front.act(partial(self.front.controller.panes.drag, message.pane, message.column))
 
+    def on_item_drawn(self, message: ItemDrawn) -> None:
+        """Tell the controller what is on screen of the item."""
+        message.stop()
+        self.front.controller.saw(message.drawn)
+
     def on_paint_failed(self, message: PaintFailed) -> None:
         """Show the error of a widget that could not be painted."""
         message.stop()
@@ -230,16 +247,23 @@ def _item_facts(state: ViewState) -> tuple[object, ...]:
     return session.item, session.page, session.hidden, session.withheld, state.reading, page
 
 
-def _item_painter(state: ViewState, keymap: Keymap) -> Painter:
+def _item_painter(state: ViewState, keymap: Keymap) -> ItemPainter:
     session, figures = state.session, state.figures
 
-    def painter(width: int) -> Lines:
+    def painter(width: int, height: int) -> PaintedItem:
         if session.page is Page.NOTHING:
-            return nothing_lines(session, keymap, width)
+            return PaintedItem(nothing_lines(session, keymap, width))
         if session.item is None:
             found = figures.alone if session.view.blind else figures.calibration
-            return done_lines(session, found, figures.pace, keymap, width)
-        return item_lines(session.item, width, hidden=session.hidden, reading=state.reading)
+            return PaintedItem(done_lines(session, found, figures.pace, keymap, width))
+        return painted_item(
+            session.item,
+            width,
+            height,
+            hidden=session.hidden,
+            reading=state.reading,
+            key=keymap.first("unfold"),
+        )
 
     return painter
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TITLE = "title"
+FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
+"""The sections of an item that fold where they are long."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
@@ -18,6 +22,6 @@ class ReadingOptions:
     page: int = 0
     """The page to show, counted from 0. A text with fewer pages shows its last."""
     open_sections: frozenset[str] = frozenset()
-    """What of the jury is not folded: its reasons, and sections of figures, by their titles."""
+    """What does not fold: long texts of the item by name, and of the jury its reasons and figures."""
     find: tuple[str, ...] = ()
     """Words to highlight."""

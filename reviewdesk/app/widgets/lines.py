@@ -131,11 +131,22 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
             self._widest = None
             self._left = min(self._left, self._furthest)
             self.virtual_size = Size(width, len(self._lines))
-            top, total = self._anchor
-            self.scroll_to(y=top * len(self._lines) // max(1, total), animate=False)
+            self._scroll_to_anchor()
         finally:
             self._moving = False
         self.refresh()
+
+    def _scroll_to_anchor(self) -> None:
+        self.scroll_to(y=self._anchored_line(), animate=False)
+
+    def _anchored_line(self) -> int:
+        """Return the line of the passage that stays at the top."""
+        top, total = self._anchor
+        return top * len(self._lines) // max(1, total)
+
+    def _anchor_at(self, line: int) -> None:
+        """Remember the passage that a line shows."""
+        self._anchor = (line, len(self._lines))
 
     def on_resize(self) -> None:
         """Fold the text to the new width, and keep the same passage at the top."""
@@ -146,11 +157,24 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Remember the passage at the top, unless a resize or a repaint moved it."""
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.scrollable_content_region.width == self._width:
-            self._anchor = (round(new_value), len(self._lines))
+            self._anchor_at(round(new_value))
 
     def move(self, lines: int) -> None:
         """Scroll by some lines."""
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
+
+    @property
+    def stops(self) -> list[int]:
+        """The lines of the sections' titles."""
+        return [at for at, content in enumerate(self._lines) if _is_title(content)]
+
+    def jump(self, by: int) -> None:
+        """Scroll to the next section's title, or for a negative ``by`` to the one before."""
+        top = round(self.scroll_offset.y)
+        if by > 0:
+            self.go(next((at for at in self.stops if at > top), top))
+        else:
+            self.go(next((at for at in reversed(self.stops) if at < top), 0))
 
     def go(self, at: int) -> None:
         """Scroll so that line ``at`` is the first in view."""
@@ -213,7 +237,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         room = max(0, min(width, self._width) - 1)
         plain, cells = content.plain, content.cell_length
         # Section titles do not scroll sideways, so that readers know where in the text they are.
-        left = 0 if any(span.style == Ink.HEAD for span in content.spans) else self._left
+        left = 0 if _is_title(content) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
@@ -226,3 +250,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _mark(self, sign: str) -> Strip:
         return to_strip(self, line((sign, Ink.MUTED)), 1)
+
+
+def _is_title(content: Content) -> bool:
+    return any(span.style == Ink.HEAD for span in content.spans)

@@ -255,6 +255,7 @@ def _full_row(
         "weight": weight,
         "selection": "draw" if made.drawn[verdict.key] else "ad hoc",
         "blind": detail.get("blind"),
+        "seen": detail.get("seen"),
         "reviewer": label["author"],
         "time": detail.get("at") or label["at"],
         "note": label["note"],

@@ -52,6 +52,7 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
                 "reviewer": label["author"],
                 "at": detail.get("at") or label["at"],
                 "blind": detail.get("blind"),
+                "seen": detail.get("seen"),
                 "note": label["note"],
                 "tags": label["tags"],
             }

@@ -100,7 +100,7 @@ class _Label(Strict):
 
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
-    *("decision", "stratum", "pi", "selection", "head"),
+    *("decision", "stratum", "pi", "selection", "seen", "head"),
 }
 
 

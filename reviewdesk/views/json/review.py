@@ -158,7 +158,10 @@ def _review(item: Item) -> dict[str, Any]:
         "flagged": row.stratum.startswith("flagged"),
         **shape(row, "audit label"),
         "labels": [
-            shape(made, "label reviewer=author at blind=detail.blind tentative undone")
+            shape(
+                made,
+                "label reviewer=author at blind=detail.blind seen=detail.seen tentative undone",
+            )
             for made in item.history
             if made.kind == "label"
         ],

@@ -116,10 +116,10 @@ def test_help_does_what_was_chosen(tmp_path: Path) -> None:
         assert review.dialog == HelpForm()
         review.answer("zoom")
         assert review.state.panes.zoomed
-        # Zoomed on the queue, the item cannot be read, and a label must not be given.
+        # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
         review.press("help")
         review.answer("label.fail")
-        assert "where it can be read" in review.notice
+        assert review.notice == "The item is open. Press f to label it fail."
         assert review.dialogs == []
 
 

@@ -233,7 +233,7 @@ def test_the_item_is_copied_as_json_and_told_where(
         }  # fmt: skip
 
 
-def test_long_texts_turn_pages_and_start_anew_at_another_item(tmp_path: Path) -> None:
+def test_long_texts_turn_pages_and_keep_them_for_the_way_back(tmp_path: Path) -> None:
     text = "\n".join(f"line {i} " + "x" * 300 for i in range(200))
     desk, run = open_run(tmp_path / "d.db", report([verdict(1, output=text), verdict(2)]))
     review = Review(desk, run, view=View(order="file"))
@@ -247,8 +247,9 @@ def test_long_texts_turn_pages_and_start_anew_at_another_item(tmp_path: Path) ->
     assert review.state.start == start + 2
     review.press("text.next", "item.next", "text.next")
     assert review.notice == "no text here is longer than a page"
-    review.press("item.previous")
     assert review.state.reading.page == 0
+    review.press("item.previous")
+    assert review.state.reading.page == 1
     desk.close()
 
 

@@ -127,11 +127,10 @@ def test_keys_below_a_dialog_do_nothing(tmp_path: Path) -> None:
 def test_a_label_is_given_where_the_item_can_be_read(tmp_path: Path) -> None:
     with reviewing(tmp_path, size=SMALL) as review:
         review.press("shallower", "label.pass")
-        assert review.notice == "enter opens the item: a label is given where it can be read"
+        # The key opens the item, which then has just come into view.
+        assert review.notice == "The item is open. Press p to label it pass."
+        assert review.state.panes.current == "item"
         assert not any(review.labels)
-        # The item has just come into view.
-        review.press("deeper")
-        assert review.notice == ""
         review.press("label.pass", wait=0.01)
         assert not any(review.labels)
         review.press("label.pass")

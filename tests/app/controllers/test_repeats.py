@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.controllers.requests import HistoryForm
+from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.review.marks import tag
@@ -74,6 +75,7 @@ def test_what_came_back_looks_like_an_item_without_a_label(tmp_path: Path) -> No
             review.press("label.pass")
             item = until_repeat(review)
         assert item.row.key == key
+        assert review.state.scroll.top == Place()
         # As at its first look, field by field: the label, note, tags and mark are hidden.
         assert replace(item, run=first.run) == first
         assert review.session.hidden

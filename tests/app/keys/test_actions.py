@@ -91,8 +91,8 @@ async def test_help_does_the_highlighted_action_and_never_a_label_at_once(tmp_pa
             options.highlighted = options.get_option_index(name)
             await stage.press("enter")
         assert stage.panes.zoomed
-        # Zoomed on the queue, the item cannot be read, and a label must not be given.
-        assert "where it can be read" in stage.drawn()
+        # Zoomed on the queue, the item cannot be read: it is opened, and no label is given.
+        assert "The item is open. Press f to label it fail." in stage.drawn()
         await stage.press("z", "question_mark")
         options = stage.app.screen.query_one(OptionList)
         options.highlighted = options.get_option_index("label.fail")

@@ -36,11 +36,11 @@ async def test_history_tells_of_the_item_and_of_my_work_and_goes_there(opened: O
         screen = stage.app.screen
         assert isinstance(screen, HistoryScreen)
         drawn = stage.drawn()
-        assert "label fail, given open (undone)" in drawn
+        assert "label fail, given open, seen (undone)" in drawn
         assert "label pass" not in drawn
         await stage.press("tab")
         drawn = stage.drawn()
-        assert f"label pass, given open  {first}" in drawn
+        assert f"label pass, given open, seen  {first}" in drawn
         options = screen.query_one(OptionList)
         options.highlighted = options.option_count - 1
         await stage.press("enter")
@@ -118,4 +118,4 @@ async def test_long_texts_turn_pages_wrap_and_scroll_sideways(tmp_path: Path) ->
         await stage.press("h", "w")
         assert len(pane.painted) == folded
         await stage.press("right_square_bracket", "J", "K")
-        assert "page 1 of 4" in pane.text
+        assert "page 2 of 4" in pane.text

@@ -1,0 +1,154 @@
+"""What of each item was on screen in this session: a label counts only after its response was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reviewdesk.app.texts.fold import Cut
+from reviewdesk.app.texts.layout import (
+    RESPONSES,
+    ItemLayout,
+    ItemScroll,
+    PartLines,
+    Passage,
+    Place,
+    covered,
+    merged,
+    touched,
+)
+from reviewdesk.domain.records import Item
+
+_Page = tuple[int, bool]
+"""A page of a text by its number, and whether it is laid out for reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """What a front end has drawn of an item, as it reports it after each frame that differs.
+
+    ``shown`` holds the characters of each response that are on screen, ``top`` is what stands in
+    the first line of the pane, and ``height`` counts the pane's lines.
+    """
+
+    layout: ItemLayout
+    shown: Mapping[str, tuple[Cut, ...]]
+    top: Place
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """The passage of a response that has to come on screen before a label.
+
+    ``lines`` counts its first and last line from 1, if others of the response were on screen.
+    ``cut`` says that all began on screen, but went on beyond the right edge of the pane.
+    """
+
+    passage: Passage
+    lines: tuple[int, int] | None = None
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class _SeenText:
+    """One response: which characters of its pages were on screen, and whether that is enough."""
+
+    enough: bool = False
+    seen: dict[_Page, list[Cut]] = field(default_factory=dict)
+    counts: dict[_Page, int] = field(default_factory=dict)
+    """How many lines were on screen, by page, as the page was wrapped when it was drawn last."""
+
+    def add(self, part: PartLines, shown: tuple[Cut, ...], height: int) -> None:
+        """Add what one frame shows: all of the text, or ``height`` of its lines, are enough."""
+        page = part.page, part.laid_out
+        seen = self.seen[page] = merged([*self.seen.get(page, []), *shown])
+        missing = len(self.missing(part))
+        self.counts[page] = len(part.starts) - missing
+        drawn = sum(count for (_, form), count in self.counts.items() if form is part.laid_out)
+        whole = part.pages == 1 and covered((0, part.end), seen)
+        self.enough = whole or drawn >= height
+
+    def missing(self, part: PartLines) -> list[int]:
+        """Return the lines of the shown page that were not on screen.
+
+        Of a line that is not wrapped, any part counts: a screenful of them is a screenful.
+        """
+        seen = self.seen.get((part.page, part.laid_out), [])
+        was_seen = covered if part.wrapped else touched
+        return [at for at, cut in enumerate(part.cuts) if not was_seen(cut, seen)]
+
+    def unseen(self, part: PartLines) -> Unseen:
+        """Return what has to come on screen, on the shown page or else on another."""
+        missing, cuts = self.missing(part), [*part.cuts]
+        if missing:
+            first, last = missing[0], missing[-1]
+            passage = Passage(part.name, part.page, cuts[first][0], cuts[last][1])
+            some = len(missing) < len(cuts)
+            return Unseen(passage, (first + 1, last + 1) if some else None)
+        if not part.wrapped:
+            return Unseen(Passage(part.name, part.page, 0, part.end), cut=True)
+        others = (page for page in range(part.pages) if (page, part.laid_out) not in self.counts)
+        return Unseen(Passage(part.name, next(others, part.page), end=1))
+
+
+@dataclass(slots=True)
+class _SeenItem:
+    drawn: DrawnItem
+    texts: dict[str, _SeenText] = field(default_factory=dict)
+
+
+class SeenItems:
+    """Remembers what was on screen of each item's responses, and where the item was left.
+
+    Items are known by the hash of their content. What is enough once stays enough: neither
+    another width nor another height of the pane takes it back.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        self._items: dict[str, _SeenItem] = {}
+        self.scroll = ItemScroll()
+
+    def saw(self, drawn: DrawnItem) -> None:
+        """Take in what a frame shows."""
+        item = self._items.setdefault(drawn.layout.item, _SeenItem(drawn))
+        item.drawn = drawn
+        for part in drawn.layout.responses:
+            text = item.texts.setdefault(part.name, _SeenText())
+            if not text.enough:
+                text.add(part, drawn.shown.get(part.name, ()), drawn.height)
+
+    def opened(self, item: Item | None, *, again: bool = False) -> int:
+        """Scroll to where an item was left, or to the start of a new one; return its page.
+
+        An item that a session gives ``again`` is new: nothing may tell that it was there before.
+        """
+        if again and item is not None:
+            self._items.pop(item.item_hash, None)
+        found = None if item is None else self._items.get(item.item_hash)
+        drawn = None if found is None else found.drawn
+        self.turn_to(Place() if drawn is None else drawn.top)
+        return 0 if drawn is None else max((one.page for one in drawn.layout.parts), default=0)
+
+    def turn_to(self, top: Place | Passage) -> None:
+        """Show the item from a passage on."""
+        self.scroll = ItemScroll(top, self.scroll.turns + 1)
+
+    def unseen(self, item: Item) -> Unseen | None:
+        """Return what has to come on screen before a label of the item, ``None`` if nothing."""
+        found = self._items.get(item.item_hash)
+        if found is None:
+            return Unseen(Passage(RESPONSES[0], end=1))
+        for part in found.drawn.layout.responses:
+            text = found.texts[part.name]
+            if not text.enough:
+                return text.unseen(part)
+        return None
+
+    def paged(self, item: Item) -> Place:
+        """Return the heading of a text that has several pages, of a response if one has."""
+        found = self._items.get(item.item_hash)
+        parts = () if found is None else found.drawn.layout.parts
+        paged = [one.name for one in parts if one.pages > 1]
+        return Place(next((name for name in (*RESPONSES, *paged) if name in paged), ""))

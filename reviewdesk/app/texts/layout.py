@@ -1,0 +1,163 @@
+"""Where the texts of an item stand in its painted pane, and which characters each line shows."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reviewdesk.app.texts.fold import Cut
+
+RESPONSES = ("output", "alternative")
+"""The parts that are judged: a label needs to have seen each of them. They never fold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A passage of an item: a part, and a character of the page that is shown of it.
+
+    Character -1 is the heading of the part.
+    """
+
+    part: str = ""
+    char: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Characters ``first`` to ``end`` of one page of a part."""
+
+    part: str
+    page: int = 0
+    first: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScroll:
+    """Where an item is shown from; ``turns`` grows with every demand to scroll there."""
+
+    top: Place | Passage = Place()
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartLines:
+    """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
+
+    The characters are those of the page as it is laid out, which does not depend on the width. In
+    a part that is no text, they are line numbers.
+    """
+
+    name: str
+    head: int
+    first: int
+    starts: tuple[int, ...]
+    end: int
+    page: int = 0
+    pages: int = 1
+    laid_out: bool = False
+    """Whether the page is indented for reading: its characters are not those of the text."""
+    folded: bool = False
+    wrapped: bool = True
+    """Whether long lines are wrapped. Otherwise the pane cuts them at its edge."""
+
+    @property
+    def cuts(self) -> Iterator[Cut]:
+        """The first character of each line, and the one after its last."""
+        return zip(self.starts, (*self.starts[1:], self.end), strict=True)
+
+    @property
+    def below(self) -> int:
+        """The number of the line after the last."""
+        return self.first + len(self.starts)
+
+    def line(self, char: int) -> int:
+        """Return the number of the line that shows a character."""
+        if char < 0 or not self.starts:
+            return self.head
+        return self.below if char >= self.end else self.first + bisect_right(self.starts, char) - 1
+
+    def char(self, line: int) -> int:
+        """Return the first character of a line: -1 above the text, and its end below."""
+        at = line - self.first
+        if at >= len(self.starts):
+            return self.end
+        return self.starts[at] if at >= 0 else -1
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLayout:
+    """The parts of an item from top to bottom; the first is what stands above the texts.
+
+    ``item`` is the hash of the item's content.
+    """
+
+    item: str = ""
+    parts: tuple[PartLines, ...] = ()
+
+    def part(self, name: str) -> PartLines | None:
+        """Return the part with this name."""
+        return next((one for one in self.parts if one.name == name), None)
+
+    @property
+    def responses(self) -> list[PartLines]:
+        """The parts that must have been on screen before a label."""
+        return [one for one in self.parts if one.name in RESPONSES]
+
+    @property
+    def heads(self) -> list[int]:
+        """The line of each heading."""
+        return sorted({one.head for one in self.parts})
+
+    def place(self, line: int) -> Place:
+        """Return what stands in a line."""
+        found: PartLines | None = None
+        for one in self.parts:
+            if one.head <= line and (found is None or one.head > found.head):
+                found = one
+        return Place() if found is None else Place(found.name, found.char(line))
+
+    def line(self, place: Place) -> int:
+        """Return the line of a place, or 0 if the item has no such part."""
+        part = self.part(place.part)
+        return 0 if part is None else part.line(place.char)
+
+    def top_for(self, passage: Passage, height: int) -> int:
+        """Return the line to scroll to, so that ``height`` lines show as much as they can of it.
+
+        A part that fits is shown with its heading, a rest that fits at the bottom; else one line
+        stands above the passage, unless it is the beginning of the part.
+        """
+        part = self.part(passage.part)
+        if part is None:
+            return 0
+        first, below = part.line(passage.first), part.line(passage.end)
+        if part.below - part.head <= height:
+            return part.head
+        if below - first < height:
+            return max(0, below - height)
+        return first - (first > part.first)
+
+
+def covered(cut: Cut, seen: list[Cut]) -> bool:
+    """Return True if one of the sorted, disjoint stretches in ``seen`` contains ``cut``."""
+    at = bisect_right(seen, (cut[0], float("inf"))) - 1
+    return at >= 0 and seen[at][1] >= cut[1]
+
+
+def touched(cut: Cut, seen: list[Cut]) -> bool:
+    """Return True if one of the sorted, disjoint stretches in ``seen`` overlaps ``cut``."""
+    at = bisect_right(seen, (cut[1] - 1, float("inf"))) - 1
+    return at >= 0 and seen[at][1] > cut[0]
+
+
+def merged(cuts: list[Cut]) -> list[Cut]:
+    """Return stretches of characters sorted, with those joined that touch or overlap."""
+    found: list[Cut] = []
+    for start, end in sorted(cuts):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found

@@ -1,0 +1,197 @@
+"""A label counts only after the response was on screen, to its end or one screenful of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.controllers.seen import DrawnItem, SeenItems
+from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place
+from reviewdesk.domain.records import Truth, View
+from tests.app.builders import SMALL, WIDE, open_run, report, verdict
+from tests.app.panekit import FRAME
+from tests.app.reviewkit import Review
+
+HEIGHT = SMALL[1] - FRAME
+
+
+def numbered(count: int) -> str:
+    return "\n".join(f"line {number}" for number in range(1, count + 1))
+
+
+@contextmanager
+def reviewed(path: Path, *, size: tuple[int, int] = SMALL, **fields: Any) -> Iterator[Review]:
+    """A review of one verdict with these fields and of an ordinary one after it."""
+    desk, run = open_run(path / "d.db", report([verdict(1, **fields), verdict(2)]))
+    yield Review(desk, run, view=View(order="file"), size=size)
+    desk.close()
+
+
+def test_the_end_of_a_short_response_is_enough(tmp_path: Path) -> None:
+    with reviewed(tmp_path) as review:
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+        assert review.events()[0].detail["seen"] is True
+
+
+def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output="answer", input=numbered(60)) as review:
+        review.press("unfold")
+        fresh(review)
+        review.press("label.fail")
+        assert review.labels == [None, None]
+        expected = "The response was not on screen yet; it is now. Press f to label it fail."
+        assert review.notice == expected
+        review.press("label.fail", wait=0.1)
+        assert review.notice == "fail ignored: too soon after the last key"
+        review.press("label.fail")
+        assert review.labels.count(Truth.FAIL) == 1
+
+
+def fresh(review: Review) -> None:
+    """Forget what was on screen, and begin the item at its start."""
+    forget(review)
+    review.controller.core.show()
+    review.after()
+
+
+def forget(review: Review) -> None:
+    review.controller.core.seen = SeenItems()
+    review.controller.saw = review.controller.core.seen.saw
+
+
+def test_one_screenful_of_a_long_response_is_enough(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output=numbered(100)) as review:
+        review.press("label.pass")
+        head = review.pane.layout.responses[0].first
+        # Title, two headings with a line each and the response's heading leave the rest to it.
+        first = HEIGHT - head + 1
+        assert review.notice == (
+            f"Lines {first}-100 of the response were not on screen yet. Press p to label it pass."
+        )
+        # The last line that was on screen stays at the top.
+        assert review.pane.layout.place(review.pane.top).char == len(numbered(first - 2)) + 1
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_parts_add_up_over_scrolls_and_visits(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output=numbered(100)) as review:
+        shown = HEIGHT - review.pane.layout.responses[0].first
+        # One line less than a screenful, over two visits.
+        review.scroll(HEIGHT - shown - 1)
+        review.press("item.next", "item.previous", "label.pass")
+        assert review.labels == [None, None]
+    with reviewed(tmp_path / "again", output=numbered(100)) as review:
+        review.scroll(HEIGHT - shown)
+        review.press("item.next", "item.previous", "label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_of_a_pair_both_must_have_been_on_screen(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output="short", alternative=numbered(40)) as review:
+        review.press("beside")
+        fresh(review)
+        review.press("label.pass")
+        assert "of the response B were not on screen yet" in review.notice
+        assert review.labels == [None, None]
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+@pytest.mark.parametrize("output", [None, ""])
+def test_no_response_is_seen_when_its_line_was_on_screen(tmp_path: Path, output: object) -> None:
+    with reviewed(tmp_path, output=output) as review:
+        assert review.pane.layout.responses[0].end == 1
+        review.press("label.fail")
+        assert review.labels.count(Truth.FAIL) == 1
+
+
+def test_an_item_that_is_not_in_view_is_not_seen(tmp_path: Path) -> None:
+    with reviewed(tmp_path) as review:
+        fresh(review)
+        # The jury alone is in view, and then the queue alone.
+        for way in ("deeper", "shallower"):
+            review.press(way)
+            fresh(review)
+            review.press("label.pass")
+            assert review.labels == [None, None]
+            assert review.state.panes.current == "item"
+
+
+def test_a_label_chosen_by_name_counts_as_little(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output=numbered(100)) as review:
+        review.choose("label.pass")
+        assert not review.dialogs
+        assert "not on screen yet" in review.notice
+        review.choose("label.pass")
+        review.answer(True)
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_a_resize_neither_loses_nor_adds(tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(2000))
+    with reviewed(tmp_path, output=words) as review:
+        # Twelve lines of 78 columns are fewer than eighteen of 58, and back they are twelve.
+        for width in (60, SMALL[0]):
+            review.resize((width, SMALL[1]))
+            found = review.controller.core.seen.unseen(review.item)
+            assert found is not None
+            assert found.lines is not None
+            first = found.lines[0]
+        assert first == HEIGHT - review.pane.layout.responses[0].first + 1
+        review.press("label.pass")
+        assert review.labels == [None, None]
+        # What is enough once stays enough in a larger pane.
+        review.resize(WIDE)
+        review.press("label.pass")
+        assert review.labels.count(Truth.PASS) == 1
+
+
+def test_lines_that_are_cut_at_the_edge_are_wrapped_first(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output="word " * 300) as review:
+        review.press("wrap")
+        fresh(review)
+        cut = DrawnItem(
+            review.pane.layout, {"output": ((0, 78),)}, Place(), review.pane.height
+        )  # the pane shows 78 of 1,500 characters
+        forget(review)
+        review.controller.saw(cut)
+        review.press("label.pass")
+        assert review.state.reading.wrap
+        assert "its lines are wrapped now" in review.notice
+        assert review.labels == [None, None]
+
+
+def layout(lines: int, *, page: int = 0, pages: int = 1) -> ItemLayout:
+    starts = tuple(range(0, lines * 10, 10))
+    return ItemLayout("item", (PartLines("output", 0, 1, starts, lines * 10, page, pages),))
+
+
+@pytest.mark.parametrize(("shown", "missing"), [((0, 50), (6, 8)), ((10, 80), (1, 1))])
+def test_what_is_missing_is_named_by_its_lines(
+    tmp_path: Path, shown: tuple[int, int], missing: tuple[int, int]
+) -> None:
+    with reviewed(tmp_path) as review:
+        seen, made = SeenItems(), layout(8)
+        made = ItemLayout(review.item.item_hash, made.parts)
+        seen.saw(DrawnItem(made, {"output": (shown,)}, Place(), 20))
+        found = seen.unseen(review.item)
+        assert found is not None
+        assert found.lines == missing
+
+
+def test_the_pages_of_a_response_add_up_in_a_tall_pane(tmp_path: Path) -> None:
+    with reviewed(tmp_path) as review:
+        seen = SeenItems()
+        for page, enough in ((0, False), (1, True)):
+            made = ItemLayout(review.item.item_hash, layout(8, page=page, pages=2).parts)
+            seen.saw(DrawnItem(made, {"output": ((0, 80),)}, Place(), 16))
+            found = seen.unseen(review.item)
+            assert (found is None) is enough
+            if found is not None:
+                assert found.passage.page == 1

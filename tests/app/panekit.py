@@ -1,0 +1,66 @@
+"""The item's pane without Textual: it folds, scrolls and reports as the widget does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.view import ViewState
+from reviewdesk.app.paint.item import painted_item
+from reviewdesk.app.texts.layout import ItemLayout, Passage, Place
+
+FRAME = 6
+"""Lines of the terminal around the item's pane."""
+
+
+class DrawnPane:
+    """The lines of an item, and the line at the top of the pane."""
+
+    def __init__(self) -> None:
+        self.layout, self.top, self.height = ItemLayout(), 0, 0
+        self._asked = -1
+
+    def draw(self, state: ViewState, saw: Callable[[DrawnItem], None]) -> None:
+        """Paint the item, scroll to where the state says or to what was at the top, and report.
+
+        Nothing happens while the pane is out of view.
+        """
+        panes, item = state.panes, state.session.item
+        if panes.tiny or item is None or (panes.alone and panes.current != "item"):
+            return
+        place: Place | Passage = self.layout.place(self.top)
+        if self._asked != state.scroll.turns:
+            self._asked, place = state.scroll.turns, state.scroll.top
+        width, self.height = panes.width, panes.height - FRAME
+        self.layout = painted_item(
+            item,
+            width - 2 if panes.alone else width // 3,
+            self.height,
+            hidden=state.session.hidden,
+            reading=state.reading,
+        ).layout
+        if isinstance(place, Passage):
+            self.go(self.layout.top_for(place, self.height))
+        else:
+            self.go(self.layout.line(place))
+        saw(self.drawn)
+
+    def go(self, line: int) -> None:
+        """Scroll to a line, as far as the text goes."""
+        end = max(part.below for part in self.layout.parts)
+        self.top = max(0, min(line, end - self.height))
+
+    def scroll(self, lines: int) -> DrawnItem:
+        """Scroll by some lines, and return what is then on screen."""
+        self.go(self.top + lines)
+        return self.drawn
+
+    @property
+    def drawn(self) -> DrawnItem:
+        """What the pane shows, as the widget reports it."""
+        rows = range(self.top, self.top + self.height)
+        shown = {
+            part.name: tuple(cut for at, cut in enumerate(part.cuts, part.first) if at in rows)
+            for part in self.layout.responses
+        }
+        return DrawnItem(self.layout, shown, self.layout.place(self.top), self.height)

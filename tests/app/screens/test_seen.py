@@ -1,0 +1,116 @@
+"""What counts as seen is what was drawn: a frame below a dialog, or one never drawn, is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviewdesk.domain.records import View
+from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
+
+LONG = "\n".join(f"line {number}" for number in range(1, 101))
+
+
+def seen_lines(stage: Stage) -> int | None:
+    """The first line of the response that was not on screen, ``None`` if enough was."""
+    item = stage.session.item
+    assert item is not None
+    found = stage.controller.core.seen.unseen(item)
+    if found is None:
+        return None
+    return found.lines[0] if found.lines else 1
+
+
+def labels(stage: Stage) -> int:
+    """How many verdicts have a label."""
+    return sum(row.label is not None for row in stage.desk.rows(stage.session.keys))
+
+
+def first_below(stage: Stage) -> int:
+    """The first line of the response below the pane, as the screen shows it."""
+    shown = [cell.strip() for cell in stage.cells() if cell.strip().startswith("line ")]
+    return int(shown[-1].split()[1]) + 1
+
+
+async def test_the_lines_on_screen_are_those_that_count(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG), verdict(2)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        assert seen_lines(stage) == first_below(stage)
+        await stage.press("j", "j")
+        assert seen_lines(stage) == first_below(stage)
+        await stage.press("p")
+        assert "were not on screen yet. Press p" in stage.drawn()
+        assert seen_lines(stage) is None
+        assert labels(stage) == 0
+        await stage.press("p")
+        assert labels(stage) == 1
+
+
+async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        before = seen_lines(stage)
+        pane = stage.review.item
+        pane.move(12)
+        # The key is handled before the next frame.
+        assert seen_lines(stage) == before
+        await stage.settle()
+        assert seen_lines(stage) != before
+        await stage.press("question_mark")
+        known = seen_lines(stage)
+        pane.move(30)
+        await stage.settle()
+        assert seen_lines(stage) == known
+        pane.move(-30)
+        await stage.press("escape")
+        assert seen_lines(stage) == known
+
+
+async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
+    items = [verdict(1, output=LONG), verdict(2, output=LONG)]
+    opened = open_run(tmp_path / "d.db", report(items))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        await stage.press("ctrl+d")
+        left = stage.cells()[2:-4]
+        for way in (("J", "K"), ("space", "backspace"), ("question_mark", "escape")):
+            await stage.press(*way)
+            assert stage.cells()[2:-4] == left
+        top = left[0].strip()
+        for size in ((160, 48), (60, 20), SMALL):
+            await stage.pilot.resize_terminal(*size)
+            await stage.settle()
+            assert top in stage.drawn()
+        assert stage.cells()[2:-4] == left
+
+
+async def test_keys_jump_between_the_texts_and_unfold_them(tmp_path: Path) -> None:
+    long = verdict(1, output=LONG, input=LONG.replace("line", "ask"), reference="right")
+    opened = open_run(tmp_path / "d.db", report([long]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        assert "lines …" in stage.drawn()
+        assert "RESPONSE" in stage.drawn()
+        tops = []
+        for _ in range(3):
+            await stage.press("right_parenthesis")
+            tops.append(stage.cells()[2].split()[0])
+        assert tops == ["RUBRIC", "INPUT", "RESPONSE"]
+        await stage.press("left_parenthesis")
+        assert stage.cells()[2].split()[0] == "INPUT"
+        await stage.press("semicolon")
+        assert "lines …" not in stage.review.item.text
+        await stage.press("semicolon")
+        assert "ask 50" not in stage.review.item.text
+        await stage.press("slash")
+        await stage.write("ask 50")
+        await stage.press("enter")
+        assert "ask 50" in stage.drawn()
+
+
+async def test_held_keys_do_not_outrun_the_screen(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG), verdict(2)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        stage.clock.wait(1)
+        # Both are in the queue before a frame can be drawn.
+        for key in ("ctrl+d", "p"):
+            stage.app.post_message(key_event(key))
+        await stage.settle()
+        assert labels(stage) == 0
