@@ -33,6 +33,7 @@ from reviewdesk.app.controllers.requests import (
     OpenPalette,
     OrderForm,
     PaceForm,
+    PanelsForm,
     PromptForm,
     QuestionForm,
     Redraw,
@@ -61,6 +62,7 @@ from reviewdesk.app.screens.explain import ExplainScreen
 from reviewdesk.app.screens.help import HelpScreen, live_actions
 from reviewdesk.app.screens.history import HistoryScreen
 from reviewdesk.app.screens.pace import PaceScreen
+from reviewdesk.app.screens.panels import PanelsScreen
 from reviewdesk.app.screens.prompt import PromptField
 from reviewdesk.app.screens.rerun import RerunDialog
 from reviewdesk.app.screens.review import ReviewScreen
@@ -86,6 +88,7 @@ _DIALOGS: Mapping[type[object], Callable[[Any], Screen[Any]]] = {
     DiffForm: DiffScreen,
     PaceForm: PaceScreen,
     ExplainForm: ExplainScreen,
+    PanelsForm: PanelsScreen,
 }
 
 

@@ -12,6 +12,7 @@ from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.views import confidence, labels, words
+from reviewdesk.views.conclusion import file_conclusion, run_conclusion
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -58,6 +59,7 @@ def file_calibration(page: FilePage) -> Document:
     basis = _basis(found)
     rate = Facts.of(("by strata", rate_text(page.honest, "should pass, of the run named")))
     sections = (
+        file_conclusion(page),
         _metrics(found, lambda name: getattr(page.fit, name), Target.RUN, (rate,)),
         *confidence.sections(page.fit, basis),
         _confusion(found.headline, basis, _left_out_text(found)),
@@ -74,7 +76,7 @@ def summary(page: CalibrationPage) -> Document:
         return _nothing(page, blind=True)
     blocks = (*_rates(page), *_warnings(found.warnings))
     gates = _gates(page.gates, page.fit, _basis(found), page.more)
-    return Document((Section("Pass rate", blocks, _basis(found)), gates))
+    return Document((run_conclusion(page), Section("Pass rate", blocks, _basis(found)), gates))
 
 
 def _open(page: CalibrationPage, target: Target) -> Document:
@@ -82,6 +84,7 @@ def _open(page: CalibrationPage, target: Target) -> Document:
     basis = _basis(found)
     return Document(
         (
+            run_conclusion(page),
             _metrics(found, lambda name: page.ends(name, target), target, _rates(page)),
             *confidence.sections(page.fit, basis),
             _confusion(found.headline, basis, _left_out_text(found)),
@@ -111,6 +114,7 @@ def _blind(page: CalibrationPage) -> Document:
     note = f"confidence from {alone.confidence_source}"
     return Document(
         (
+            run_conclusion(page, blind=True),
             Section("Metrics", tuple(blocks), note),
             *confidence.sections(alone.fit, basis),
             _confusion(alone.metrics, basis, _left_out_text(page.calibration)),
@@ -128,8 +132,7 @@ def _blind(page: CalibrationPage) -> Document:
 
 def _nothing(page: CalibrationPage, *, blind: bool) -> Document:
     """Return why a run has no figures, and what to do."""
-    text = "No label makes a row yet: there is nothing to measure."
-    blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
+    blocks: list[Block] = [*run_conclusion(page, blind=blind).blocks]
     if page.counts.labelled:
         blocks.append(Paragraph(f"labelled: {_left_out_text(page.calibration)}", Tone.WARN))
     blocks += [
@@ -323,7 +326,7 @@ def _gate(check: LimitCheck, fit: Fit | None, column: int) -> Paragraph:
 def _outcome(checks: Sequence[LimitCheck]) -> str:
     failed = [check.target for check in checks if check.status is GateStatus.FAIL]
     if failed:
-        return f"do not gate on this judge yet: {', '.join(failed)} over the limit"
+        return f"over the limit: {', '.join(failed)}"
     skipped = sum(check.status is GateStatus.SKIP for check in checks)
     if skipped == len(checks):
         return "nothing could be held to a limit"

@@ -109,7 +109,7 @@ def test_a_summary_has_the_figures_of_the_run(desk: Desk) -> None:
     assert "- **flags**: 2 flagged for review: 2 escalated" in made
     assert "- **labels**: 0 verdicts with a label; 0 of the 2 flagged" in made
     assert "- **ballots**: 24, 0 of them failed" in made
-    assert "No label makes a row yet: there is nothing to measure." in made
+    assert "May this judge gate? Not yet: no label makes a row" in made
     assert "| `v4` | pass | 0.80 |" in made
     for key in desk.queue(run):
         item = desk.item(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pkgutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -25,6 +26,7 @@ from reviewdesk.desk import Desk
 from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.jurors import jurors_page
 from reviewdesk.desk.figures.labels_file import calibrate_file
+from reviewdesk.desk.figures.two_panels import panel_comparison
 from reviewdesk.desk.figures.whatif import what_if as what_if_of
 from reviewdesk.desk.figures.whatif import what_if_item
 from reviewdesk.desk.figures.work import work_page
@@ -74,6 +76,7 @@ from reviewdesk.views.jurors import jurors
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
 from reviewdesk.views.verdict import headline, jury, verdict
+from reviewdesk.views.two_panels import two_panels
 from tests.helpers import SAMPLES, load, open_desk, report
 from tests.helpers import verdict as body_of
 from tests.views.test_panel import FAR, NEAR, SHA
@@ -202,9 +205,15 @@ def documents() -> dict[str, Document]:
         sample = desk.load(Source.from_path(SAMPLES / "hostile.json")).run
         found |= {f"sample: {name}": made for name, made in of_verdicts(desk, sample)}
         nasty = load(desk, hostile_report(), f"{HOSTILE[:40].replace('/', '')}.json")
+        other = json.loads(hostile_report()) | {"report_id": f"again {HOSTILE[:40]}"}
+        again = load(desk, json.dumps(other).encode(), "again.json")
         for key in desk.queue(nasty):
             desk.note(key, HOSTILE)
             tag(desk, key, ["<b> &amp; `x`", "second"])
+            desk.label(key, Truth.PASS)
+        compared = panel_comparison(desk, nasty, again)
+        found |= {f"panels: {b}": two_panels(compared, blind=b) for b in (False, True)}
+        found["no panels"] = two_panels(panel_comparison(desk, nasty, run))
         for made in (of_run, of_verdicts):
             found |= {f"hostile: {name}": one for name, one in made(desk, nasty)}
     return found
@@ -384,6 +393,6 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
         "comparison.comparison", "jurors.jurors", "pace.work", "panel.panel",
         "reliability.reliability",
-        "run.run",
+        "run.run", "two_panels.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.calibration import CalibrationController
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.files import FileController
+from reviewdesk.app.controllers.panels import PanelsController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
@@ -60,6 +61,7 @@ class DeskController:
         self._colourless = colourless
         self._typed: list[str] = []
         self._files, self.preferences = FileController(core), PreferenceController(core)
+        self._panels = PanelsController(core, lambda text: self.run(f"filter {text}"))
         self._commands = {**self._command_table(), **self._files.commands}
 
     @property
@@ -97,6 +99,7 @@ class DeskController:
             "cal": lambda _: self._calibration(),
             "runs": lambda _: self._runs(),
             "run": lambda name: core.review_run(core.desk.run(name)),
+            "compare": self._panels.named,
             "save": self._save,
             "forget": self._forget,
             "theme": self._use_theme,
@@ -121,7 +124,8 @@ class DeskController:
             page.turn(0)
 
     def _runs(self) -> None:
-        page = RunsController(self._core, partial(self._files.load, review=False))
+        load = partial(self._files.load, review=False)
+        page = RunsController(self._core, load, self._panels.compare)
         if self._core.go(page):
             page.arrived()
 

@@ -15,6 +15,7 @@ from reviewdesk.views.glossary import GlossaryTerm
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
     from reviewdesk.desk.review.other_runs import Flips
+    from reviewdesk.domain.jurors.panels import PanelComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +156,21 @@ class ExplainForm:
 
 
 @dataclass(frozen=True, slots=True)
+class PanelsForm:
+    """Shows how two panels compare; the answer is True if the verdicts behind it are wanted."""
+
+    found: PanelComparison
+    blind: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HelpForm:
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
 Form: TypeAlias = (
     "PromptForm | QuestionForm | OrderForm | ChoiceForm | NoteForm | TagsForm | HistoryForm"
-    " | DiffForm | PaceForm | ExplainForm | HelpForm | RerunForm"
+    " | DiffForm | PanelsForm | PaceForm | ExplainForm | HelpForm | RerunForm"
 )
 
 

@@ -24,9 +24,11 @@ class RunsController:
 
     where = RUNS
 
-    def __init__(self, core: Core, load: Callable[[str], None]) -> None:
-        """Act on the desk of ``core``; ``load`` loads a report."""
-        self._core, self._load = core, load
+    def __init__(
+        self, core: Core, load: Callable[[str], None], compare: Callable[[Run], None]
+    ) -> None:
+        """Act on the desk of ``core``; ``load`` loads a report, ``compare`` compares with a run."""
+        self._core, self._load, self._compare_with = core, load, compare
         self._runs: list[RunLine] = []
         self._details: dict[str, RunDetails] = {}
         self._cursor, self._path = 0, ""
@@ -40,6 +42,7 @@ class RunsController:
             "run.open": self._open,
             "run.load": self._ask_file,
             "run.remove": self._ask_remove,
+            "run.compare": self._compare,
             "pane.next": self._turn,
             "pane.previous": self._turn,
         }
@@ -65,7 +68,8 @@ class RunsController:
         pane = "list" if self.reading else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
-        return {**offered, "run.remove": some, **dict.fromkeys(wanted, True)}
+        other = self._chosen is not None and self._chosen.hash != self._core.session.run.hash
+        return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def arrived(self) -> None:
         """Read the runs anew, and stay on the one under the cursor."""
@@ -104,6 +108,15 @@ class RunsController:
     def _open(self) -> None:
         if self._chosen is not None:
             self._core.review_run(self._chosen)
+
+    def _compare(self) -> None:
+        core, chosen = self._core, self._chosen
+        if chosen is None:
+            return
+        if chosen.hash == core.session.run.hash:
+            core.say_here("this run is under review: choose the one to compare it with", Tone.WARN)
+            return
+        self._compare_with(chosen)
 
     def _ask_file(self) -> None:
         form = PromptForm(

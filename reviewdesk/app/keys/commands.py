@@ -46,6 +46,7 @@ COMMANDS = {
         Command("cal", "", "calibration"),
         Command("runs", "", "the runs"),
         Command("run", "NAME", "review another run"),
+        Command("compare", "[RUN]", "which panel is right more often on the items of both runs"),
         Command("open", "FILE", "load a report and review it"),
         Command(
             "export", "FILE", "labels: .jsonl, full.jsonl, .csv, .yaml; the run: .json, .html, .md"

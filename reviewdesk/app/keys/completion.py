@@ -39,6 +39,9 @@ def argument_completers(desk: Desk, session: Session) -> dict[str, Completer]:
         "forget": among(saved),
         "tag": last_of_list(lambda: marks.known_tags(desk)),
         "run": among(lambda: [Option(run.name, run.file) for run in desk.runs()]),
+        "compare": among(
+            lambda: [Option(r.name, r.file) for r in desk.runs() if r.hash != session.run.hash]
+        ),
         "theme": among(lambda: [Option(name) for name in THEMES]),
         "open": files,
         "export": files,

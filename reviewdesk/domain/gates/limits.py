@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reviewdesk.domain.labels.sampling import MIN_AUDIT
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import NullEce
@@ -14,6 +15,12 @@ ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
 FEW = 50
 """Up to this many labels, a perfectly calibrated judge often misses the limit of the ECE."""
+
+FEWEST = MIN_AUDIT
+"""The fewest labels through the draw from which a judge may gate: as many as the smallest audit of
+the draw asks for, and as a recalibration needs."""
+UNUSUAL = 0.05
+"""The p value below which chance alone no longer explains the ECE of a judge."""
 
 
 class GateStatus(StrEnum):

@@ -1,0 +1,169 @@
+"""Whether a judge may gate, and why not: the sentence that calibration begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reviewdesk.domain.gates.limits import FEWEST, UNUSUAL, GateStatus, LimitCheck
+from reviewdesk.domain.records import Design, Metrics
+from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
+from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
+from reviewdesk.domain.verdict import SLACK
+from reviewdesk.views.document import Block, Paragraph, Section, Tone
+from reviewdesk.views.labels import MEANS
+from reviewdesk.views.words import SIDES, chance, number, plural
+
+_ASKS = "May this judge gate?"
+_NAMES = {"ece": "ECE", "brier": "Brier", "corrected_rate": "the corrected pass rate"}
+_BLIND = (
+    f"{_ASKS} A blind session does not tell: that rests on the draw, and so on what the panel said "
+    "of verdicts without a label."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the answer rests on; intervals are of such items, as those of a suite's gates are."""
+
+    line: Metrics
+    gates: Sequence[LimitCheck]
+    null: NullEce | None
+    brier: Interval | None
+    accuracy: Estimate | Interval | None
+    least_pass_rate: float | None = None
+    """The lower end of the pass rate through the draw."""
+
+
+def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
+    """Say whether the judge of a run may gate by the default limits, and what to do if not.
+
+    It may not while labels are missing: without a label in every stratum of the draw they do not
+    represent the run, and ``FEWEST`` must count. Nor may it if a limit is missed, or if an interval
+    reaches past its limit, as ``gate --require-representative`` has it.
+    """
+    found, such = page.calibration, page.such
+    line, design = found.headline, found.design
+    if blind and found.labelled.n:
+        return _section(_BLIND)
+    more = "" if blind else _next_step(page)
+    if not found.labelled.n:
+        text = (
+            f"no label makes a row, so there is nothing to measure. At least {FEWEST} are needed."
+        )
+        return _section(f"{_ASKS} Not yet: {text}", more)
+    if not design.stands:
+        subject = f"{plural(line.n, 'label')}, and they do not stand for the run"
+        return _section(f"{_ASKS} Not yet: {subject} ({design.value}: {MEANS[design]}).", more)
+    if line.n < FEWEST:
+        if design is Design.CENSUS:
+            text = f"all {line.n} decided verdicts have a label, fewer than the {FEWEST} needed."
+        else:
+            text = f"{plural(line.n, 'label')} through the draw, and at least {FEWEST} are needed."
+        return _section(f"{_ASKS} Not yet: {text}", more)
+    evidence = _Evidence(
+        line,
+        page.gates,
+        page.fit.null if page.fit else None,
+        such.brier if such else None,
+        such.accuracy if such else None,
+        page.honest.low,
+    )
+    return _section(*_judged(evidence, f"{plural(line.n, 'label')} through the draw"))
+
+
+def file_conclusion(page: FilePage) -> Section:
+    """Say whether the judge of a labels file may gate by the default limits, and why not."""
+    line, fit = page.calibration.headline, page.fit
+    rows = plural(line.n, "row")
+    if line.n < FEWEST:
+        text = f"{rows}, and at least {FEWEST} labels are needed"
+    elif not page.representative:
+        text = f"the file does not say that its {rows} are drawn from a whole run"
+    else:
+        evidence = _Evidence(line, page.gates, fit.null, fit.brier, fit.accuracy)
+        return _section(*_judged(evidence, rows))
+    return _section(f"{_ASKS} Not yet: {text}.")
+
+
+def _next_step(page: CalibrationPage) -> str:
+    if page.counts.verdicts < FEWEST:
+        return (
+            f"This run of {plural(page.counts.verdicts, 'verdict')} is too small to show it alone."
+        )
+    left = plural(page.left, "verdict has", "verdicts have")
+    return f"Label on in the order of the draw: {left} no label yet." if page.left else ""
+
+
+def _section(text: str, more: str = "") -> Section:
+    blocks: list[Block] = [Paragraph(text, Tone.STRONG)]
+    if more:
+        blocks.append(Paragraph(more))
+    return Section("", tuple(blocks))
+
+
+def _judged(found: _Evidence, basis: str) -> tuple[str, str]:
+    """Return the answer that enough labels give, and a second sentence, which may be empty."""
+    line, doubts, faults = found.line, list(_doubts(found)), list(_faults(found))
+    right = f"Right {number(line.accuracy, 2)} of the time{_ends(found.accuracy)} on {basis}."
+    if faults:
+        return f"{_ASKS} No: {'; '.join(faults)}.", right
+    if doubts:
+        return f"{_ASKS} Not yet: {'; '.join(doubts)}.", right
+    kept = [_kept(one, found) for one in found.gates if one.status is GateStatus.PASS]
+    weak = line.corrected_status == CorrectionStatus.WEAK_JUDGE
+    judge = f" It is a weak judge: Youden's J is {number(line.youden_j, 2)}." if weak else ""
+    return f"{_ASKS} Yes, by the default limits: {', '.join(kept)}.", right + judge
+
+
+def _kept(one: LimitCheck, found: _Evidence) -> str:
+    ends = _ends(found.brier) if one.target == "brier" else ""
+    value = f"{_NAMES[one.target]} {number(one.value, 2)}{ends}"
+    return f"{value}, {SIDES[one.op]} {number(one.limit, 2)}"
+
+
+def _ends(found: Estimate | Interval | None) -> str:
+    return "" if found is None else f" (95%: {number(found.low, 2)} to {number(found.high, 2)})"
+
+
+def _missed(found: _Evidence) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each missed limit, and whether chance can explain it."""
+    for one in (one for one in found.gates if one.status is GateStatus.FAIL):
+        limit, text = one.limit or 0.0, f"{_NAMES[one.target]} {number(one.value, 2)}"
+        over = f"is over {number(one.limit, 2)}"
+        if one.target == "ece" and found.null is not None:
+            p = found.null.p
+            yield f"{text} {over} ({chance(p)} if it were calibrated)", p >= UNUSUAL
+        elif one.target == "brier" and found.brier is not None:
+            yield f"{text}{_ends(found.brier)} {over}", found.brier.low <= limit + SLACK
+        elif one.target == "corrected_rate":
+            least = found.least_pass_rate
+            yield f"{text} {over} observed", least is None or least <= limit + SLACK
+        else:
+            yield f"{text} {over}", True
+
+
+def _faults(found: _Evidence) -> Iterator[str]:
+    """Yield the missed limits that chance does not explain."""
+    yield from (text for text, by_chance in _missed(found) if not by_chance)
+
+
+def _doubts(found: _Evidence) -> Iterator[str]:
+    """Yield why the labels do not prove that the judge may gate."""
+    line = found.line
+    if line.tp is not None and not line.tp + (line.fn or 0):
+        yield "no label says pass, so nobody knows how much of what is good it lets through"
+    elif line.tp is not None and not (line.tn or 0) + (line.fp or 0):
+        yield "no label says fail, so nobody knows how much of what is bad it catches"
+    elif line.corrected_status == CorrectionStatus.SKIPPED_NO_SIGNAL:
+        yield f"by the labels it carries no signal (Youden's J {number(line.youden_j, 2)})"
+    yield from (f"{text}, maybe by chance" for text, by_chance in _missed(found) if by_chance)
+    for one in found.gates:
+        if one.target != "brier" or one.status is not GateStatus.PASS:
+            continue
+        limit = number(one.limit, 2)
+        if found.brier is None:
+            yield f"Brier {number(one.value, 2)} is at most {limit}, but has no interval"
+        elif found.brier.high > (one.limit or 0.0) + SLACK:
+            yield f"Brier {number(one.value, 2)}{_ends(found.brier)} may be over {limit}"
