@@ -1,0 +1,115 @@
+"""Two panels compared: from the runs screen or a command, to the verdicts behind it, blind too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.app.controllers.requests import ChoiceForm, PanelsForm, QuestionForm
+from reviewdesk.desk import Desk
+from reviewdesk.domain.records import Run, View
+from reviewdesk.reports.bytes.source import Source
+from reviewdesk.settings import Feedback, Settings
+from reviewdesk.views.document import Section
+from reviewdesk.views.two_panels import two_panels
+from tests.app.builders import report, verdict
+from tests.app.controllers.second_run import second_run
+from tests.app.reviewkit import Review, reviewing
+
+
+def other(desk: Desk, bodies: list[dict[str, Any]], name: str) -> Run:
+    body = {**report(bodies), "report_id": name}
+    return desk.load(Source.from_bytes(f"{name}.json", json.dumps(body).encode())).run
+
+
+def form(review: Review) -> PanelsForm:
+    assert isinstance(review.dialog, PanelsForm)
+    return review.dialog
+
+
+def test_the_chosen_run_is_compared_with_the_one_under_review(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        again = second_run(review.desk)
+        review.press("screen.runs", "first")
+        assert review.hint("run.compare") is True
+        review.press("run.compare")
+        found = form(review).found
+        assert (found.first.name, found.second.name) == ("run", again.name)
+        # The other panel fails two of the six that this one passes.
+        assert (found.items, found.flips, found.labelled) == (6, 2, 0)
+        review.answer(True)
+        assert isinstance(review.dialog, ChoiceForm)
+        assert review.dialog.options[0] == "    2  decided otherwise in again   flip:again"
+        review.answer(0)
+        assert (review.state.where, review.session.view.filter) == ("review", "flip:again")
+        assert len(review.session.keys) == 2
+
+
+def test_the_run_under_review_is_not_compared_with_itself(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.press("screen.runs")
+        assert review.hint("run.compare") is False
+        review.press("run.compare")
+        assert review.notice.startswith("this run is under review")
+        review.command("compare run")
+        assert review.notice.startswith("run is one run, and two are compared")
+        assert review.dialogs == []
+
+
+def test_a_command_compares_with_the_newest_run_of_the_same_items(tmp_path: Path) -> None:
+    with reviewing(tmp_path) as review:
+        review.command("compare")
+        assert review.notice.startswith("no other loaded run judged these items")
+        second_run(review.desk)
+        other(review.desk, [verdict(99)], "alone")
+        review.command("compare")
+        assert form(review).found.second.name == "again"
+        review.answer(False)
+        review.command("compare alone")
+        assert form(review).found.items == 0
+        review.answer(False)
+        assert review.dialogs == []
+
+
+def test_a_blind_session_compares_the_labelled_items_alone(tmp_path: Path) -> None:
+    with reviewing(tmp_path, view=View(blind=True)) as review:
+        second_run(review.desk)
+        review.press("label.pass", "label.fail")
+        review.command("compare again")
+        shown = form(review)
+        assert shown.blind
+        titles = [one.title for one in two_panels(shown.found, blind=True).every]
+        assert titles == ["", "Right by the labels"]
+        review.answer(True)
+        assert len(getattr(review.dialog, "options", ())) == 2
+        review.answer(0)
+        # What differs tells the panels' answers: that is asked about, as any filter is.
+        assert isinstance(review.dialog, QuestionForm)
+
+
+def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: Path) -> None:
+    pages: list[tuple[Section, ...]] = []
+    for scores in ((0.9, 0.8, 0.3), (0.1, 0.2, 0.3)):
+        with reviewing(tmp_path / str(scores[0]), view=View(blind=True)) as review:
+            review.press("label.pass", "label.fail")
+            labelled = {event.verdict for event in review.events()}
+            bodies = [verdict(i) for i in range(1, 7)]
+            bodies = [
+                body if body["id"] in labelled else verdict(i, scores)
+                for i, body in enumerate(bodies, start=1)
+            ]
+            other(review.desk, bodies, "twin")
+            review.command("compare twin")
+            pages.append(two_panels(form(review).found, blind=True).every)
+    assert pages[0] == pages[1]
+    assert len(pages[0]) == 2
+
+
+def test_nothing_is_compared_while_answers_are_kept_back(tmp_path: Path) -> None:
+    settings = Settings(feedback=Feedback.NEVER)
+    with reviewing(tmp_path, view=View(blind=True), settings=settings) as review:
+        second_run(review.desk)
+        review.command("compare again")
+        assert review.notice.startswith("the panels' answers are kept back")
+        assert review.dialogs == []

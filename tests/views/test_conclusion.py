@@ -1,0 +1,122 @@
+"""Whether a judge may gate: the sentence for every way in which labels can fall short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.cli.plain import document_text
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.domain.records import Truth
+from reviewdesk.domain.stats.calibration_page import CalibrationPage
+from reviewdesk.domain.stats.figures import Interval, NullEce
+from reviewdesk.views.calibration import calibration, summary
+from reviewdesk.views.document import Paragraph, plain
+from tests.helpers import load, open_desk, report, verdict
+
+
+def run_page(folder: Path, size: int, labels: list[str], **more: Any) -> CalibrationPage:
+    """A run whose panel passes two of three with .95 and fails the others with .05.
+
+    ``labels`` are given in the order of the draw: right, wrong, or a truth.
+    """
+    desk = open_desk(folder / "desk.db")
+    bodies = [
+        verdict(f"v{i:02}", *([0.05] * 3 if i % 3 == 0 else [0.95] * 3), flagged=i % 5 == 0)
+        for i in range(size)
+    ]
+    run = load(desk, report(*bodies))
+    for row, label in zip(desk.rows(desk.queue(run, **more)), labels, strict=False):
+        decided = "pass" if row.decision == "pass" else "fail"
+        other = {"pass": "fail", "fail": "pass"}[decided]
+        word = {"right": decided, "wrong": other}.get(label, label)
+        desk.label(row.key, Truth(word))
+    found = calibration_page(desk, run)
+    desk.close()
+    return found
+
+
+def told(page: CalibrationPage, *, blind: bool = False) -> str:
+    """The first section of the document: the answer and its second sentence."""
+    first = calibration(page, blind=blind).every[0]
+    return " ".join(plain(one.text) for one in first.blocks if isinstance(one, Paragraph))
+
+
+@pytest.mark.parametrize(
+    ("size", "labels", "answer"),
+    [
+        (60, [], "Not yet: no label makes a row, so there is nothing to measure. At least 30"),
+        (60, ["right"] * 20, ("Not yet: 20 labels through the draw, and at least 30 are needed. "
+                             "Label on in the order of the draw: 22 verdicts have no label yet.")),
+        (12, ["right"] * 12, ("Not yet: all 12 decided verdicts have a label, fewer than the 30 "
+                             "needed. This run of 12 verdicts is too small to show it alone.")),
+        (60, ["pass"] * 60, "No: ECE 0.28 is over 0.10 (p < 0.001 if it were calibrated); "),
+        (60, ["wrong"] * 60, ("No: ECE 0.95 is over 0.10 (p < 0.001 if it were calibrated); "
+                             "Brier 0.90 (95%: 0.90 to 0.90) is over 0.25")),
+        (60, ["right"] * 60, ("Yes, by the default limits: ECE 0.05, at most 0.10, "
+                             "Brier 0.00 (95%: 0.00 to 0.00), at most 0.25, the corrected pass "
+                             "rate 0.67, at most 0.67. Right 1.00 of the time (95%: 0.94 to 1.00) "
+                             "on 60 labels through the draw.")),
+    ],
+)  # fmt: skip
+def test_the_answer_and_its_reason(
+    tmp_path: Path, size: int, labels: list[str], answer: str
+) -> None:
+    # Twenty of sixty fail with .05 and the rest pass with .95. Labelled pass throughout, the judge
+    # is right on 40 of 60 where it says .95: ECE .95 - .667 = .283.
+    assert told(run_page(tmp_path, size, labels)).startswith(f"May this judge gate? {answer}")
+
+
+def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -> None:
+    found = told(run_page(tmp_path, 300, ["right"] * 60, filter="esc"))
+    start = "May this judge gate? Not yet: 60 labels, and they do not stand for the run ("
+    assert found.startswith(f"{start}escalated-only: a stratum of the rest has no label")
+
+
+def test_one_kind_of_label_is_not_enough(tmp_path: Path) -> None:
+    # The panel passes all; nothing that should fail was among what people saw.
+    desk = open_desk(tmp_path / "desk.db")
+    run = load(desk, report(*(verdict(f"v{i}", 0.95, 0.95, 0.95) for i in range(40))))
+    for key in desk.queue(run):
+        desk.label(key, Truth.PASS)
+    found = told(calibration_page(desk, run))
+    desk.close()
+    assert found.startswith("May this judge gate? Not yet: no label says fail, so nobody knows")
+
+
+def test_a_point_that_keeps_its_limit_is_not_enough(tmp_path: Path) -> None:
+    page = run_page(tmp_path, 60, ["right"] * 60)
+    assert page.such is not None
+    assert page.fit is not None
+    wide = replace(page, such=replace(page.such, brier=Interval(0.0, 0.3)))
+    assert told(wide).startswith(
+        "May this judge gate? Not yet: Brier 0.00 (95%: 0.00 to 0.30) may be over 0.25."
+    )
+    bare = replace(page, such=replace(page.such, brier=None))
+    assert "Brier 0.00 is at most 0.25, but has no interval" in told(bare)
+
+
+def test_what_chance_explains_is_no_fault(tmp_path: Path) -> None:
+    page = run_page(tmp_path, 60, ["pass"] * 60)
+    assert page.fit is not None
+    gates = [one for one in page.gates if one.target == "ece"]
+    lucky = replace(
+        page, gates=tuple(gates), fit=replace(page.fit, null=NullEce(0.2, True, 0.4, 0.3))
+    )
+    found = told(lucky)
+    assert found.startswith("May this judge gate? Not yet: ")
+    assert "ECE 0.28 is over 0.10 (p 0.300 if it were calibrated), maybe by chance" in found
+
+
+def test_a_blind_session_is_told_nothing_that_rests_on_the_draw(tmp_path: Path) -> None:
+    page = run_page(tmp_path, 60, ["right"] * 40)
+    assert told(page, blind=True).startswith("May this judge gate? A blind session does not tell")
+
+
+def test_every_document_of_calibration_begins_with_it(tmp_path: Path) -> None:
+    page = run_page(tmp_path, 60, ["right"] * 20)
+    for made in (calibration(page), summary(page)):
+        assert document_text(made).startswith("May this judge gate? Not yet: 20 labels")
