@@ -23,7 +23,7 @@ PASS, FAIL = Truth.PASS, Truth.FAIL
 
 
 def compared(
-    decisions: Sequence[Decisions], truths: Sequence[Truth | None], strata: list[int] | None = None
+    decisions: Sequence[Decisions], truths: Sequence[Truth | None], strata: Sequence[int] = ()
 ) -> PanelComparison:
     """Both runs hold the same items in the same order, which is that of each stratum's draw."""
     strata = strata or [3] * len(decisions)
@@ -88,11 +88,13 @@ def test_the_interval_holds_the_truth_in_every_sample_that_could_be_drawn(labell
     covered = []
     for k in range(7):
         decisions: list[Decisions] = [(P, F)] * 6 + [(P, P)] * 6
-        truths = [PASS] * k + [FAIL] * (6 - k) + [PASS] * 6
+        truths: list[Truth] = [PASS] * k + [FAIL] * (6 - k) + [PASS] * 6
         hits: list[bool] = []
         for sample in samples:
             order = [*sample, *(i for i in range(items) if i not in sample)]
-            shown = [truths[i] if n < labelled else None for n, i in enumerate(order)]
+            shown: list[Truth | None] = [
+                truths[i] if n < labelled else None for n, i in enumerate(order)
+            ]
             made = compared([decisions[i] for i in order], shown).difference
             hits.append(made.low - 1e-9 <= (2 * k - 6) / 12 <= made.high + 1e-9)
         covered.append(float(np.mean(hits)))
