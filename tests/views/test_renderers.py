@@ -75,8 +75,8 @@ from reviewdesk.views.document import (
 from reviewdesk.views.jurors import jurors
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
-from reviewdesk.views.verdict import headline, jury, verdict
 from reviewdesk.views.two_panels import two_panels
+from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report
 from tests.helpers import verdict as body_of
 from tests.views.test_panel import FAR, NEAR, SHA

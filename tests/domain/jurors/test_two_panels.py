@@ -87,7 +87,7 @@ def test_the_interval_holds_the_truth_in_every_sample_that_could_be_drawn(labell
     samples = list(combinations(range(items), labelled))
     covered = []
     for k in range(7):
-        decisions: list[Decisions] = [(P, F)] * 6 + [(P, P)] * 6
+        decisions = [(P, F)] * 6 + [(P, P)] * 6
         truths: list[Truth] = [PASS] * k + [FAIL] * (6 - k) + [PASS] * 6
         hits: list[bool] = []
         for sample in samples:
