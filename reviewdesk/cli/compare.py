@@ -21,8 +21,8 @@ def compare(*, run: str, other: str | None, as_json: bool) -> None:
     """
     from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.figures.two_panels import panel_comparison
+    from reviewdesk.views.comparison import two_panels
     from reviewdesk.views.json import figures
-    from reviewdesk.views.two_panels import two_panels
 
     with open_desk() as desk:
         first = chosen_run(desk, run if other is not None else None)

@@ -1,4 +1,4 @@
-"""Two verdicts on the same item side by side, fact by fact and juror by juror."""
+"""Two verdicts on an item side by side, and two panels on all items that both judged."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 
 from reviewdesk.domain.assessment.assess import Seat
 from reviewdesk.domain.assessment.flags import names
+from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Item
+from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.views import words
 from reviewdesk.views.document import (
     Block,
     Comparison,
     Document,
+    Facts,
     Paragraph,
     Quote,
     Section,
@@ -19,8 +22,22 @@ from reviewdesk.views.document import (
     Tone,
     Words,
     outside,
+    table,
 )
-from reviewdesk.views.words import number
+from reviewdesk.views.labels import MEANS
+from reviewdesk.views.words import number, plural
+
+_HIDDEN = (
+    "Blind: what the panels said of items without a label is left out, and the interval with it."
+)
+_SAME = "Two items are the same where input, response, reference and rubric are."
+_PAIRED = (
+    "The difference is paired: where the panels agree it is 0 without any label, so it holds more "
+    "than the two rates beside each other."
+)
+UNPROVEN = 0.05
+"""The p value from which a split of the items is put down to chance."""
+_UNKNOWN = "Which panel is right more often is not known:"
 
 
 def comparison(here: Item, there: Item) -> Document:
@@ -74,3 +91,147 @@ def _turned(mine: Mapping[str, Seat], theirs: Mapping[str, Seat]) -> Iterator[Bl
         for mark, ballot in (("− ", seat.ballot), ("+ ", other.ballot)):
             text = ballot.reason or ballot.error or "no reason given"
             yield Quote(text, lead=Text(mark, Tone.MUTED), indent=2)
+
+
+# Two panels
+
+
+def two_panels(found: PanelComparison, *, blind: bool = False) -> Document:
+    """Return the comparison, its conclusion first; if blind, of the labelled items alone."""
+    blocks: list[Block] = [Paragraph(conclusion(found, blind=blind), Tone.STRONG)]
+    if not found.items:
+        blocks.append(Paragraph(_SAME, Tone.MUTED))
+        return Document((Section("", tuple(blocks)),))
+    if blind:
+        blocks.append(Paragraph(_HIDDEN, Tone.NOTE))
+        return Document((Section("", tuple(blocks)), _right(found, blind=True)))
+    blocks += _advice(found)
+    right = (_right(found, blind=False),) if found.labelled else ()
+    return Document((Section("", tuple(blocks)), *right, _decisions(found)))
+
+
+def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
+    """Return in one sentence which panel is right more often, as far as its interval tells."""
+    first, second, made = _name(found.first), _name(found.second), found.difference
+    if not found.items:
+        return ("No item of ", first, " was judged in ", second, ": there is nothing to compare.")
+    differ = plural(found.flips, "decision differs", "decisions differ")
+    common = f"the {plural(found.decided, 'item')} that both decided"
+    if not found.labelled:
+        reason = f"no label says pass or fail of {common}"
+        return f"{_UNKNOWN} {reason}." if blind else f"{_UNKNOWN} {reason}; {differ}."
+    if blind:
+        return _alone(found)
+    if not made.apart:
+        return f"Neither panel is right more often: they decide {common} alike."
+    if made.estimate is None:
+        apart = plural(made.apart, "item", "items") + " that one passes and the other fails"
+        return f"{_UNKNOWN} no label that counts for the draw is on the {apart}; {differ}."
+    ahead = first if made.estimate > 0 else second
+    points = f"{_points(found)} on {plural(found.labelled, 'common label')}; {differ}."
+    if made.low > SLACK or made.high < -SLACK:
+        return (ahead, f" is right more often by {points}")
+    if abs(made.estimate) <= SLACK:
+        return f"Neither panel is shown to be right more often: they are apart by {points}"
+    return ("Neither panel is shown to be right more often: ", ahead, f" by {points}")
+
+
+def _name(run: ComparedRun) -> Text:
+    return outside(run.name, 80)
+
+
+def _points(found: PanelComparison) -> str:
+    """Return the distance of the panel that is ahead, in points of accuracy, with its interval."""
+    made = found.difference
+    sign = -100 if made.estimate is not None and made.estimate < 0 else 100
+    low, middle, high = sorted(sign * (end or 0.0) for end in (made.low, made.estimate, made.high))
+    ends = "exact" if made.labelled == made.apart else f"95%: {low:.1f} to {high:.1f}"
+    return f"{middle:.1f} points ({ends})"
+
+
+def _alone(found: PanelComparison) -> Words:
+    """Return what the labelled items alone say, whatever their draw."""
+    both, apart = found.both_right, (found.first_alone, found.second_alone)
+    return (
+        f"On {plural(found.labelled, 'common label')} alone ",
+        _name(found.first),
+        f" is right {plural(both + apart[0], 'time')} and ",
+        _name(found.second),
+        f" {plural(both + apart[1], 'time')}.",
+    )
+
+
+def _advice(found: PanelComparison) -> Iterator[Block]:
+    """Yield what the sentence does not prove, and which labels would tell most."""
+    made, alone = found.difference, (found.first_alone, found.second_alone)
+    stands = made.low > SLACK or made.high < -SLACK
+    if stands and found.p is not None and found.p >= UNPROVEN:
+        yield Paragraph(
+            "It holds for these items and is no proof of others: one panel alone is right on "
+            f"{plural(sum(alone), 'labelled item')}, {max(alone)} to {min(alone)}, and panels that "
+            f"are equally good split them so by chance too ({words.chance(found.p)}, sign test).",
+            Tone.WARN,
+        )
+    open_ = made.apart - sum(alone)
+    if open_ > 0:
+        yield Paragraph(
+            f"{plural(open_, 'item has', 'items have')} no pass or fail label of those that one "
+            "passes and the other fails: once all have one, the difference is exact.",
+            Tone.NOTE,
+        )
+    if found.labelled and made.apart:
+        yield Paragraph(_PAIRED, Tone.MUTED)
+
+
+def _right(found: PanelComparison, *, blind: bool) -> Section:
+    n, rows = found.labelled, []
+    for run, alone in ((found.first, found.first_alone), (found.second, found.second_alone)):
+        right = found.both_right + alone
+        cells: list[Words] = [_name(run), str(right), words.share(right, n), str(alone)]
+        if not blind:
+            ends = words.interval(run.rate.low, run.rate.high)
+            cells += [words.number(run.rate.estimate), ends]
+        rows.append(cells)
+    heads = ("", "right", f"of {n}", "alone", *(() if blind else ("accuracy", "95%")))
+    blocks: list[Block] = [
+        table(heads, rows, "The panels against the labels"),
+        Facts.of(("both right", str(found.both_right)), ("both wrong", str(found.both_wrong))),
+    ]
+    if blind:
+        return Section("Right by the labels", tuple(blocks))
+    means = MEANS[found.design]
+    if not found.design.stands:
+        means += "; the ends are bounds"
+    drawn = ("labels by the draw of ", outside(found.drawn, 80), f": {means}")
+    blocks.append(Paragraph(drawn, Tone.MUTED))
+    return Section("Right by the labels", tuple(blocks), f"{found.design.value}, n {n}")
+
+
+def _decisions(found: PanelComparison) -> Section:
+    """Return the table of both decisions, and what the flips did to the labelled items."""
+    made = {side: {cell[side] for cell in found.cells} for side in (0, 1)}
+    rows, columns = ([one for one in (*Decision, None) if one in made[side]] for side in (0, 1))
+    grid: list[tuple[Words, ...]] = [
+        (words.decision(one, "none"), *(f"{_count(found, one, two):,}" for two in columns))
+        for one in rows
+    ]
+    heads = ("", *(f"{two.value if two else 'none'} there" for two in columns))
+    lost = _count(found, Decision.PASS, Decision.FAIL)
+    won = _count(found, Decision.FAIL, Decision.PASS)
+    text = (
+        f"{plural(lost, 'pass becomes a fail', 'passes become fails')}, "
+        f"{plural(won, 'fail becomes a pass', 'fails become passes')}"
+    )
+    if found.labelled:
+        better, worse = found.second_alone, found.first_alone
+        text += f"; by the labels {better} of them for the better, {worse} for the worse"
+    blocks = (
+        table(heads, grid, "Decisions of both panels"),
+        Paragraph(("rows: ", _name(found.first), ", columns: ", _name(found.second)), Tone.MUTED),
+        Paragraph(text, Tone.STRONG),
+    )
+    return Section("Decisions", blocks, plural(found.items, "common item"))
+
+
+def _count(found: PanelComparison, one: Decision | None, two: Decision | None) -> int:
+    return found.count(lambda cell: cell[:2] == (one, two))

@@ -55,7 +55,7 @@ from reviewdesk.views import pace, rerun, whatif
 from reviewdesk.views import run as run_views
 from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.calibration import summary as calibration_summary
-from reviewdesk.views.comparison import comparison
+from reviewdesk.views.comparison import comparison, two_panels
 from reviewdesk.views.document import (
     Block,
     Comparison,
@@ -75,7 +75,6 @@ from reviewdesk.views.document import (
 from reviewdesk.views.jurors import jurors
 from reviewdesk.views.panel import consent, panel, turnout
 from reviewdesk.views.reliability import reliability
-from reviewdesk.views.two_panels import two_panels
 from reviewdesk.views.verdict import headline, jury, verdict
 from tests.helpers import SAMPLES, load, open_desk, report
 from tests.helpers import verdict as body_of
@@ -393,6 +392,6 @@ def test_every_kind_of_block_and_document_is_walked() -> None:
         "calibration.calibration", "calibration.file_calibration", "calibration.summary",
         "comparison.comparison", "jurors.jurors", "pace.work", "panel.panel",
         "reliability.reliability",
-        "run.run", "two_panels.two_panels",
+        "run.run", "comparison.two_panels",
         "verdict.jury", "verdict.verdict", "whatif.policies", "whatif.what_if",
     }  # fmt: skip

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from reviewdesk.app.controllers.calibration import CalibrationController
 from reviewdesk.app.controllers.core import CALIBRATION, REVIEW, RUNS, Core
 from reviewdesk.app.controllers.files import FileController
-from reviewdesk.app.controllers.panels import PanelsController
 from reviewdesk.app.controllers.requests import (
     Close,
     Copy,
@@ -23,7 +22,7 @@ from reviewdesk.app.controllers.requests import (
     TakeSelection,
     UseTheme,
 )
-from reviewdesk.app.controllers.runs import RunsController
+from reviewdesk.app.controllers.runs import PanelsController, RunsController
 from reviewdesk.app.keys.commands import COMMANDS, complete_command, parse_command
 from reviewdesk.app.keys.completion import argument_completers
 from reviewdesk.app.preferences import PreferenceController

@@ -14,7 +14,7 @@ from reviewdesk.app.paint.styled import Lines, cut, inline, line
 from reviewdesk.app.screens.dialog import Dialog
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.app.widgets.lines import Bar, Pane
-from reviewdesk.views.two_panels import two_panels
+from reviewdesk.views.comparison import two_panels
 
 
 class PanelsScreen(Dialog[bool]):

@@ -12,9 +12,9 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.figures import Fit, PanelIntervals, Target
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.domain.whatif.policies import PolicyResult, Result, WhatIfTable
+from reviewdesk.views.comparison import conclusion
 from reviewdesk.views.document import plain as plain_text
 from reviewdesk.views.json.shape import shape
-from reviewdesk.views.two_panels import conclusion
 
 
 def _ends(*names: str, path: str = "") -> str:

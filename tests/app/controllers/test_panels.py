@@ -11,8 +11,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Run, View
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.settings import Feedback, Settings
+from reviewdesk.views.comparison import two_panels
 from reviewdesk.views.document import Section
-from reviewdesk.views.two_panels import two_panels
 from tests.app.builders import report, verdict
 from tests.app.controllers.second_run import second_run
 from tests.app.reviewkit import Review, reviewing
