@@ -216,3 +216,9 @@ def escalated(conn: sqlite3.Connection, run: Run, most: int) -> list[int]:
         (run.key, int(Flag.ESCALATED), most),
     )
     return [row["key"] for row in rows]
+
+
+def keys_of_item(conn: sqlite3.Connection, run: int, item: bytes) -> dict[str, int]:
+    """Return the verdicts of a run with this content: their keys by id."""
+    rows = conn.execute("SELECT id, key FROM verdicts WHERE item = ? AND run = ?", (item, run))
+    return {row["id"]: row["key"] for row in rows}

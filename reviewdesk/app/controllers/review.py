@@ -14,7 +14,6 @@ from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import AnnotationController, ItemController
 from reviewdesk.app.controllers.jobs import Runner
 from reviewdesk.app.controllers.labels import LabelController
-from reviewdesk.app.controllers.pace import PaceController
 from reviewdesk.app.controllers.panes import PaneController
 from reviewdesk.app.controllers.queue import QueueController
 from reviewdesk.app.controllers.reading import ReadingController
@@ -23,6 +22,7 @@ from reviewdesk.app.controllers.rerun import RerunController
 from reviewdesk.app.controllers.runs import RunsController
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import Panes, ViewState
+from reviewdesk.app.controllers.work.pace import PaceController
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.domain.records import Item, QueueRow, Run, View

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reviewdesk.app.controllers.exposure import Exposure
-from reviewdesk.app.controllers.repeats import Repeats
 from reviewdesk.app.controllers.session import Page, SearchHits, Session, effective_order
+from reviewdesk.app.controllers.work.exposure import Exposure
+from reviewdesk.app.controllers.work.repeats import Repeats
 from reviewdesk.desk.review import exposure
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import QueueRow, Run, View

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 from reviewdesk.desk.review import items
 from reviewdesk.domain.labels.repeats import LabelPair, next_repeat
 from reviewdesk.domain.records import Event, Run, Truth, View
-from reviewdesk.store import repeats, reviewer
+from reviewdesk.store import reviewer, verdicts
 from reviewdesk.store.connect import writing
-from reviewdesk.store.events import NewEvent, append, desk_id, newest_key
-from reviewdesk.store.repeats import WorkEvent
+from reviewdesk.store.events import NewEvent, WorkEvent, append, desk_id, newest_key, work
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
 @dataclass(frozen=True, slots=True)
-class GivenAgain:
+class RepeatedItem:
     """One item that came back after the label with the key ``since``, of the verdict ``after``.
 
     ``keys`` are all verdicts of its content, ``key`` the one that was labelled. ``second`` is its
@@ -41,27 +40,27 @@ class GivenAgain:
     second: WorkEvent | None
 
 
-def given_again(desk: Desk, run: Run) -> list[GivenAgain]:
+def repeated_items(desk: Desk, run: Run) -> list[RepeatedItem]:
     """Return every item of a run that came back to the desk's reviewer, in that order."""
-    log = repeats.work(desk.conn, desk.reviewer, run.hash)
+    log = work(desk.conn, desk.reviewer, run.hash)
     found = [_given(desk, run, log, event) for event in log if event.again]
     return [one for one in found if one is not None]
 
 
-def _given(desk: Desk, run: Run, log: list[WorkEvent], came: WorkEvent) -> GivenAgain | None:
+def _given(desk: Desk, run: Run, log: list[WorkEvent], came: WorkEvent) -> RepeatedItem | None:
     item = bytes.fromhex(came.again or "")
     of_item = [event for event in log if event.item == item]
     first = _first_label(of_item, came.key)
-    keys = repeats.keys_of_item(desk.conn, run.key, item)
+    keys = verdicts.keys_of_item(desk.conn, run.key, item)
     if first is None or first.verdict not in keys:
         return None
     later = [event for event in of_item if event.key > came.key]
-    return GivenAgain(
+    return RepeatedItem(
         item=item.hex(),
         key=keys[first.verdict],
         keys=frozenset(keys.values()),
         since=came.key,
-        after=repeats.keys_of_item(desk.conn, run.key, came.item).get(came.verdict),
+        after=verdicts.keys_of_item(desk.conn, run.key, came.item).get(came.verdict),
         blind=first.blind is True and first.told is False,
         deferred=any(event.kind == "defer" for event in later),
         second=next((event for event in reversed(later) if event.kind == "repeat"), None),
@@ -79,7 +78,7 @@ def due(desk: Desk, run: Run, label_of: int, share: float) -> list[tuple[str, in
 
     Each is its content's hash and its verdict's key; the one that waits longest comes first.
     """
-    log = repeats.work(desk.conn, desk.reviewer, run.hash)
+    log = work(desk.conn, desk.reviewer, run.hash)
     labels = [event for event in log if event.kind == "label"]
     newest = {event.item: event for event in labels}
     order = sorted(newest.values(), key=lambda event: event.key)
@@ -91,7 +90,7 @@ def due(desk: Desk, run: Run, label_of: int, share: float) -> list[tuple[str, in
     contents = [*(event.item for event in order), b""]
     for item in next_repeat(contents, used, rest, _seed(desk, run), share):
         first = newest[item]
-        here = repeats.keys_of_item(desk.conn, run.key, item)
+        here = verdicts.keys_of_item(desk.conn, run.key, item)
         if first.blind and first.verdict in here and label_of not in here.values():
             found.append((item.hex(), here[first.verdict]))
     return found
@@ -131,14 +130,14 @@ def newest_event(desk: Desk) -> int:
 
 def newest_labels(desk: Desk, run: Run) -> list[bytes]:
     """Return the contents that the reviewer labelled on screen, by their newest labels."""
-    log = repeats.work(desk.conn, desk.reviewer, run.hash)
+    log = work(desk.conn, desk.reviewer, run.hash)
     newest = {event.item: event.key for event in log if event.kind == "label"}
     return sorted(newest, key=newest.__getitem__)
 
 
 def label_pairs(desk: Desk, run: Run) -> list[LabelPair]:
     """Return both labels of every item that has a repeat, in the order of the repeats."""
-    log = repeats.work(desk.conn, desk.reviewer, run.hash)
+    log = work(desk.conn, desk.reviewer, run.hash)
     newest = {event.item: event for event in log if event.kind == "repeat"}
     pairs = []
     for second in sorted(newest.values(), key=lambda event: event.key):

@@ -15,7 +15,7 @@ from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
 from reviewdesk.desk.review.marks import tag
-from reviewdesk.desk.review.repeats import given_again, label_pairs
+from reviewdesk.desk.review.repeats import label_pairs, repeated_items
 from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
@@ -163,7 +163,7 @@ def test_a_crash_before_the_repeat_loses_nothing(tmp_path: Path) -> None:
         assert again.session.index == review.session.index
         again.press("label.fail")
         assert [one.label for one in again.events("repeat")] == [Truth.FAIL]
-        assert given_again(again.desk, again.run)[0].second is not None
+        assert repeated_items(again.desk, again.run)[0].second is not None
         later = reopened(again)
         # In the next session it is what it is: the first label, and the history tells the rest.
         key = item.row.key

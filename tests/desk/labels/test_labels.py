@@ -69,7 +69,7 @@ def test_undo_goes_back_to_the_label_before(desk: Desk) -> None:
     assert desk.verify().events == 9
 
 
-def test_an_undone_label_may_be_given_again(desk: Desk) -> None:
+def test_an_undone_label_may_be_repeated_items(desk: Desk) -> None:
     label(desk, "v1", Truth.FAIL)
     desk.undo()
     label(desk, "v1", Truth.PASS)

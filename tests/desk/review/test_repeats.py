@@ -66,7 +66,7 @@ def facts(desk: Desk, run: Run) -> dict[str, Any]:
     }
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None)
 @given(_STEPS)
 def test_figures_are_the_same_with_and_without_repeats(steps: list[tuple[str, int, Truth]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

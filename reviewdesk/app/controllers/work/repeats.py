@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.desk.review import repeats
-from reviewdesk.desk.review.repeats import GivenAgain
+from reviewdesk.desk.review.repeats import RepeatedItem
 from reviewdesk.domain.query.filter import parse_filter
 from reviewdesk.domain.records import Event, Item, QueueRow
 from reviewdesk.settings import Feedback
@@ -34,14 +34,14 @@ class Repeats:
     def __init__(self, desk: Desk, share: float) -> None:
         """Start a session: what the log holds by now is not hidden."""
         self._desk, self._share, self._start = desk, share, repeats.newest_event(desk)
-        self._active: dict[str, GivenAgain] = {}
-        self._by_key: dict[int, GivenAgain] = {}
+        self._active: dict[str, RepeatedItem] = {}
+        self._by_key: dict[int, RepeatedItem] = {}
 
     def read(self, session: Session) -> None:
         """Read from the log which items of the session's run have come back."""
         self._active = {}
         if self._share and session.view.blind:
-            for one in repeats.given_again(self._desk, session.run):
+            for one in repeats.repeated_items(self._desk, session.run):
                 if one.second is None or one.second.key > self._start:
                     self._active[one.item] = one
         self._by_key = {key: one for one in self._active.values() for key in one.keys}
@@ -75,7 +75,7 @@ class Repeats:
         following = self._desk.next_undecided(session.run, session.keys, session.index)
         return None if following in {None, session.index} else found
 
-    def of(self, key: int) -> GivenAgain | None:
+    def of(self, key: int) -> RepeatedItem | None:
         """Return the repeat that a label of this verdict would be, or ``None``."""
         return self._by_key.get(key)
 

@@ -1,0 +1,1 @@
+"""What concerns the reviewer: what was seen, what comes back, and how the work goes."""
