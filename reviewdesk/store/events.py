@@ -289,7 +289,8 @@ class WorkEvent:
     """A standing label, repeat or defer of one reviewer.
 
     ``blind`` is ``None`` if the event does not say; ``told`` if the panel's answer was told after
-    it; ``again`` is the content, in hex, that came back after it.
+    it; ``again`` is the content, in hex, that came back after it; ``unseen`` if a repeat was given
+    without any sight of the panel's answer.
     """
 
     key: int
@@ -301,6 +302,7 @@ class WorkEvent:
     blind: bool | None
     told: bool | None
     again: str | None
+    unseen: bool
 
 
 def work(conn: sqlite3.Connection, reviewer: str, run: str) -> list[WorkEvent]:
@@ -309,7 +311,8 @@ def work(conn: sqlite3.Connection, reviewer: str, run: str) -> list[WorkEvent]:
         """SELECT key, kind, verdict, item, label, tentative,
                   json_extract(detail, '$.blind') AS blind,
                   json_extract(detail, '$.told') AS told,
-                  json_extract(detail, '$.again') AS again
+                  json_extract(detail, '$.again') AS again,
+                  ifnull(json_extract(detail, '$.unseen'), 0) AS unseen
            FROM standing_events
            WHERE desk = ? AND reviewer = ? AND author = reviewer AND run = ?
              AND kind IN ('label', 'repeat', 'defer')
@@ -324,6 +327,7 @@ def work(conn: sqlite3.Connection, reviewer: str, run: str) -> list[WorkEvent]:
                 **dict(row),
                 "label": Truth(row["label"]) if row["label"] else None,
                 "tentative": bool(row["tentative"]),
+                "unseen": bool(row["unseen"]),
                 "blind": None if row["blind"] is None else bool(row["blind"]),
                 "told": None if row["told"] is None else bool(row["told"]),
             }

@@ -93,7 +93,7 @@ def _moved(moved: tuple[MovedFigure, ...]) -> tuple[Section, ...]:
     blocks: tuple[Block, ...] = (table(("", "before", "after"), rows),)
     reasons = dict.fromkeys(one.after.reason for one in moved if one.after.reason)
     blocks += tuple(Paragraph(reason, Tone.WARN) for reason in reasons)
-    note = f"95% intervals where there is one, of {moved[0].basis}"
+    note = f"of {moved[0].basis}, with 95% intervals"
     return (Section("The last hundred labels moved", blocks, note),)
 
 

@@ -14,6 +14,7 @@ from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.seen import Unseen
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.desk.review import exposure, repeats
+from reviewdesk.desk.review.repeats import SecondLabel
 from reviewdesk.domain.records import Event, Item, Run, Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import NotFoundError
@@ -108,8 +109,9 @@ class LabelController:
         key, view = item.row.key, core.review.view()
         again = core.review.repeats.of(key)
         if again is not None:
-            blind = blind and again.blind
-            repeats.repeat(core.desk, key, truth, tentative=tentative, blind=blind, view=view)
+            look = core.review.repeats.is_blind(session, item)
+            given = SecondLabel(truth, tentative, blind=look, unseen=blind and again.blind)
+            repeats.repeat(core.desk, key, given, view)
         else:
             core.desk.label(
                 key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review.history import PaceReader
@@ -15,6 +16,7 @@ from reviewdesk.domain.labels.work import (
     reasons_to_stop,
     work_pace,
 )
+from reviewdesk.domain.query.filter import MIXED
 from reviewdesk.domain.records import Metrics, Run
 from reviewdesk.domain.stats.figures import Ranged
 from reviewdesk.domain.stats.rates import wilson
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _Figures = dict[str, tuple[Ranged, str]]
 _LABELLED = "labelled verdicts"
+_RUN = "this run"
 
 
 def labels_given(desk: Desk, run: Run) -> int:
@@ -50,7 +53,11 @@ def work_page(desk: Desk, run: Run, *, blind: bool = False) -> WorkPage:
     find = _blind_figures if blind else _open_figures
     before, after = find(past, totals), find(labelled, totals)
     found = agreements(pairs)
-    accuracy = after.get("accuracy")
+    if blind:
+        known = find(_prefix(labelled, desk.queue(run, "", MIXED)), totals)
+    else:
+        known = {name: one for name, one in after.items() if one[1] == _RUN}
+    accuracy = known.get("accuracy")
     return WorkPage(
         labels=len(given),
         pace=work_pace(timed),
@@ -61,6 +68,15 @@ def work_page(desk: Desk, run: Run, *, blind: bool = False) -> WorkPage:
         ),
         stop=reasons_to_stop(timed, found, accuracy[0] if accuracy else None),
     )
+
+
+def _prefix(labelled: Sequence[LabelledRow], order: Sequence[int]) -> list[LabelledRow]:
+    """Return the labelled verdicts before the first unlabelled one in an order.
+
+    In the blind order, which depends on no answer, they are a simple random sample of the run.
+    """
+    by_key = {row.key: row for row in labelled}
+    return [by_key[key] for key in takewhile(by_key.__contains__, order)]
 
 
 def _blind_figures(labelled: Sequence[LabelledRow], _totals: RunFigures) -> _Figures:
@@ -80,9 +96,9 @@ def _open_figures(labelled: Sequence[LabelledRow], totals: RunFigures) -> _Figur
         return _of_labelled(calibration.labelled)
     rates = {"accuracy": made.right_parts, "pass rate by strata": made.pass_parts}
     found: _Figures = {
-        name: (_ranged(of_strata(parts, lacking)), "this run") for name, parts in rates.items()
+        name: (_ranged(of_strata(parts, lacking)), _RUN) for name, parts in rates.items()
     }
-    return {**found, "ECE": (Ranged(calibration.headline.ece), "this run")}
+    return {**found, "ECE": (Ranged(calibration.headline.ece), _RUN)}
 
 
 def _of_labelled(line: Metrics) -> _Figures:

@@ -102,14 +102,25 @@ def _seed(desk: Desk, run: Run) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def repeat(
-    desk: Desk, key: int, truth: Truth, *, tentative: bool, blind: bool, view: View
-) -> Event:
-    """Record a second label of an item, which is no label: it only measures the reviewer.
+@dataclass(frozen=True, slots=True)
+class SecondLabel:
+    """A second label of an item; ``blind`` if the panel's answer was hidden since it came back.
 
-    ``blind`` is False if the reviewer had seen the panel's answer by then.
+    ``unseen`` says that it was never seen at all, not even after the first label.
     """
-    entry = NewEvent("repeat", desk.at(), label=truth, tentative=tentative, detail={"blind": blind})
+
+    truth: Truth
+    tentative: bool
+    blind: bool
+    unseen: bool
+
+
+def repeat(desk: Desk, key: int, given: SecondLabel, view: View) -> Event:
+    """Record a second label of an item, which is no label: it only measures the reviewer."""
+    facts = {"blind": given.blind, "unseen": given.unseen}
+    entry = NewEvent(
+        "repeat", desk.at(), label=given.truth, tentative=given.tentative, detail=facts
+    )
     with writing(desk.conn, desk.path):
         run, about = items.about(desk, key, entry)
         reviewer.save_view(desk.conn, run, desk.reviewer, view)
@@ -143,5 +154,5 @@ def label_pairs(desk: Desk, run: Run) -> list[LabelPair]:
     for second in sorted(newest.values(), key=lambda event: event.key):
         first = _first_label([one for one in log if one.item == second.item], second.key)
         if first is not None and first.label and second.label:
-            pairs.append(LabelPair(first.label, second.label, second.blind is True))
+            pairs.append(LabelPair(first.label, second.label, second.unseen))
     return pairs

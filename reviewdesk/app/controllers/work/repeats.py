@@ -75,6 +75,11 @@ class Repeats:
         following = self._desk.next_undecided(session.run, session.keys, session.index)
         return None if following in {None, session.index} else found
 
+    def is_blind(self, session: Session, item: Item) -> bool:
+        """Return True if nothing has told the panel's answer since the item came back."""
+        told = item.revealed_at is not None or item.labelled_before or session.hidden_query
+        return session.view.blind and not told
+
     def of(self, key: int) -> RepeatedItem | None:
         """Return the repeat that a label of this verdict would be, or ``None``."""
         return self._by_key.get(key)
