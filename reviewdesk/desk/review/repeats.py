@@ -40,23 +40,39 @@ class RepeatedItem:
     second: WorkEvent | None
 
 
-def repeated_items(desk: Desk, run: Run) -> list[RepeatedItem]:
-    """Return every item of a run that came back to the desk's reviewer, in that order."""
+def repeated_items(desk: Desk, run: Run, since: int = 0) -> list[RepeatedItem]:
+    """Return the items of a run that came back to the desk's reviewer, in that order.
+
+    Those whose second label was given by the event ``since`` or before are left out.
+    """
     log = work(desk.conn, desk.reviewer, run.hash)
-    found = [_given(desk, run, log, event) for event in log if event.again]
-    return [one for one in found if one is not None]
+    of_items = _by_item(log)
+    found = []
+    for came in log:
+        if came.again:
+            one = _repeated_item(desk, run, of_items.get(bytes.fromhex(came.again), []), came)
+            if one is not None and (one.second is None or one.second.key > since):
+                found.append(one)
+    return found
 
 
-def _given(desk: Desk, run: Run, log: list[WorkEvent], came: WorkEvent) -> RepeatedItem | None:
-    item = bytes.fromhex(came.again or "")
-    of_item = [event for event in log if event.item == item]
+def _by_item(log: Sequence[WorkEvent]) -> dict[bytes, list[WorkEvent]]:
+    found: dict[bytes, list[WorkEvent]] = {}
+    for event in log:
+        found.setdefault(event.item, []).append(event)
+    return found
+
+
+def _repeated_item(
+    desk: Desk, run: Run, of_item: Sequence[WorkEvent], came: WorkEvent
+) -> RepeatedItem | None:
     first = _first_label(of_item, came.key)
-    keys = verdicts.keys_of_item(desk.conn, run.key, item)
+    keys = {} if first is None else verdicts.keys_of_item(desk.conn, run.key, first.item)
     if first is None or first.verdict not in keys:
         return None
     later = [event for event in of_item if event.key > came.key]
     return RepeatedItem(
-        item=item.hex(),
+        item=first.item.hex(),
         key=keys[first.verdict],
         keys=frozenset(keys.values()),
         since=came.key,
@@ -150,9 +166,10 @@ def label_pairs(desk: Desk, run: Run) -> list[LabelPair]:
     """Return both labels of every item that has a repeat, in the order of the repeats."""
     log = work(desk.conn, desk.reviewer, run.hash)
     newest = {event.item: event for event in log if event.kind == "repeat"}
+    of_items = _by_item(log)
     pairs = []
     for second in sorted(newest.values(), key=lambda event: event.key):
-        first = _first_label([one for one in log if one.item == second.item], second.key)
+        first = _first_label(of_items[second.item], second.key)
         if first is not None and first.label and second.label:
             pairs.append(LabelPair(first.label, second.label, second.unseen))
     return pairs

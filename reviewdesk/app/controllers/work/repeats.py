@@ -41,9 +41,8 @@ class Repeats:
         """Read from the log which items of the session's run have come back."""
         self._active = {}
         if self._share and session.view.blind:
-            for one in repeats.repeated_items(self._desk, session.run):
-                if one.second is None or one.second.key > self._start:
-                    self._active[one.item] = one
+            for one in repeats.repeated_items(self._desk, session.run, self._start):
+                self._active[one.item] = one
         self._by_key = {key: one for one in self._active.values() for key in one.keys}
 
     # what comes back
