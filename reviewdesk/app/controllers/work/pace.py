@@ -34,7 +34,9 @@ class PaceController:
     def labelled(self) -> None:
         """Show the page if a hundred is full whose page was not shown yet."""
         core, view = self._core, self._core.session.view
-        if not core.settings.hundreds or core.session.progress.labelled < HUNDRED:
+        # Own labels are at most all labels, whose number is known without reading the log.
+        due = HUNDRED * (view.hundreds + 1)
+        if not core.settings.hundreds or core.session.progress.labelled < due:
             return
         full, more = divmod(labels_given(core.desk, core.session.run), HUNDRED)
         if more or full <= view.hundreds:
