@@ -109,19 +109,8 @@ class Repeats:
 
     def rows(self, rows: Iterable[QueueRow]) -> list[QueueRow]:
         """Return queue rows with what is shown of each."""
-        return [self._row(row) for row in rows]
-
-    def _row(self, row: QueueRow) -> QueueRow:
-        one = self._by_key.get(row.key)
-        if one is None:
-            return row
-        return replace(
-            row,
-            label=one.second.label if one.second else None,
-            tentative=one.second.tentative if one.second else False,
-            deferred=one.deferred and one.second is None,
-            marked=False,
-        )
+        desk, hidden = self._desk, self._by_key
+        return [self.item(desk.item(row.key)).row if row.key in hidden else row for row in rows]
 
     def item(self, item: Item) -> Item:
         """Return an item with what is shown of it."""
@@ -131,11 +120,19 @@ class Repeats:
         mine = self._desk.reviewer
         history = [self.event(event) for event in item.history if event.key > one.since]
         own = [event for event in history if event.reviewer == mine and not event.undone]
-        marked = bool(_newest(own, "on"))
+        marked, note = bool(_newest(own, "on")), _newest(own, "note") or None
+        row = replace(
+            item.row,
+            label=one.second.label if one.second else None,
+            tentative=one.second.tentative if one.second else False,
+            deferred=one.deferred and one.second is None,
+            marked=marked,
+            noted=note is not None,
+        )
         return replace(
             item,
-            row=replace(self._row(item.row), marked=marked),
-            note=_newest(own, "note") or None,
+            row=row,
+            note=note,
             revealed_at=next((event.at for event in own if event.kind == "reveal"), None),
             labelled_before=one.second is not None,
             history=tuple(history),
