@@ -180,9 +180,13 @@ def newest(conn: sqlite3.Connection, reviewer: str, run: str | None, limit: int)
 
 
 def newest_label(conn: sqlite3.Connection, reviewer: str, run: str) -> Event | None:
-    """Return the last label that a reviewer gave in a run, undone or not; imports do not count."""
+    """Return the last label that a reviewer gave in a run, undone or not; imports do not count.
+
+    The second label of an item counts: nothing may tell it from a first one.
+    """
     rows = conn.execute(
-        f"""{_EVENTS} WHERE e.desk = ? AND e.reviewer = ? AND e.run = ? AND e.kind = 'label'
+        f"""{_EVENTS} WHERE e.desk = ? AND e.reviewer = ? AND e.run = ?
+              AND e.kind IN ('label', 'repeat')
               AND json_extract(e.detail, '$.imported') IS NULL ORDER BY e.seq DESC LIMIT 1""",
         (desk_id(conn), reviewer, run),
     )

@@ -74,7 +74,8 @@ class AnnotationController:
             core.say_here(f"The label on {show_line(event.verdict, 80)} was taken back.")
         else:
             try:
-                return core.desk.item(core.desk.find(core.desk.run(run.hash), event.verdict))
+                key = core.desk.find(core.desk.run(run.hash), event.verdict)
+                return core.review.repeats.item(core.desk.item(key))
             except NotFoundError:
                 core.say_here("The run of the item just labelled was removed.")
         return None
@@ -215,7 +216,7 @@ class AnnotationController:
 
         def closed(typing: bool | None) -> None:
             if typing:
-                self._type_tags(core.desk.item(key))
+                self._type_tags(core.review.repeats.item(core.desk.item(key)))
 
         core.ask(TagsForm(item.verdict.id, offered, item.tags, toggle), closed)
 

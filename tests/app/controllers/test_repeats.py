@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.requests import HistoryForm
+from reviewdesk.app.controllers.requests import HistoryForm, NoteForm
 from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
@@ -195,6 +195,20 @@ def test_history_shows_a_repeat_after_its_session(tmp_path: Path) -> None:
         assert isinstance(form, HistoryForm)
         assert [one.kind for one in form.item] == ["repeat", "label"]
         later.desk.close()
+
+
+def test_what_was_just_labelled_is_the_repeat(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = until_repeat(review)
+        review.press("undo")
+        review.desk.note(item.row.key, "first")
+        review.press("label.pass", "label.fail", "note.labelled")
+        form = review.dialog
+        assert isinstance(form, NoteForm)
+        # The dialog is that of a new item; what it writes goes below the earlier note.
+        assert (form.name, form.text) == (item.verdict.id, "")
+        review.answer("second")
+        assert review.desk.item(item.row.key).note == "first\n\nsecond"
 
 
 def test_only_a_step_to_the_next_undecided_brings_something_back(tmp_path: Path) -> None:
