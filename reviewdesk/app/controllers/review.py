@@ -69,23 +69,10 @@ class ReviewController:
         pace = PaceController(core)
         self.labels = LabelController(core, pace.labelled, annotations.labelled_fail)
         self.panes = PaneController(core, reading.verbs["jury.reasons"])
-        commands = {
-            **self.queue.commands,
-            **annotations.commands,
-            **rerun.commands,
-            **pace.commands,
-        }
+        commands = self.queue.commands | annotations.commands | rerun.commands | pace.commands
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
-        self._verbs = {
-            **self.queue.verbs,
-            **item.verbs,
-            **annotations.verbs,
-            **reading.verbs,
-            **rerun.verbs,
-            **pace.verbs,
-            **self.labels.verbs,
-            **self.panes.verbs,
-        }
+        self._verbs = self.queue.verbs | item.verbs | annotations.verbs | reading.verbs
+        self._verbs |= rerun.verbs | pace.verbs | self.labels.verbs | self.panes.verbs
         self._on_every_screen = self.desk.verbs
 
     # out: the state and the requests
