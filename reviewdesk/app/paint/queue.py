@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from textual.content import Content
 
-from reviewdesk.app.paint.styled import Piece, clip, clip_start, cut, inline, line, pad
+from reviewdesk.app.paint.styled import Piece, clip, clip_middle, cut, inline, line, pad
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
@@ -37,6 +37,8 @@ TENTATIVE = "?"
 """The suffix of a tentative label."""
 SPELLED = 60
 """The width from which a line spells the band, and flags in words where they fit."""
+_NAMES, _TITLE = 28, 12
+"""The cells of ids that stand in one column, and the least that the title of a test gets."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
@@ -110,21 +112,15 @@ def _said(row: QueueRow) -> Flag:
 
 
 def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
-    """Return id and test, fitted into the width that the facts leave."""
-    if width <= 0:
-        return []
+    """Return the id, whole where it fits, and behind it the test where that says more."""
     name, test = inline(row.id), inline(row.test)
     ink = Ink.STRONG if strong else Ink.TEXT
-    if test == name or width < 24:
-        return [(_clip_name(name, width), ink)]
-    column = min(28, width // 2)
-    return [
-        (pad(_clip_name(name, column), column), ink),
-        ("  ", Ink.TEXT),
-        (clip(test, width - column - 2), Ink.MUTED),
-    ]
+    column = max(cell_len(name), min(_NAMES, width // 2))
+    if _bare(test) in _bare(name) or width - column - 2 < _TITLE:
+        return [(clip_middle(name, width), ink)]
+    return [(pad(name, column), ink), ("  ", Ink.TEXT), (clip(test, width - column - 2), Ink.MUTED)]
 
 
-def _clip_name(name: str, width: int) -> str:
-    """Clip a sentence at its end, and a path-like id at its start: such ids differ at the end."""
-    return clip(name, width) if " " in name else clip_start(name, width)
+def _bare(name: str) -> str:
+    """Return a name without what an id writes otherwise than a title: case, spaces, signs."""
+    return "".join(filter(str.isalnum, name.casefold()))

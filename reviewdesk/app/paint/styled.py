@@ -88,6 +88,17 @@ def clip_start(text: str, width: int) -> str:
     return ELLIPSIS + text[len(text) - kept :]
 
 
+def clip_middle(text: str, width: int) -> str:
+    """Cut the text in its middle to ``width`` cells: ids differ at the end, and begin telling."""
+    if width <= 0:
+        return ""
+    if cell_len(text) <= width:
+        return text
+    start = text[: fitting(text, (width - 1) // 2)]
+    end = fitting_end(text, width - 1 - cell_len(start))
+    return start + ELLIPSIS + (text[-end:] if end else "")
+
+
 def pad(text: str, width: int, *, right: bool = False) -> str:
     """Cut or pad the text to exactly ``width`` cells."""
     text = clip(text, width)

@@ -1,0 +1,53 @@
+"""What a line of the queue calls its verdict: the id, whole where it fits, and the test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reviewdesk.app.paint.queue import queue_line
+from reviewdesk.app.paint.styled import clip_middle
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.records import QueueRow
+from reviewdesk.domain.verdict import Band, Decision
+
+LONG = "suite/billing/refund-after-thirty-days"
+ROW = QueueRow(
+    1, LONG, "a long title", Decision.FAIL, 0.41, 0.41, Band.LOW, Flag(0), "flagged/fail", False,
+    None, False, False,
+)  # fmt: skip
+
+
+def shown(row: QueueRow, width: int, *, blind: bool = True) -> str:
+    return queue_line(row, width, current=False, blind=blind).plain.rstrip()
+
+
+def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
+    # A blind line takes 5 cells before the id, which has 38.
+    for width in range(43, 120):
+        assert LONG in shown(ROW, width)
+    cut = shown(ROW, 30)
+    assert "suite/" in cut
+    assert cut.endswith("thirty-days")
+    assert "…" in cut
+
+
+def test_the_title_gives_way_first() -> None:
+    # 38 cells, two between, and at least 12 for the title.
+    assert "a long title" in shown(ROW, 5 + 38 + 2 + 12)
+    assert "a long" not in shown(ROW, 5 + 38 + 2 + 11)
+
+
+@pytest.mark.parametrize("test", [LONG, "Refund after thirty days", "refund_after_thirty_days"])
+def test_a_title_that_says_no_more_than_the_id_is_left_out(test: str) -> None:
+    line = shown(replace(ROW, test=test), 120)
+    assert line.endswith(LONG)
+
+
+def test_a_text_is_cut_in_its_middle() -> None:
+    assert clip_middle("delete-account-now", 18) == "delete-account-now"
+    assert clip_middle("delete-account-now", 9) == "dele…-now"
+    assert clip_middle("日本語の長い名前", 7) == "日…名前"
+    assert clip_middle("abc", 1) == "…"
+    assert clip_middle("abc", 0) == ""
