@@ -24,8 +24,8 @@ def shown(row: QueueRow, width: int, *, blind: bool = True) -> str:
 
 
 def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
-    # A blind line takes 5 cells before the id, which has 38.
-    for width in range(43, 120):
+    # A blind line takes 6 cells before the id, which has 38.
+    for width in range(44, 120):
         assert LONG in shown(ROW, width)
     cut = shown(ROW, 30)
     assert "suite/" in cut
@@ -35,8 +35,8 @@ def test_an_id_is_whole_wherever_it_fits_and_else_keeps_both_ends() -> None:
 
 def test_the_title_gives_way_first() -> None:
     # 38 cells, two between, and at least 12 for the title.
-    assert "a long title" in shown(ROW, 5 + 38 + 2 + 12)
-    assert "a long" not in shown(ROW, 5 + 38 + 2 + 11)
+    assert "a long title" in shown(ROW, 6 + 38 + 2 + 12)
+    assert "a long" not in shown(ROW, 6 + 38 + 2 + 11)
 
 
 @pytest.mark.parametrize("test", [LONG, "Refund after thirty days", "refund_after_thirty_days"])

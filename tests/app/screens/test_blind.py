@@ -43,7 +43,8 @@ STEPS: list[list[str]] = [
     ["s"],
     ["full_stop"],
     ["comma"],
-    ["question_mark"],
+    ["e"],
+    ["escape", "question_mark"],
 ]
 """What is pressed one step after another; the twins are compared after each."""
 

@@ -1,0 +1,31 @@
+"""The dialog of ``e``: the terms in view, below the header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.app.screens.explain import ExplainScreen
+from tests.app.appkit import SMALL, open_run, report, staged, verdict
+
+
+@pytest.mark.parametrize("size", [SMALL, (40, 10)], ids=str)
+async def test_it_leaves_the_header_in_view(tmp_path: Path, size: tuple[int, int]) -> None:
+    run = open_run(tmp_path / "d.db", report([verdict(2)]))
+    async with staged(*run, size=size) as stage:
+        header = stage.cells()[0]
+        await stage.press("e")
+        assert isinstance(stage.app.screen, ExplainScreen)
+        assert stage.cells()[0] == header
+        assert "escalated" in stage.drawn()
+        await stage.press("enter", "j", "e")
+        assert stage.app.screen is stage.review
+
+
+async def test_calibration_explains_the_figures_in_view(tmp_path: Path) -> None:
+    run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
+    async with staged(*run, size=(100, 30)) as stage:
+        await stage.press("p", "f4", "e")
+        for word in ("confidence", "ECE", "Brier"):
+            assert word in stage.drawn()
