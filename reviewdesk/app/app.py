@@ -251,13 +251,9 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         """Use the theme that is kept or set or, if none is, one that the terminal can show."""
         for theme in OWN:
             self.register_theme(theme)
-        settings = self.controller.core.settings
-        if self.no_color:
-            self.theme = COLOURLESS.name
-        elif settings.source("theme") == DEFAULT:
-            self.theme = fallback(self.console.color_system)
-        else:
-            self.theme = settings.theme
+        settings, able = self.controller.core.settings, fallback(self.console.color_system)
+        own = able if settings.source("theme") == DEFAULT else settings.theme
+        self.theme = COLOURLESS.name if self.no_color else own
 
     # events
 

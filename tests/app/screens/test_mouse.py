@@ -52,7 +52,7 @@ async def test_a_click_on_a_hint_does_what_its_key_does(tmp_path: Path) -> None:
         await stage.press("enter")
         assert stage.session.item is not None
         assert stage.session.item.tags == ("tone",)
-        await click_hint(stage, "calibration")
+        await stage.press("f4")
         assert stage.controller.state.where == "calibration"
         await click_hint(stage, "reliability")
         assert "reliability" in stage.cells()[0]
