@@ -22,6 +22,6 @@ class ReadingOptions:
     page: int = 0
     """The page to show, counted from 0. A text with fewer pages shows its last."""
     open_sections: frozenset[str] = frozenset()
-    """What does not fold: long texts of the item by name, and of the jury its reasons and figures."""
+    """What does not fold: long texts of the item, and reasons and figures of the jury, by name."""
     find: tuple[str, ...] = ()
     """Words to highlight."""
