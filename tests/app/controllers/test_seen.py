@@ -11,7 +11,11 @@ import pytest
 
 from reviewdesk.app.controllers.seen import DrawnItem, SeenItems
 from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place
+from reviewdesk.desk.labels import transfer
 from reviewdesk.domain.records import Truth, View
+from reviewdesk.views import events
+from reviewdesk.views.document import plain
+from reviewdesk.views.json import review as shapes
 from tests.app.builders import SMALL, WIDE, open_run, report, verdict
 from tests.app.panekit import FRAME
 from tests.app.reviewkit import Review
@@ -35,7 +39,20 @@ def test_the_end_of_a_short_response_is_enough(tmp_path: Path) -> None:
     with reviewed(tmp_path) as review:
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1
-        assert review.events()[0].detail["seen"] is True
+        [event] = review.events()
+        assert event.detail["seen"] is True
+        assert ", seen" in plain(events.event(event))
+        item = review.desk.item(review.desk.find(review.run, "item/001"))
+        assert shapes.verdict(item, [])["labels"][0]["seen"] is True
+        [row] = transfer.list_labels(review.desk, review.run)
+        assert row["seen"] is True
+
+
+def test_a_label_of_the_shell_does_not_say_what_was_seen(tmp_path: Path) -> None:
+    with reviewed(tmp_path) as review:
+        review.desk.label(review.item.row.key, Truth.FAIL)
+        [row] = transfer.list_labels(review.desk, review.run)
+        assert row["seen"] is None
 
 
 def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> None:
