@@ -56,16 +56,9 @@ class _Part:
     paired: bool = False
     """Whether it stands beside the other response."""
 
-    below: Sequence[Content] = ()
-
     @property
     def lines(self) -> Lines:
-        return [*self.above, *self.text.lines, *self.below]
-
-    @property
-    def around(self) -> int:
-        """How many lines stand around its text."""
-        return len(self.above) + len(self.below)
+        return [*self.above, *self.text.lines]
 
     def placed(self, head: int, *, wrapped: bool) -> PartLines:
         return PartLines(
@@ -118,10 +111,10 @@ def pages(item: Item) -> int:
 
 
 def _title(item: Item, width: int, *, hidden: bool) -> _Part:
-    """Return what stands above the texts: the item's name and signs, and the line of verdict."""
+    """Return what stands above the texts: the line of verdict, the item's name and signs."""
     lines = section_lines(Section("", verdict.title(item, blind=hidden)), width)
     decided = [] if hidden else section_lines(Section("", verdict.headline(item)), width)
-    return _Part(TITLE, [], PaintedText.counted(lines), below=decided)
+    return _Part(TITLE, decided, PaintedText.counted(lines))
 
 
 def _together(texts: Mapping[str, str], width: int, reading: ReadingOptions) -> bool:
@@ -162,7 +155,7 @@ def _folded(parts: Sequence[_Part], room: int, reading: ReadingOptions, key: str
     responses = [one for one in parts if one.name in RESPONSES]
     before = parts[: parts.index(responses[0])]
     left = room - min(half, max(len(one.text.lines) for one in responses))
-    left -= sum(one.around for one in (*before, responses[0]))
+    left -= sum(len(one.above) for one in (*before, responses[0]))
     sizes = {"reference": half}
     # The shortest first: what it leaves of its share goes to the longer ones.
     for at, one in enumerate(sorted(before, key=lambda one: len(one.text.lines))):
