@@ -101,6 +101,8 @@ async def test_a_rule_is_dragged(tmp_path: Path) -> None:
 async def test_the_wheel_scrolls_what_is_below_it_and_text_is_copied(tmp_path: Path) -> None:
     async with opened(tmp_path) as stage:
         current, item = stage.current, stage.review.text("item")
+        # The long rubric whole.
+        await stage.press("semicolon")
         for widget in (stage.review.queue, item):
             spot = (widget.region.x + 5, widget.region.y + 5)
             await stage.pilot._post_mouse_events([events.MouseScrollDown], offset=spot)

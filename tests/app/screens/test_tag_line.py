@@ -29,7 +29,8 @@ async def test_digits_in_the_line_tag_and_never_label(
     settings = Settings(tags_after_fail=True)
     keys = desk.queue(run, "", "file")
     async with staged(desk, run, size=size, view=FILE, settings=settings) as stage:
-        await stage.press("f3", "f", "1", "3")
+        # In the smallest pane the first press scrolls to the response.
+        await stage.press("f3", *"f" * (2 if size == (40, 10) else 1), "1", "3")
         assert tagging(stage)
         lines = stage.cells()
         assert any("Tags of item/001" in line for line in lines)
@@ -45,7 +46,7 @@ async def test_digits_in_the_line_tag_and_never_label(
         # Right after the line a digit is a label key again, and waits as after every dialog.
         await stage.press("1", wait=0.1)
         assert [row.label for row in desk.rows(keys)] == ["fail", None, None]
-        await stage.press("1")
+        await stage.press(*"1" * (2 if size == (40, 10) else 1))
         assert [row.label for row in desk.rows(keys)] == ["fail", "pass", None]
         await stage.press("T", "t")
         assert any("Tags of item/002" in line for line in stage.cells())
