@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from reviewdesk.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.panel import LiveVerdict, Panel, aggregate

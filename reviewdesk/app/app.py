@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -120,9 +119,6 @@ class ReviewApp(ChangesApp, inherit_bindings=False):
         ``stamp`` returns the time of an event on the same clock.
         """
         self.inks: dict[str, Style] = {}
-        if not os.environ.get("NO_COLOR"):
-            # Textual treats an empty value as set.
-            os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.error_console.quiet = True  # Textual's report of a fault shows values of variables.
         self.settings = settings or Settings()

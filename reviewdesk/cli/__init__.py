@@ -13,7 +13,6 @@ from types import FrameType
 
 import click
 
-from reviewdesk import __version__
 from reviewdesk.cli import (
     calibrate,
     compare,
@@ -37,6 +36,7 @@ from reviewdesk.cli import (
 from reviewdesk.cli.common import say, shared_options
 from reviewdesk.cli.terminal import on_end
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError
+from reviewdesk.version import __version__
 
 _REPORT = (
     "What is saved stays saved. Please report it with what you did, `reviewdesk --version`, and"

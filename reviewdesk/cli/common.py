@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from reviewdesk.cli import completion
+from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import AmbiguousError, NotFoundError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.domain.records import Run
-    from reviewdesk.settings import Settings
     from reviewdesk.views.document import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,25 +51,6 @@ run_option = click.option(
     help="A run's name or a prefix of its hash.",
     shell_complete=completion.runs,
 )
-
-
-def current_settings() -> Settings:
-    """Return the settings of this command: options first, then the environment, then the file."""
-    from reviewdesk.settings import load_settings
-
-    meta = click.get_current_context().meta
-    if "reviewdesk.settings" not in meta:
-        # The file is read once, because it may be a pipe.
-        options = {name: meta.get(f"reviewdesk.{name}") for name in ("desk", "reviewer")}
-        meta["reviewdesk.settings"] = load_settings(options)
-    found: Settings = meta["reviewdesk.settings"]
-    return found
-
-
-def desk_path() -> Path | None:
-    """Return the desk that the options or the settings name; ``None`` is the user's own."""
-    named = current_settings().desk
-    return Path(named) if named else None
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import ReviewDeskError
 
 if TYPE_CHECKING:
@@ -172,7 +173,6 @@ def _run(desk: Desk, name: str | None) -> Run | None:
 
 def _from_desk(ctx: click.Context, ask: Callable[[Desk], list[T]]) -> list[T]:
     """Return what ``ask`` finds in the line's desk; nothing if it is missing or unusable."""
-    from reviewdesk.cli.common import current_settings, desk_path
     from reviewdesk.desk.core import glance
 
     try:

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import (
-    current_settings,
-    desk_path,
-    json_option,
-    open_desk,
-    put,
-    put_json,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reviewdesk.cli import completion
-from reviewdesk.cli.common import (
-    current_settings,
-    json_option,
-    open_desk,
-    put,
-    put_json,
-    say,
-    shared_options,
-)
+from reviewdesk.cli.common import json_option, open_desk, put, put_json, say, shared_options
+from reviewdesk.cli.invocation import current_settings
 from reviewdesk.errors import ExitCode, NotFoundError
 
 if TYPE_CHECKING:

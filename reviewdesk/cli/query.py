@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reviewdesk.cli.common import desk_path, dump, json_option, shared_options
+from reviewdesk.cli.common import dump, json_option, shared_options
+from reviewdesk.cli.invocation import desk_path
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

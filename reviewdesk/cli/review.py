@@ -13,7 +13,6 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
-    current_settings,
     json_option,
     named_verdict,
     open_desk,
@@ -23,6 +22,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
+from reviewdesk.cli.invocation import current_settings
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reviewdesk.cli.common import current_settings, desk_path, open_desk, put, say, shared_options
+from reviewdesk.cli.common import open_desk, put, say, shared_options
+from reviewdesk.cli.invocation import current_settings, desk_path
 from reviewdesk.cli.review import is_on_screen, review_run
 
 if TYPE_CHECKING:

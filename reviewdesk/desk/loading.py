@@ -18,7 +18,7 @@ from reviewdesk.store.events import NewEvent
 from reviewdesk.store.ingest import NewRun, StagedReport, enter, stage, staging
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.open_file import OpenFile
     from reviewdesk.reports import Report
     from reviewdesk.reports.bytes.source import Source
     from reviewdesk.reports.options import ReadOptions
@@ -74,7 +74,9 @@ class LoadOptions:
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
 
-def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCall | None) -> Loaded:
+def load(
+    desk: OpenFile, source: Source, options: LoadOptions, progress: ProgressCall | None
+) -> Loaded:
     """Load a report, or open its run if it is loaded already."""
     from reviewdesk.reports import read
 
@@ -107,7 +109,7 @@ def load(desk: Desk, source: Source, options: LoadOptions, progress: ProgressCal
 
 
 def _stage(
-    desk: Desk, new: NewRun, report: Report, size: int, progress: ProgressCall | None
+    desk: OpenFile, new: NewRun, report: Report, size: int, progress: ProgressCall | None
 ) -> StagedReport:
     def tell(count: int) -> None:
         share = min(1.0, report.position / size) if size else 1.0
@@ -119,7 +121,7 @@ def _stage(
     )
 
 
-def _open_known(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
+def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:
     """Open a run that is loaded already; raise UsageError if the options name another seed."""
     if options.seed is not None and options.seed != known.seed:
         raise UsageError(
@@ -130,7 +132,7 @@ def _open_known(desk: Desk, known: Run, options: LoadOptions) -> Loaded:
     return _load_result(desk, known, _import_notes(desk, known, options), new=False)
 
 
-def _enter_or_open(desk: Desk, staged: StagedReport, options: LoadOptions) -> Loaded:
+def _enter_or_open(desk: OpenFile, staged: StagedReport, options: LoadOptions) -> Loaded:
     """Write the staged run, unless another process has written the same run meanwhile."""
     if (known := runs.by_hash(desk.conn, staged.new.hash)) is not None:
         return _open_known(desk, known, options)
@@ -140,23 +142,23 @@ def _enter_or_open(desk: Desk, staged: StagedReport, options: LoadOptions) -> Lo
     return _load_result(desk, run, taken, new=True)
 
 
-def _load_result(desk: Desk, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
+def _load_result(desk: OpenFile, run: Run, notes: tuple[str, ...], *, new: bool) -> Loaded:
     unknown = measures.unknown_ballots(desk.conn, run.key).get(run.key, 0)
     return Loaded(run, new, notes, unknown)
 
 
-def _import_notes(desk: Desk, run: Run, options: LoadOptions) -> tuple[str, ...]:
+def _import_notes(desk: OpenFile, run: Run, options: LoadOptions) -> tuple[str, ...]:
     return (_import_human(desk, run),) if options.import_labels else ()
 
 
-def _duplicate_notes(desk: Desk, file_hash: str) -> tuple[str, ...]:
+def _duplicate_notes(desk: OpenFile, file_hash: str) -> tuple[str, ...]:
     first = runs.by_file_hash(desk.conn, file_hash)
     if first is None:
         return ()
     return (f"the same file is loaded as {first.name} with other options; this is a new run",)
 
 
-def _import_human(desk: Desk, run: Run) -> str:
+def _import_human(desk: OpenFile, run: Run) -> str:
     """Record the human labels of the file as label events, for items without a label."""
     entries: dict[bytes, NewEvent] = {}
     found = 0

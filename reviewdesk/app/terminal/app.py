@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from textual import events
@@ -18,6 +19,9 @@ class ChangesApp(App[None], inherit_bindings=False):
     def __init__(self) -> None:
         """Begin with nothing known."""
         self.shown = Shown()
+        if not os.environ.get("NO_COLOR"):
+            # Textual treats an empty value as set.
+            os.environ.pop("NO_COLOR", None)
         super().__init__()
 
     def get_driver_class(self) -> type[Driver]:

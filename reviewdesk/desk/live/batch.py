@@ -205,7 +205,7 @@ class _Run:
 
     def _commit(self) -> CommitTimes:
         """Store panel, rule, cases and consent in the journal before the first request."""
-        from reviewdesk import __version__
+        from reviewdesk.version import __version__
 
         panel = self.panel
         commitment = Commitment(

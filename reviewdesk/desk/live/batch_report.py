@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from reviewdesk import __version__
 from reviewdesk.domain.canonical import CanonicalVerdict, without_nulls
 from reviewdesk.domain.jury.supermajority import own_share
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
@@ -17,6 +16,7 @@ from reviewdesk.live.batch import Answered, BatchProgress
 from reviewdesk.live.journal.journal import FORMAT, CommitTimes
 from reviewdesk.live.wires.vendors import endpoint
 from reviewdesk.reports.canonical.writer import FORMAT_NAME, ReportWriter
+from reviewdesk.version import __version__
 from reviewdesk.views.json.shape import shape
 
 

@@ -17,13 +17,13 @@ from reviewdesk.store import events, labels, queue, runs, verdicts
 from reviewdesk.store.events import NewEvent
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.core import Desk
+    from reviewdesk.desk.open_file import OpenFile
 
 _MOST_IDS = 200
 """The most ids that a completion offers."""
 
 
-def item(desk: Desk, key: int) -> Item:
+def item(desk: OpenFile, key: int) -> Item:
     """Read a verdict, recompute it, and add the labels, notes and tags on its content."""
     row = verdicts.by_key(desk.conn, key)
     run = runs.by_key(desk.conn, row["run"])
@@ -50,13 +50,13 @@ def item(desk: Desk, key: int) -> Item:
     )
 
 
-def verdict_of(desk: Desk, key: int) -> Verdict:
+def verdict_of(desk: OpenFile, key: int) -> Verdict:
     """Read one verdict as its report states it."""
     row = verdicts.by_key(desk.conn, key)
     return _verdict(desk, row, runs.by_key(desk.conn, row["run"]))
 
 
-def _verdict(desk: Desk, row: Mapping[str, Any], run: Run) -> Verdict:
+def _verdict(desk: OpenFile, row: Mapping[str, Any], run: Run) -> Verdict:
     read = verdict_reader(run.header, json.loads(row["options"]))
     return read(stored_body(verdicts.body(desk.conn, row["key"])))
 
@@ -69,16 +69,16 @@ def _note(mine: list[Event]) -> str | None:
     return None
 
 
-def ids_from(desk: Desk, run: Run | None, start: str) -> list[str]:
+def ids_from(desk: OpenFile, run: Run | None, start: str) -> list[str]:
     """List the first ids that begin with ``start``, of one run or of all runs."""
     found: set[str] = set()
-    for one in [run] if run else desk.runs():
+    for one in [run] if run else runs.all_runs(desk.conn):
         found.update(verdicts.ids_from(desk.conn, one.key, start, _MOST_IDS))
     return sorted(found)[:_MOST_IDS]
 
 
 def about(
-    desk: Desk, key: int, entry: NewEvent, more_tags: Sequence[str] = ()
+    desk: OpenFile, key: int, entry: NewEvent, more_tags: Sequence[str] = ()
 ) -> tuple[int, NewEvent]:
     """Return the run's key, and the entry with run, verdict and content filled in.
 
@@ -96,12 +96,12 @@ def about(
     return row["run"], placed
 
 
-def own_tags(desk: Desk, entry: NewEvent) -> tuple[str, ...]:
+def own_tags(desk: OpenFile, entry: NewEvent) -> tuple[str, ...]:
     """Return the reviewer's tags on the item of an entry."""
     return labels.tags_of_item(desk.conn, entry.item or b"").get(desk.reviewer, ())
 
 
-def undo_event(desk: Desk, kind: str, action: int) -> NewEvent:
+def undo_event(desk: OpenFile, kind: str, action: int) -> NewEvent:
     """Build the event that undoes or redoes an action, with a description of that action."""
     taken = events.of_action(desk.conn, desk.reviewer, action)
     first = taken[0]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.result import Assessment
 from reviewdesk.domain.jury.family import relatives
 from reviewdesk.domain.jury.injection import passages
 from reviewdesk.domain.jury.label_rules import undecided_word
@@ -12,9 +11,6 @@ from reviewdesk.domain.jury.strategies import COMPARED, STRATEGIES
 from reviewdesk.domain.panel.case import outside_texts
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Band, Decision, Strategy, Verdict
-
-if TYPE_CHECKING:
-    from reviewdesk.domain.assessment.assess import Assessment
 
 
 def flag_notes(

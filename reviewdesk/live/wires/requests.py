@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from reviewdesk import __version__
 from reviewdesk.domain.panel.reply_contract import schema
 from reviewdesk.live.records import Call, Request
 from reviewdesk.live.wires.vendors import Endpoint, JsonMode, Wire
+from reviewdesk.version import __version__
 
 TEMPERATURE: Final = "temperature"
 STRUCTURE: Final = "structure"

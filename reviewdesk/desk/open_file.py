@@ -1,0 +1,20 @@
+"""What the readers and writers of a desk need of it: the open file, and who works on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+
+class OpenFile(Protocol):
+    """A desk file that is open, with its reviewer and its clock."""
+
+    path: Path
+    conn: Connection
+    reviewer: str
+
+    def at(self) -> str:
+        """Return the clock's time as events store it."""

@@ -1,0 +1,110 @@
+"""What the recomputation of a verdict finds, as one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from reviewdesk.domain.assessment.flags import Flag, FlagNote
+from reviewdesk.domain.assessment.seats import Seat
+from reviewdesk.domain.audit.mismatches import Breach, Mismatch
+from reviewdesk.domain.jury.agreement import AgreementPair, Spread
+from reviewdesk.domain.jury.label_rules import LabelVote
+from reviewdesk.domain.jury.rule import Decisions, Rule, Values
+from reviewdesk.domain.jury.strategies import Votes
+from reviewdesk.domain.jury.trim import Trim
+from reviewdesk.domain.verdict import Band, Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """Agreement figures recomputed from the ballots."""
+
+    spread: Spread
+    alpha: float | None
+    closeness: float | None
+    sd: float | None
+    range: float | None
+    margin: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """A recomputed verdict. ``derived`` names the fields that the report omits and we filled in."""
+
+    seats: tuple[Seat, ...]
+    votes: Votes
+    values: Values
+    decisions: Decisions
+    trim: Trim
+    agreement: Closeness
+    rule: Rule
+    decision: Decision | None
+    score: float | None
+    pair: AgreementPair
+    """The agreement and its band, which are always shown together."""
+    same_family: bool | None
+    bias_warning: str | None
+    pivotal: tuple[int, ...]
+    degraded: tuple[str, ...]
+    escalation: tuple[str, ...]
+    """The recomputed reasons for an escalation; empty if there are none."""
+    breaches: tuple[Mismatch, ...]
+    derived: tuple[str, ...]
+    notes: tuple[FlagNote, ...] = ()
+    label_vote: LabelVote | None = None
+    """The consensus of the labels if the rule reads them, else ``None``."""
+    assumed_weights: tuple[str, ...] = ()
+    """The jurors without a known weight, counted with weight 1 under a rule that weighs."""
+
+    @property
+    def band(self) -> Band | None:
+        """The band that belongs to the agreement."""
+        return self.pair.band
+
+    @property
+    def flags(self) -> Flag:
+        """All flags combined in one value."""
+        return reduce(or_, (note.flag for note in self.notes), Flag(0))
+
+    @property
+    def no_votes(self) -> bool:
+        """Whether there is no decision because no juror cast a vote.
+
+        A score that waits for a threshold or a scale may yet become a vote, and a label is a vote.
+        """
+        if self.decision is not None or self.votes.answered or not self.seats:
+            return False
+        return not any(
+            ballot.undetermined or ballot.unscaled or (ballot.usable and ballot.label)
+            for ballot in (seat.ballot for seat in self.seats)
+        )
+
+    @property
+    def unanimous_scores(self) -> bool:
+        """Whether two or more scores are all equal."""
+        return self.agreement.sd is not None and self.agreement.range == 0
+
+    @property
+    def unanimous_votes(self) -> bool:
+        """Whether two or more votes are all the same."""
+        return self.votes.answered > 1 and not self.votes.split
+
+    @property
+    def ruled(self) -> Decision | None:
+        """The decision to compare with other rules; ``None`` if it is an error that we derived."""
+        ours = self.decision is Decision.ERROR and "decision" in self.derived
+        return None if ours else self.decision
+
+    @property
+    def mismatches(self) -> tuple[str, ...]:
+        """The texts of the breaches."""
+        return tuple(breach.text for breach in self.breaches)
+
+    @property
+    def marks(self) -> Breach:
+        """All breaches combined in one value, with ``ROUNDING`` if rounding decides the quorum."""
+        rounded = self.decisions.quorum is not self.decisions.quorum_strict
+        start = Breach.ROUNDING if rounded else Breach(0)
+        return reduce(or_, (breach.kind for breach in self.breaches), start)
