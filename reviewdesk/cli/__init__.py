@@ -15,7 +15,6 @@ import click
 
 from reviewdesk.cli import (
     calibrate,
-    compare,
     completion,
     config,
     desk,
@@ -25,7 +24,6 @@ from reviewdesk.cli import (
     gate,
     judge,
     labels,
-    pace,
     panel,
     rerun,
     review,
@@ -80,8 +78,8 @@ for command in (
     export.export,
     filters.filters,
     calibrate.calibrate,
-    pace.pace,
-    compare.compare,
+    calibrate.pace,
+    runs.compare,
     gate.gate,
     judge.judge,
     whatif.whatif,

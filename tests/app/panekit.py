@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reviewdesk.app.controllers.seen import DrawnItem
 from reviewdesk.app.controllers.view import ViewState
+from reviewdesk.app.controllers.work.coverage import DrawnItem
 from reviewdesk.app.paint.item import painted_item
-from reviewdesk.app.texts.layout import ItemLayout, Passage, Place
+from reviewdesk.app.texts.layout import ItemLayout, Place, TextPassage
 
 FRAME = 6
 """Lines of the terminal around the item's pane."""
@@ -28,7 +28,7 @@ class DrawnPane:
         panes, item = state.panes, state.session.item
         if panes.tiny or item is None or (panes.alone and panes.current != "item"):
             return
-        place: Place | Passage = self.layout.place(self.top)
+        place: Place | TextPassage = self.layout.place(self.top)
         if self._asked != state.scroll.turns:
             self._asked, place = state.scroll.turns, state.scroll.top
         width, self.height = panes.width, panes.height - FRAME
@@ -39,7 +39,7 @@ class DrawnPane:
             hidden=state.session.hidden,
             reading=state.reading,
         ).layout
-        if isinstance(place, Passage):
+        if isinstance(place, TextPassage):
             self.go(self.layout.top_for(place, self.height))
         else:
             self.go(self.layout.line(place))

@@ -12,9 +12,9 @@ from reviewdesk.app.controllers.label_guard import LabelGuard
 from reviewdesk.app.controllers.requests import Ask, Form, Request
 from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.controllers.review_session import resumed
-from reviewdesk.app.controllers.seen import SeenItems
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
+from reviewdesk.app.controllers.work.coverage import SeenItems
 from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk.figures.strip import LiveStrip

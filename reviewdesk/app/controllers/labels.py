@@ -11,7 +11,7 @@ from functools import partial
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import QuestionForm
-from reviewdesk.app.controllers.seen import Unseen
+from reviewdesk.app.controllers.work.coverage import Unseen
 from reviewdesk.app.texts.fold import fitting
 from reviewdesk.desk.review import exposure, repeats
 from reviewdesk.desk.review.repeats import SecondLabel

@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TextPassage:
     """Characters ``first`` to ``end`` of one page of a part."""
 
     part: str
@@ -37,7 +37,7 @@ class Passage:
 class ItemScroll:
     """Where an item is shown from; ``turns`` grows with every demand to scroll there."""
 
-    top: Place | Passage = Place()
+    top: Place | TextPassage = Place()
     turns: int = 0
 
 
@@ -123,7 +123,7 @@ class ItemLayout:
         part = self.part(place.part)
         return 0 if part is None else part.line(place.char)
 
-    def top_for(self, passage: Passage, height: int) -> int:
+    def top_for(self, passage: TextPassage, height: int) -> int:
         """Return the line to scroll to, so that ``height`` lines show as much as they can of it.
 
         A part that fits is shown with its heading, a rest that fits at the bottom; else one line

@@ -8,12 +8,12 @@ from typing import TypeAlias
 from textual.geometry import Region
 from textual.strip import Strip
 
-from reviewdesk.app.controllers.seen import DrawnItem
+from reviewdesk.app.controllers.work.coverage import DrawnItem
 from reviewdesk.app.messages import ItemDrawn
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.texts.fold import Cut, fitting
-from reviewdesk.app.texts.layout import ItemLayout, PartLines, Passage, Place
+from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place, TextPassage
 from reviewdesk.app.widgets.lines import Pane
 
 ItemPainter: TypeAlias = Callable[[int, int], PaintedItem]
@@ -27,7 +27,7 @@ class ItemPane(Pane):
         """Start empty."""
         super().__init__(id=id)
         self.layout_of_item = ItemLayout()
-        self._top: Place | Passage = Place()
+        self._top: Place | TextPassage = Place()
         self._height = 0
         self._frame: tuple[object, ...] = ()
         self._drawn: set[int] = set()
@@ -44,13 +44,13 @@ class ItemPane(Pane):
             self._top = Place()
         self.paint(lines, keep=keep)
 
-    def turn(self, top: Place | Passage) -> None:
+    def turn(self, top: Place | TextPassage) -> None:
         """Scroll to a passage."""
         self._top = top
         self._scroll_to_anchor()
 
     def _anchored_line(self) -> int:
-        if isinstance(self._top, Passage):
+        if isinstance(self._top, TextPassage):
             return self.layout_of_item.top_for(self._top, self.page)
         return self.layout_of_item.line(self._top)
 
@@ -65,13 +65,14 @@ class ItemPane(Pane):
     def on_resize(self) -> None:
         """Fold the texts to the new size, and keep the same passage at the top."""
         if self._width and self._height != self.page:
-            self._repaint()
+            self.repaint()
         else:
             super().on_resize()
 
-    def _repaint(self) -> None:
+    def repaint(self) -> None:
+        """Paint the item for the width and the height of the pane."""
         self._height = self.page
-        super()._repaint()
+        super().repaint()
 
     # what is on screen
 

@@ -120,9 +120,10 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         if not keep:
             self._anchor, self._left = (0, 1), 0
             self.screen.clear_selection()
-        self._repaint()
+        self.repaint()
 
-    def _repaint(self) -> None:
+    def repaint(self) -> None:
+        """Paint the text for the size of the pane."""
         width = self.scrollable_content_region.width
         self._moving = True
         try:
@@ -151,7 +152,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
     def on_resize(self) -> None:
         """Fold the text to the new width, and keep the same passage at the top."""
         if self.scrollable_content_region.width != self._width:
-            self._repaint()
+            self.repaint()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Remember the passage at the top, unless a resize or a repaint moved it."""

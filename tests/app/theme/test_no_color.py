@@ -43,7 +43,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
     )
     os.close(theirs)
     try:
-        seen = read_until(ours, b"population")
+        seen = read_until(ours, b"until figures")
         os.write(ours, PALETTE)
         seen += read_until(ours, b"Search for commands")
         os.write(ours, CLOSE)

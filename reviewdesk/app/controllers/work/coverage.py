@@ -11,8 +11,8 @@ from reviewdesk.app.texts.layout import (
     ItemLayout,
     ItemScroll,
     PartLines,
-    Passage,
     Place,
+    TextPassage,
     covered,
     merged,
     touched,
@@ -45,7 +45,7 @@ class Unseen:
     ``cut`` says that all began on screen, but went on beyond the right edge of the pane.
     """
 
-    passage: Passage
+    passage: TextPassage
     lines: tuple[int, int] | None = None
     cut: bool = False
 
@@ -83,13 +83,13 @@ class _SeenText:
         missing, cuts = self.missing(part), [*part.cuts]
         if missing:
             first, last = missing[0], missing[-1]
-            passage = Passage(part.name, part.page, cuts[first][0], cuts[last][1])
+            passage = TextPassage(part.name, part.page, cuts[first][0], cuts[last][1])
             some = len(missing) < len(cuts)
             return Unseen(passage, (first + 1, last + 1) if some else None)
         if not part.wrapped:
-            return Unseen(Passage(part.name, part.page, 0, part.end), cut=True)
+            return Unseen(TextPassage(part.name, part.page, 0, part.end), cut=True)
         others = (page for page in range(part.pages) if (page, part.laid_out) not in self.counts)
-        return Unseen(Passage(part.name, next(others, part.page), end=1))
+        return Unseen(TextPassage(part.name, next(others, part.page), end=1))
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class SeenItems:
         self.turn_to(Place() if drawn is None else drawn.top)
         return 0 if drawn is None else max((one.page for one in drawn.layout.parts), default=0)
 
-    def turn_to(self, top: Place | Passage) -> None:
+    def turn_to(self, top: Place | TextPassage) -> None:
         """Show the item from a passage on."""
         self.scroll = ItemScroll(top, self.scroll.turns + 1)
 
@@ -139,7 +139,7 @@ class SeenItems:
         """Return what has to come on screen before a label of the item, ``None`` if nothing."""
         found = self._items.get(item.item_hash)
         if found is None:
-            return Unseen(Passage(RESPONSES[0], end=1))
+            return Unseen(TextPassage(RESPONSES[0], end=1))
         for part in found.drawn.layout.responses:
             text = found.texts[part.name]
             if not text.enough:
