@@ -224,7 +224,7 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
     columns = (
         Column("juror", tail=True, right=False),
         *([Column("model", rank=1, right=False)] if models else []),
-        Column("family", right=False),
+        Column("family", rank=2, right=False),
         Column("score"),
         Column("vote", most=10, right=False),
         *([Column("weight", right=False)] if weights else []),

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.queue import BANDS, DECISIONS, DEFERRED, LABELS, LOUD, NOTED, TENTATIVE
+from reviewdesk.app.paint.queue import DECISIONS, DEFERRED, LABELS, LOUD, NOTED, TENTATIVE
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, WORDS
 from reviewdesk.domain.query.tokens import HELP
 from reviewdesk.domain.records import Truth
-from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.glossary import FLAG_TERMS
 from reviewdesk.views.verdict import FOLDED, UNFOLDED
 
@@ -30,12 +30,10 @@ CAME_OUT: dict[Decision | None, str] = {
     Decision.ERROR: "the panel broke down",
     None: "none stated",
 }
-AGREE: dict[Band | None, str] = {
-    Band.HIGH: "high agreement",
-    Band.MEDIUM: "medium",
-    Band.LOW: "low",
-    None: "no letter: the measure has no bands",
-}
+AGREEMENT = (
+    ("0.41 low", Ink.WARN),
+    "how close the jurors are, and its band: high, medium or low; no word if the measure has none",
+)
 FLAGS = {flag: term.text for flag, term in FLAG_TERMS.items()}
 """What each flag means in general. The jury pane gives the reason for one verdict."""
 SIGNS: tuple[tuple[Piece, str], ...] = (
@@ -77,7 +75,7 @@ def legend_lines(width: int) -> Lines:
         Content(""),
         heading("DECISION AND AGREEMENT", width),
         *_facts(((DECISIONS[made], text) for made, text in CAME_OUT.items()), width),
-        *_facts(((BANDS[band], text) for band, text in AGREE.items()), width),
+        *_list([AGREEMENT], width),
         Content(""),
         heading("FLAGS", width),
         *_list(_flags(), width),
@@ -109,7 +107,7 @@ def _labels() -> Iterable[tuple[Piece, str]]:
 def _flags() -> Iterable[tuple[Piece, str]]:
     for flag, short in SHORT.items():
         yield (short, Ink.WARN if flag in LOUD else Ink.MUTED), f"{WORDS[flag]}: {FLAGS[flag]}"
-    yield ("es bi ...", Ink.MUTED), "their first two letters, where a line has no room for more"
+    yield ("", Ink.MUTED), "A line without room for all of them names the first ones."
 
 
 def _facts(signs: Iterable[tuple[Piece, str]], width: int) -> Lines:

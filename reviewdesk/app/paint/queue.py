@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -18,12 +20,7 @@ DECISIONS: dict[Decision | None, tuple[str, str]] = {
     Decision.ERROR: ("error", Ink.WARN),
     None: ("none", Ink.MUTED),
 }
-BANDS: dict[Band | None, tuple[str, str]] = {
-    Band.HIGH: ("H", Ink.MUTED),
-    Band.MEDIUM: ("M", Ink.TEXT),
-    Band.LOW: ("L", Ink.WARN),
-    None: (" ", Ink.TEXT),
-}
+_BANDS = {Band.HIGH: Ink.MUTED, Band.MEDIUM: Ink.TEXT, Band.LOW: Ink.WARN}
 LABELS: dict[Truth | None, tuple[str, str]] = {
     Truth.PASS: ("p", Ink.PASS),
     Truth.FAIL: ("f", Ink.FAIL),
@@ -35,10 +32,12 @@ MARKED, NOTED = "*", "¶"
 DEFERRED = ("z", Ink.NOTE)
 TENTATIVE = "?"
 """The suffix of a tentative label."""
-SPELLED = 60
-"""The width from which a line spells the band, and flags in words where they fit."""
-_NAMES, _TITLE = 28, 12
+SPELLED = 56
+"""The width from which a line has room for the agreement."""
+_NAMES, _TITLE = 26, 12
 """The cells of ids that stand in one column, and the least that the title of a test gets."""
+_FLAG, _FLAGS = 11, 44
+"""The least and the most cells of the flags."""
 LOUD = Flag.ESCALATED | Flag.BIAS_WARNING | Flag.TRIMMED_DISSENT | Flag.DISPUTE | Flag.NO_VERDICT
 
 
@@ -51,18 +50,25 @@ def label_mark(row: QueueRow) -> Piece:
     return (f"{mark}{TENTATIVE}" if tentative else mark), ink
 
 
-def flag_names(flags: Flag, width: int, most: int) -> str:
-    """Return all flags, the most important first, because one that is left out would mislead.
+def flag_names(flags: Flag, room: int) -> str:
+    """Return the flags in words, as many as fit if these hold all that ask for a person.
 
-    They stand in words if these fit into ``width``, else by their short names if these fit into
-    ``most`` cells, else by the first two letters of each.
+    If not, it returns all by their short names or, without room for these either, the first ones.
     """
-    words = ", ".join(word for flag, word in WORDS.items() if flag in flags)
-    if len(words) <= width:
-        return words
-    names = [short for flag, short in SHORT.items() if flag in flags]
-    short = " ".join(names)
-    return short if len(short) <= most else " ".join(name[:2] for name in names)
+    words = [word for flag, word in WORDS.items() if flag in flags]
+    short = " ".join(name for flag, name in SHORT.items() if flag in flags)
+    first = _leading(words, ", ", room)
+    if all(word in first for flag, word in WORDS.items() if flag in flags & LOUD) and first:
+        return first
+    if len(short) <= room:
+        return short
+    return first or _leading(short.split(), " ", room)
+
+
+def _leading(names: Sequence[str], between: str, room: int) -> str:
+    """Return as many names as fit, from the first on."""
+    fitting = (between.join(names[:count]) for count in range(len(names), 0, -1))
+    return next((text for text in fitting if len(text) <= room), "")
 
 
 def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Content:
@@ -76,49 +82,72 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
         (NOTED if noted else " ", Ink.NOTE),
         (pad(mark, 3), ink),
     ]
-    used = 6
-    if not blind:
-        facts = _facts(row, width)
-        pieces += facts
-        used += sum(cell_len(text) for text, _ in facts)
-    pieces += _names(row, width - used, strong=current)
+    name = Ink.STRONG if current else Ink.TEXT
+    if blind:
+        pieces += _names(row, width - 6, name)
+    else:
+        pieces += _facts(row, width, name)
     return cut(line(*pieces), width)
 
 
-def _facts(row: QueueRow, width: int) -> list[Piece]:
-    """Return decision, agreement with its band, and flags; ids keep 8 cells, or 14 if wide."""
+def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
+    """Return decision, id, agreement, flags and test; a narrow line leaves out agreement and test.
+
+    Ids and flags share the room, each in a column of its own.
+    """
     word, ink = DECISIONS[row.decision]
-    letter, band_ink = BANDS[row.band]
-    band = pad("" if row.band is None else row.band.value, 7) if width >= SPELLED else f"{letter} "
-    flags, most = max(10, min(44, width - 49)), width - (39 if width >= SPELLED else 27)
-    figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
+    wide, room = width >= SPELLED, width - 12
+    agreement = _agreement(row) if wide else []
+    room -= sum(cell_len(text) for text, _ in agreement) + 1
+    flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
+    column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
+    title = room - flags - column - 2
+    shown = flag_names(row.flags & ~_said(row, wide=wide), flags)
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
-    return [
+    if not wide and not shown:
+        column, flags = room, 0
+    found = [
         (pad(word, 6), ink),
-        (figure[-5:], Ink.TEXT),
-        (f" {band} ", band_ink),
-        (f"{flag_names(row.flags & ~_said(row), flags, most):{flags}} ", loud),
+        (pad(clip_middle(inline(row.id), column), column + 1), name),
+        *agreement,
+        (f"{shown:{flags}}", loud),
     ]
+    if title >= _TITLE and _says_more(row):
+        found.append((f"  {clip(inline(row.test), title)}", Ink.MUTED))
+    return found
 
 
-def _said(row: QueueRow) -> Flag:
+def _agreement(row: QueueRow) -> list[Piece]:
+    """Return the agreement and, behind it, its band."""
+    band = "" if row.band is None else row.band.value
+    figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
+    ink = Ink.MUTED if row.band is None else _BANDS[row.band]
+    return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
+
+
+def _said(row: QueueRow, *, wide: bool) -> Flag:
     """Return the flags that the line says without their names.
 
     The decision or the band may say them; a dissent that was trimmed says that votes differ.
     """
     said = Flag(0) if row.decision in {Decision.PASS, Decision.FAIL} else Flag.NO_VERDICT
-    said |= Flag.DERIVED_LOW if row.band is Band.LOW else Flag(0)
+    said |= Flag.DERIVED_LOW if wide and row.band is Band.LOW else Flag(0)
     return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 
-def _names(row: QueueRow, width: int, *, strong: bool) -> list[Piece]:
+def _names(row: QueueRow, width: int, ink: str) -> list[Piece]:
     """Return the id, whole where it fits, and behind it the test where that says more."""
-    name, test = inline(row.id), inline(row.test)
-    ink = Ink.STRONG if strong else Ink.TEXT
+    name = inline(row.id)
     column = max(cell_len(name), min(_NAMES, width // 2))
-    if _bare(test) in _bare(name) or width - column - 2 < _TITLE:
+    room = width - column - 2
+    if not _says_more(row) or room < _TITLE:
         return [(clip_middle(name, width), ink)]
-    return [(pad(name, column), ink), ("  ", Ink.TEXT), (clip(test, width - column - 2), Ink.MUTED)]
+    return [(pad(name, column), ink), (f"  {clip(inline(row.test), room)}", Ink.MUTED)]
+
+
+def _says_more(row: QueueRow) -> bool:
+    """Whether the test's title says more than the id does."""
+    return _bare(inline(row.test)) not in _bare(inline(row.id))
 
 
 def _bare(name: str) -> str:

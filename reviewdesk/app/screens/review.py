@@ -221,11 +221,10 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     session, panes = state.session, state.panes
     place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
     where = f"{place} of {len(session.keys):,}"
-    columns = "" if session.view.blind else " · decision, agreement, flags"
     alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
     # With the queue in view, its cursor already shows which item is current.
     notes = dict.fromkeys(PANES, alone if panes.alone else "")
-    notes["queue"] = f"{where}{_pace_text(state.figures.pace) or columns}"
+    notes["queue"] = f"{where}{_pace_text(state.figures.pace)}"
     return {name: f"{note} · zoomed" if panes.zoomed else note for name, note in notes.items()}
 
 

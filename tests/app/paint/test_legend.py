@@ -10,8 +10,8 @@ import pytest
 from rich.cells import cell_len
 
 import reviewdesk
-from reviewdesk.app.paint.legend import AGREE, CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
-from reviewdesk.app.paint.queue import BANDS, DECISIONS, label_mark
+from reviewdesk.app.paint.legend import CAME_OUT, FLAGS, SIGNS, TRUTHS, legend_lines
+from reviewdesk.app.paint.queue import DECISIONS, label_mark
 from reviewdesk.domain.assessment.flags import SHORT, WORDS, Flag
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band, Decision
@@ -62,11 +62,9 @@ def test_every_label_mark_is_there_in_its_ink(
 
 def test_every_decision_and_band_is_there() -> None:
     assert set(CAME_OUT) == set(DECISIONS) == {None, *Decision}
-    assert set(AGREE) == set(BANDS) == {None, *Band}
     for made, said in CAME_OUT.items():
         assert f"{DECISIONS[made][0]} {said}" in drawn()
-    for band, said in AGREE.items():
-        assert f"{BANDS[band][0]} {said}" in drawn()
+    assert all(band.value in drawn() for band in Band)
 
 
 @pytest.mark.parametrize("name", PAINTERS)

@@ -21,7 +21,7 @@ from reviewdesk.app.paint.item import item_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, tiny_lines
 from reviewdesk.app.paint.queue import flag_names, label_mark, queue_line
 from reviewdesk.app.paint.scores import strip_plot
-from reviewdesk.domain.assessment.flags import SHORT, Flag
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Item, Pace, QueueRow, Truth, View
 from reviewdesk.domain.verdict import Band, Decision
 from reviewdesk.views.comparison import comparison
@@ -163,14 +163,17 @@ def test_a_blind_line_tells_id_test_and_label_only() -> None:
     assert "item/1" in lines[0].plain
 
 
-def test_flags_stand_in_words_or_else_all_in_short_the_most_telling_first() -> None:
+def test_flags_stand_in_words_or_all_in_short_or_the_most_telling_alone() -> None:
     flags = Flag.SAME_FAMILY | Flag.ESCALATED | Flag.TRIMMED_DISSENT | Flag.SPLIT
     words = "escalated, dissent trimmed, split, same family"
-    assert flag_names(flags, len(words), 0) == words
-    assert flag_names(flags, len(words) - 1, 19) == "esc trim! split kin"
-    assert flag_names(flags, 11, 18) == "es tr sp ki"
-    assert flag_names(Flag.ESCALATED, 11, 0) == "escalated"
-    assert len({short[:2] for short in SHORT.values()}) == len(SHORT)
+    assert flag_names(flags, len(words)) == words
+    assert flag_names(flags, len(words) - 1) == "escalated, dissent trimmed, split"
+    assert flag_names(flags, 26) == "escalated, dissent trimmed"
+    assert flag_names(flags, 25) == "esc trim! split kin"
+    assert flag_names(flags, 18) == "escalated"
+    assert flag_names(flags, 8) == "esc"
+    assert flag_names(Flag.TRIMMED_DISSENT, 10) == "trim!"
+    assert flag_names(Flag(0), 10) == ""
 
 
 def test_the_plot_marks_jurors_and_the_threshold(tmp_path: Path) -> None:
