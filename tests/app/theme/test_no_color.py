@@ -45,7 +45,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
     try:
         seen = read_until(ours, b"until figures")
         os.write(ours, PALETTE)
-        seen += read_until(ours, b"Search for commands")
+        seen += read_until(ours, b"ords of what to do")
         os.write(ours, CLOSE)
         seen += read_until(ours, b"log head")
         assert app.wait(PATIENCE) == 0
@@ -53,7 +53,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
         app.kill()
         app.wait()
         os.close(ours)
-    assert b"Search for commands" in seen
+    assert b"ords of what to do" in seen
     return seen
 
 
