@@ -21,8 +21,8 @@ from tests.cli.test_terminal import PATIENCE, SAMPLE, read_until
 from tests.helpers import environment
 
 SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
-PLAIN = {b"", b"0", b"1", b"2", b"3", b"4", b"7"}
-"""Reset, bold, dim, italic, underlined, reversed."""
+PLAIN = {b"", b"0", b"1", b"2", b"3", b"4", b"7", b"22", b"23", b"24", b"27"}
+"""Reset, bold, dim, italic, underlined and reversed, and the end of each."""
 CURSOR = re.compile(rb"\x1b\[([0-9;]*)m" + "▸".encode())
 PALETTE, CLOSE = b"\x10", b"\x11"
 
