@@ -91,21 +91,22 @@ def queue_line(row: QueueRow, width: int, *, current: bool, blind: bool) -> Cont
 
 
 def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
-    """Return decision, id, agreement, flags and test; a narrow line leaves out agreement and test.
+    """Return decision, id, agreement, flags and test.
 
-    Ids and flags share the room, each in a column of its own.
+    A narrow line leaves out the test and says of the agreement only that it is low. Ids and flags
+    share the room, each in a column of its own.
     """
     word, ink = DECISIONS[row.decision]
     wide, room = width >= SPELLED, width - 12
-    agreement = _agreement(row) if wide else []
+    agreement = _agreement(row, wide=wide)
     room -= sum(cell_len(text) for text, _ in agreement) + 1
     flags = min(_FLAGS, max(_FLAG, room - _NAMES)) if wide else _FLAG
     column = min(room - flags, max(_NAMES, room - flags - _TITLE)) if wide else room - flags
     title = room - flags - column - 2
-    shown = flag_names(row.flags & ~_said(row, wide=wide), flags)
+    shown = flag_names(row.flags & ~_said(row), flags)
     loud = Ink.WARN if row.flags & LOUD else Ink.MUTED
-    if not wide and not shown:
-        column, flags = room, 0
+    if not wide and not shown and row.band is not Band.LOW:
+        column, flags, agreement = room + 4, 0, []
     found = [
         (pad(word, 6), ink),
         (pad(clip_middle(inline(row.id), column), column + 1), name),
@@ -117,21 +118,23 @@ def _facts(row: QueueRow, width: int, name: str) -> list[Piece]:
     return found
 
 
-def _agreement(row: QueueRow) -> list[Piece]:
-    """Return the agreement and, behind it, its band."""
+def _agreement(row: QueueRow, *, wide: bool) -> list[Piece]:
+    """Return the agreement and, behind it, its band; a narrow line has room for a low band only."""
+    if not wide:
+        return [("low " if row.band is Band.LOW else "    ", Ink.WARN)]
     band = "" if row.band is None else row.band.value
     figure = "    -" if row.agreement is None else f"{row.agreement:5.2f}"
     ink = Ink.MUTED if row.band is None else _BANDS[row.band]
     return [(figure[-5:], Ink.TEXT), (f" {band:<7} ", ink)]
 
 
-def _said(row: QueueRow, *, wide: bool) -> Flag:
+def _said(row: QueueRow) -> Flag:
     """Return the flags that the line says without their names.
 
     The decision or the band may say them; a dissent that was trimmed says that votes differ.
     """
     said = Flag(0) if row.decision in {Decision.PASS, Decision.FAIL} else Flag.NO_VERDICT
-    said |= Flag.DERIVED_LOW if wide and row.band is Band.LOW else Flag(0)
+    said |= Flag.DERIVED_LOW if row.band is Band.LOW else Flag(0)
     return said | (Flag.SPLIT if Flag.TRIMMED_DISSENT in row.flags else Flag(0))
 
 

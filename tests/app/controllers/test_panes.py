@@ -26,14 +26,14 @@ def test_the_default_split_gives_the_item_the_most(width: int) -> None:
 
 
 def test_the_default_split_in_columns() -> None:
-    assert Panes(width=160).columns == {"queue": 46, "item": 69, "jury": 43}
+    assert Panes(width=160).columns == {"queue": 47, "item": 68, "jury": 43}
     assert Panes(width=220).columns == {"queue": 60, "item": 95, "jury": 63}
 
 
 def test_blind_gives_the_place_of_the_jury_to_the_item(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
-        # 160 columns without the queue's 46 and one rule.
-        assert widths(review) == {"queue": 46, "item": 113}
+        # 160 columns without the queue's 47 and one rule.
+        assert widths(review) == {"queue": 47, "item": 112}
         assert review.state.panes.names == ("queue", "item")
         review.press("deeper", "deeper")
         assert review.state.panes.current == "item"
@@ -42,9 +42,9 @@ def test_blind_gives_the_place_of_the_jury_to_the_item(tmp_path: Path) -> None:
         review.press("pane.next")
         assert review.state.panes.current == "queue"
         review.press("reveal")
-        assert widths(review) == {"queue": 46, "item": 69, "jury": 43}
+        assert widths(review) == {"queue": 47, "item": 68, "jury": 43}
         review.press("next")
-        assert widths(review) == {"queue": 46, "item": 113}
+        assert widths(review) == {"queue": 47, "item": 112}
         review.press("label.pass", wait=1)
         review.press("back")
         assert review.item.row.label is not None
@@ -72,12 +72,12 @@ def test_a_finished_queue_has_no_jury(tmp_path: Path) -> None:
 def test_keys_widen_and_narrow_the_pane_in_focus_and_set_all_back(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("pane.wider")
-        assert widths(review) == {"queue": 50, "item": 65, "jury": 43}
-        assert review.notice == "the queue has 50 columns; = sets all back"
+        assert widths(review) == {"queue": 51, "item": 64, "jury": 43}
+        assert review.notice == "the queue has 51 columns; = sets all back"
         review.press("pane.next", "pane.next", "pane.narrower")
-        assert widths(review) == {"queue": 50, "item": 69, "jury": 39}
+        assert widths(review) == {"queue": 51, "item": 68, "jury": 39}
         review.press("pane.previous", "pane.wider")
-        assert widths(review) == {"queue": 50, "item": 73, "jury": 35}
+        assert widths(review) == {"queue": 51, "item": 72, "jury": 35}
         review.press("pane.default")
         assert widths(review) == Panes(width=160).columns
 

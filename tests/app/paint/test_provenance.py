@@ -140,7 +140,10 @@ def test_agreement_and_band_are_of_one_source(
     row = replace(found.row, flags=Flag.DERIVED_LOW)
     # The flag of our own low band names it, unless the band beside the figure is low as well.
     flag = "" if column.endswith("low") else " ours low"
-    for width, said in ((80, f"{column}{flag}"), (48, "ours low")):
+    for width, said in (
+        (80, f"{column}{flag}"),
+        (48, "low" if column.endswith("low") else "ours low"),
+    ):
         drawn = queue_line(row, width, current=False, blind=False).plain
         assert " ".join(drawn.split()) == f"· pass item/001 {said}", width
 
