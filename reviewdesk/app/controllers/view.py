@@ -103,7 +103,7 @@ class Panes:
         The queue is as wide with a jury as without one: the item alone gets the jury's place.
         """
         room, least = self.width - 2, LEAST
-        queue, item = min(0.295 * self.width, 60), 0.43 * self.width
+        queue, item = min(0.295 * self.width, 60), 0.425 * self.width
         jury = room - queue - item if self.jury is None else self.jury * self.width
         queue = queue if self.queue is None else self.queue * self.width
         left = _between(least["queue"], queue, room - least["item"] - least["jury"])
