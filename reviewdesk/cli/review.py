@@ -320,7 +320,8 @@ def queue(*, filter_: str, order: str, run_name: str | None, as_json: bool) -> N
     A filter is made of words such as esc, label:none, score<.6, test~deploy and @saved: a space is
     and, ! not, | or (binds tighter), ( ) group. esc|bias !(mark note) keeps what is escalated or
     carries a bias warning, without what has both your mark and a note. wrong keeps what is labelled
-    against the panel, wrong:pass the passes that are labelled fail, wrong:fail the reverse.
+    against the panel, wrong:pass the passes that are labelled fail, wrong:fail the reverse;
+    rerun:flipped keeps what its newest re-run decided the other way.
     """
     from reviewdesk.cli.filters import ready
     from reviewdesk.domain.records import View

@@ -14,7 +14,7 @@ from reviewdesk.domain.query.filter import Filter, FilterError, Nested, Part, Te
 from reviewdesk.domain.query.words import BALLOTS, BREACHES, UNANIMOUS, WRONG
 from reviewdesk.domain.verdict import SLACK, Policy, read_ballot
 from reviewdesk.errors import UsageError
-from reviewdesk.store import labels, runs, search, verdicts
+from reviewdesk.store import labels, reruns, runs, search, verdicts
 
 DEFERRED = """SELECT item FROM standing_events d WHERE d.kind = 'defer' AND d.reviewer = ?
               AND NOT EXISTS (SELECT 1 FROM standing_events l WHERE l.item = d.item
@@ -186,6 +186,10 @@ def _wrong(_: FilterContext, term: Term) -> Sql:
     return f"({' OR '.join([side] * len(sides))})", [word for pair in sides for word in pair]
 
 
+def _rerun(context: FilterContext, _: Term) -> Sql:
+    return _keys(reruns.flipped_verdicts(context.conn, context.run))
+
+
 def _warn(_: FilterContext, term: Term) -> Sql:
     bits = {"bias": Flag.BIAS_WARNING, "same-family": Flag.SAME_FAMILY}
     return "v.flags & ? != 0", [int(bits.get(term.value, bits["bias"] | bits["same-family"]))]
@@ -298,6 +302,7 @@ _CONDITIONS: Mapping[str, Condition] = {
     "text": _text,
     "words": _words,
     "label": _label,
+    "rerun": _rerun,
     "warn": _warn,
     "breach": _breach,
     "band": partial(_word, "v.band"),

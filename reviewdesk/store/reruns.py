@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reviewdesk.store.rows import insert, record, value
+from reviewdesk.domain.assessment.assess import assess
+from reviewdesk.domain.canonical import stored_body
+from reviewdesk.domain.panel.rerun import flipped
+from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
+from reviewdesk.store import runs
+from reviewdesk.store.rows import decision, insert, record, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,33 @@ def newest(conn: sqlite3.Connection, run: int) -> int:
     query = """SELECT ifnull(max(r.plan), 0) FROM reruns r JOIN verdicts v ON v.key = r.verdict
                WHERE v.run = ?"""
     return int(value(conn, query, (run,)))
+
+
+def flipped_verdicts(conn: sqlite3.Connection, run: int) -> list[int]:
+    """Return the verdicts whose newest re-run turned a pass into a fail, or the reverse.
+
+    A re-run of this desk is newer than those that came with the report.
+    """
+    # Most bodies hold no re-run, and the plain text search spares parsing them as JSON.
+    rows = conn.execute(
+        """SELECT v.key, v.decision, r.body AS stored,
+                  iif(instr(b.body, '"reruns"'), json_extract(b.body, '$.reruns[#-1]'), NULL)
+                      AS filed
+           FROM verdicts v JOIN bodies b ON b.verdict = v.key
+           LEFT JOIN reruns r ON r.plan = (SELECT max(plan) FROM reruns WHERE verdict = v.key)
+           WHERE v.run = ? AND (r.plan OR instr(b.body, '"reruns"'))""",
+        (run,),
+    )
+    defaults = Policy.from_body(runs.by_key(conn, run).header.get("defaults"))
+    found = []
+    for row in rows:
+        text, policy = (row["stored"], Policy()) if row["stored"] else (row["filed"], defaults)
+        if text is None:
+            continue
+        again = verdict_from_body(stored_body(text), policy, Generator())
+        if flipped(decision(row), assess(again).decision):
+            found.append(row["key"])
+    return found
 
 
 def _read(rows: sqlite3.Cursor) -> list[StoredRerun]:

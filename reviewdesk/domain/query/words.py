@@ -87,6 +87,9 @@ CHOICES = {
         "pass": "the panel passed what is labelled fail",
         "fail": "the panel failed what is labelled pass",
     },
+    "rerun": {
+        "flipped": "its newest re-run turned a pass into a fail, or the reverse",
+    },
     "warn": {
         "any": "any warning",
         "bias": "a bias warning",
@@ -133,6 +136,7 @@ HEADINGS = {
     "ours.band": "by the band of our own r_WG",
     "decision": "by the panel's decision",
     "wrong": "labelled against the panel's pass, or against its fail",
+    "rerun": "by what its newest re-run decided",
     "warn": "by warning",
     "breach": "by the rule of its own that the report breaks",
 }
