@@ -251,7 +251,7 @@ def test_errors_point_at_their_column(text: str, column: int, words: str) -> Non
         ("Label:none", "Write label:none."),
         (
             "colour:red",
-            "Facts: label, band, ours.band, decision, wrong, rerun, warn, breach, tag, juror, run, flip.",
+            "Facts: label, band, ours.band, decision, wrong, rerun, warn, breach, tag, juror, ",
         ),
     ],
 )
