@@ -138,7 +138,9 @@ def unmeasure(conn: sqlite3.Connection) -> None:
     conn.executemany("DELETE FROM migrations WHERE name = ?", later)
 
 
-def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) -> LabelRow:
+def label_row(
+    item: str, author: str, truth: Truth, tags: tuple[str, ...] = (), *, seen: bool | None = None
+) -> LabelRow:
     """A row of a labels file that names a verdict by its id."""
     return LabelRow(
         line=1,
@@ -152,6 +154,7 @@ def label_row(item: str, author: str, truth: Truth, tags: tuple[str, ...] = ()) 
         time=None,
         tags=tags,
         blind=None,
+        seen=seen,
         kept={},
     )
 

@@ -19,7 +19,10 @@ def labelled(conn: sqlite3.Connection, run: int) -> list[LabelledRow]:
            ON v.item = t.item AND v.run = ? ORDER BY v.draw""",
         (run,),
     )
-    return [_to_labelled_row(row, Truth(row["truth"])) for row in rows]
+    unseen = _unseen(conn)
+    return [
+        _to_labelled_row(row, Truth(row["truth"]), seen=row["item"] not in unseen) for row in rows
+    ]
 
 
 def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, LabelledRow | None]:
@@ -27,10 +30,23 @@ def labelled_now(conn: sqlite3.Connection, run: int, item: bytes) -> dict[int, L
     # Reading the view ``truths`` would compute all of it for one item.
     mark = marks(conn, [item]).get(item)
     rows = conn.execute("SELECT * FROM verdicts WHERE item = ? AND run = ?", (item, run))
-    return {row["key"]: _to_labelled_row(row, mark.truth) if mark else None for row in rows}
+    return {
+        row["key"]: _to_labelled_row(row, mark.truth, seen=mark.seen) if mark else None
+        for row in rows
+    }
 
 
-def _to_labelled_row(row: sqlite3.Row, truth: Truth) -> LabelledRow:
+def _unseen(conn: sqlite3.Connection) -> set[bytes]:
+    """Return the items whose labels all say that the response was not on screen."""
+    said = conn.execute(
+        """SELECT DISTINCT item FROM label_events
+           WHERE kind = 'label' AND json_extract(detail, '$.seen') = 0"""
+    )
+    found = marks(conn, [row["item"] for row in said])
+    return {item for item, mark in found.items() if not mark.seen}
+
+
+def _to_labelled_row(row: sqlite3.Row, truth: Truth, *, seen: bool) -> LabelledRow:
     made = decision(row)
     decided = made in {Decision.PASS, Decision.FAIL}
     return LabelledRow(
@@ -43,7 +59,7 @@ def _to_labelled_row(row: sqlite3.Row, truth: Truth) -> LabelledRow:
         confidence=row["confidence"],
         passes=row["passes"],
         answered=row["answered"],
-        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided),
+        place=LabelledVerdict(row["stratum"], row["rank"], truth, decided, seen),
     )
 
 

@@ -75,10 +75,14 @@ def keys(conn: sqlite3.Connection, run: int, kept: Filter, order: str, reviewer:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The truth of one item by its labels, and whether any of them is tentative."""
+    """The truth of one item by its labels, and whether any of them is tentative.
+
+    ``seen`` is False if every label says that its response was not on screen.
+    """
 
     truth: Truth
     tentative: bool
+    seen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +98,14 @@ class _ReviewerItems:
 def marks(conn: sqlite3.Connection, items: Sequence[bytes]) -> dict[bytes, Mark]:
     """Return the truth of each given item by its labels; items without a label are absent."""
     found: dict[bytes, Mark] = {}
-    query = "SELECT item, label, tentative FROM labels WHERE item IN (*)"
+    query = """SELECT item, label, tentative, ifnull(json_extract(detail, '$.seen'), 1) AS seen
+               FROM labels WHERE item IN (*)"""
     for row in in_pages(conn, query, items):
-        mark = Mark(Truth(row["label"]), bool(row["tentative"]))
+        mark = Mark(Truth(row["label"]), bool(row["tentative"]), bool(row["seen"]))
         known = found.get(row["item"])
         if known is not None:
             agreed = mark.truth if known.truth is mark.truth else Truth.DISPUTED
-            mark = Mark(agreed, known.tentative or mark.tentative)
+            mark = Mark(agreed, known.tentative or mark.tentative, known.seen or mark.seen)
         found[row["item"]] = mark
     return found
 

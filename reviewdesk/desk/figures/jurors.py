@@ -125,13 +125,14 @@ def _label_figures(desk: Desk, run: Run, now: Columns, window: int | None) -> _L
     for found, panel in labelled_panels(desk, run):
         row = found.key - int(now.key[0])
         counter.add(panel)
-        leniency.add(
-            panel,
-            _generator(run, panel.body),
-            votes(panel),
-            int(labels.stratum[row]),
-            counts=bool(labels.counted[row]),
-        )
+        if labels.truth[row] >= 0:
+            leniency.add(
+                panel,
+                _generator(run, panel.body),
+                votes(panel),
+                int(labels.stratum[row]),
+                counts=bool(labels.counted[row]),
+            )
         n += 1
         if since is None or datetime.fromisoformat(found.at) >= since:
             recent.append(row)

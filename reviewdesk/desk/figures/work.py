@@ -75,7 +75,7 @@ def _prefix(labelled: Sequence[LabelledRow], order: Sequence[int]) -> list[Label
 
     In the blind order, which depends on no answer, they are a simple random sample of the run.
     """
-    by_key = {row.key: row for row in labelled}
+    by_key = {row.key: row for row in labelled if row.place.seen}
     return [by_key[key] for key in takewhile(by_key.__contains__, order)]
 
 

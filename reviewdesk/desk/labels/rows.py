@@ -152,10 +152,17 @@ def _counted_places(made: LabelledRows) -> list[int]:
 def _omission_warnings(made: LabelledRows, kept: Sequence[int]) -> list[str]:
     """Return warnings about labels that the rows omit, and about a design without weights."""
     warnings = _confidence_warnings(made)
-    if left := len(made.verdicts) - len(kept):
+    left = set(range(len(made.verdicts))).difference(kept)
+    unseen = sum(not made.verdicts[at].place.seen for at in left)
+    if waiting := len(left) - unseen:
         warnings.append(
-            f"{left} labels are left out: an earlier item of the draw has no label yet, and they "
-            "count once it has one"
+            f"{waiting} labels are left out: an earlier item of the draw has no label yet, and "
+            "they count once it has one"
+        )
+    if unseen:
+        warnings.append(
+            f"{unseen} labels are left out: nobody had the response on screen, and they count once "
+            "a label key confirms them"
         )
     if kept and not made.weighing.design.stands:
         warnings.append(f"design: {made.weighing.design}")

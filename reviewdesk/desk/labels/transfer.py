@@ -123,6 +123,8 @@ def _label_event(desk: Desk, found: sqlite3.Row, row: LabelRow, author: str) -> 
         "imported": True,
         "note": row.note,
         "blind": row.blind,
+        # That a response was seen is a fact of a session on screen, which no file can vouch for.
+        "seen": False if row.seen is False else None,
         "at": row.time,
         "tags": list(usable_tags(row.tags)) or None,
         "kept": dict(row.kept) or None,

@@ -81,8 +81,8 @@ class Contest:
 def design(found: Sequence[Voted]) -> Design:
     """Return how a juror's labels were drawn, over the verdicts on which it voted."""
     sizes = {one.stratum: one.size for one in found if one.size}
-    empty = [one.stratum for one in found if one.size and not one.counted.n]
-    return design_of(int(labelled(found).n), sizes, empty)
+    counted = {one.stratum: one.counted.n for one in found}
+    return design_of(int(labelled(found).n), sizes, counted)
 
 
 def rates(found: Sequence[Voted], target: Target = Target.RUN) -> Rates:

@@ -58,13 +58,16 @@ class Labels:
     def of(
         keys: Sequence[int], strata: Sequence[int], placed: Mapping[int, LabelledVerdict]
     ) -> Labels:
-        """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``."""
+        """Arrange the labels ``placed`` by key into columns over all ``keys`` and ``strata``.
+
+        A label of an unseen response is left out, so that a stratum with one is not fully labelled.
+        """
         ends = prefix_ends(placed.values())
         truth = np.full(len(keys), NOTHING, np.int8)
         counted = np.zeros(len(keys), np.bool_)
         for row, key in enumerate(keys):
             mine = placed.get(key)
-            if mine is not None and mine.truth in {Truth.PASS, Truth.FAIL}:
+            if mine is not None and mine.seen and mine.truth in {Truth.PASS, Truth.FAIL}:
                 truth[row] = mine.truth is Truth.PASS
                 counted[row] = mine.rank < ends[mine.stratum]
         return Labels(np.asarray(strata, np.int64), truth, counted)

@@ -59,6 +59,9 @@ class LabelledVerdict:
     rank: int
     truth: Truth
     decided: bool = True
+    seen: bool = True
+    """False if every label of the item says that the response was not on screen: the verdict then
+    stops its stratum's prefix as if it had no label."""
 
     @property
     def counts(self) -> bool:
@@ -174,16 +177,21 @@ def weigh(labelled: Sequence[LabelledVerdict], sizes: Mapping[int, int]) -> Weig
         sizes[row.stratum] / m[row.stratum] if inside and row.counts else 0.0
         for row, inside in zip(labelled, drawn, strict=True)
     ]
-    empty = tuple(h for h in decided_strata(sizes) if not m[h])
+    empty = empty_strata(sizes, m)
     usable = sum(row.usable for row in labelled)
     inclusion = {h: m[h] / n for h, n in sizes.items() if n}
-    design = run_design(usable, sizes, empty)
+    design = run_design(usable, sizes, m)
     return Weighing(weights, drawn, inclusion, ends, m, empty, design)
 
 
 def decided_strata(sizes: Mapping[int, int]) -> list[int]:
     """Return the non-empty strata of verdicts that the judge decided as pass or fail."""
     return [h for h, n in sizes.items() if n and h % FIRST_REST != 2]
+
+
+def empty_strata(sizes: Mapping[int, int], counted: Mapping[int, int]) -> tuple[int, ...]:
+    """Return the decided strata without a label that counts; ``counted`` is their number each."""
+    return tuple(h for h in decided_strata(sizes) if not counted.get(h))
 
 
 @dataclass(slots=True)
@@ -221,27 +229,30 @@ def prefix_ends(labelled: Iterable[LabelledVerdict]) -> dict[int, int]:
     """Return the length of each stratum's labelled prefix, by stratum."""
     prefixes: dict[int, Prefix[None]] = {}
     for row in labelled:
-        prefixes.setdefault(row.stratum, Prefix()).give(row.rank, None)
+        prefix = prefixes.setdefault(row.stratum, Prefix())
+        if row.seen:
+            prefix.give(row.rank, None)
     return {h: prefix.end for h, prefix in prefixes.items()}
 
 
-def run_design(usable: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
+def run_design(usable: int, sizes: Mapping[int, int], counted: Mapping[int, int]) -> Design:
     """Return how a run's labels were drawn, over the strata that the panel decided.
 
-    ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``empty`` are the
-    decided strata without a label that counts.
+    ``usable`` is the number of usable labels, see ``LabelledVerdict.usable``; ``counted`` is how
+    many of each stratum count.
     """
-    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes)}, empty)
+    return design_of(usable, {h: sizes[h] for h in decided_strata(sizes)}, counted)
 
 
-def design_of(labelled: int, sizes: Mapping[int, int], empty: Sequence[int]) -> Design:
+def design_of(labelled: int, sizes: Mapping[int, int], counted: Mapping[int, float]) -> Design:
     """Return how labels were drawn: ``labelled`` of the verdicts in non-empty strata of ``sizes``.
 
-    The strata in ``empty`` have no label that counts.
+    ``counted`` is how many labels of each stratum count.
     """
+    empty = [h for h in sizes if not counted.get(h)]
     if not labelled:
         return Design.NONE
-    if labelled == sum(sizes.values()):
+    if sum(counted.get(h, 0) for h in sizes) == sum(sizes.values()):
         return Design.CENSUS
     if len(empty) == len(sizes):
         return Design.AD_HOC

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reviewdesk.domain.labels.rows import LabelledRow, RunFigures, chosen_source, row_of
-from reviewdesk.domain.labels.sampling import Prefix, decided_strata
+from reviewdesk.domain.labels.sampling import Prefix
 from reviewdesk.domain.labels.summary import RunCounters
 from reviewdesk.domain.records import Calibration, Metrics
 from reviewdesk.domain.stats.calibration import CalibrationRow, Counters
@@ -88,15 +88,16 @@ class LiveFigures:
             old = self._held.pop(key, None)
             if old is not None:
                 self._move(old, -1)
-                if new is None:
+                if old.place.seen and not (new is not None and new.place.seen):
                     stratum = self._strata[old.place.stratum]
                     stratum.follow(stratum.prefix.take(old.place.rank))
         for key, new in changes.items():
             if new is not None:
                 self._held[key] = new
                 row = self._move(new, 1)
-                stratum = self._strata.setdefault(new.place.stratum, _Stratum())
-                stratum.follow(stratum.prefix.give(new.place.rank, (new.place.counts, row)))
+                if new.place.seen:
+                    stratum = self._strata.setdefault(new.place.stratum, _Stratum())
+                    stratum.follow(stratum.prefix.give(new.place.rank, (new.place.counts, row)))
 
     def _move(self, verdict: LabelledRow, sign: int) -> CalibrationRow | None:
         """Add or remove a verdict in all counters that ignore the draw; return its row."""
@@ -111,7 +112,7 @@ class LiveFigures:
         counted = {h: stratum for h, stratum in self._strata.items() if stratum.counted}
         sizes = self.figures.sizes
         return self._run.calibration(
-            [h for h in decided_strata(sizes) if h not in counted],
+            {h: one.counted for h, one in counted.items()},
             lambda: Counters.blend(
                 (one.inside, sizes[h] / one.counted) for h, one in counted.items()
             ),

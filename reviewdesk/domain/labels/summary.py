@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from reviewdesk.domain.gates.limits import default_checks
 from reviewdesk.domain.labels.rows import LabelledRow, LabelledRows, RunFigures, make_rows
-from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, run_design
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, empty_strata, run_design
 from reviewdesk.domain.records import Calibration, Design, Metrics, Truth
 from reviewdesk.domain.stats.calibration import Counters, bin_index, measure
 from reviewdesk.domain.stats.calibration_page import BlindFigures, BlindSplit
@@ -41,13 +41,16 @@ class RunCounters:
         self.no_verdict += sign * (verdict.decision not in {Decision.PASS, Decision.FAIL})
         self.truths[verdict.place.truth] += sign
 
-    def calibration(self, empty: Sequence[int], weighted: Callable[[], Counters]) -> Calibration:
+    def calibration(
+        self, counted: Mapping[int, int], weighted: Callable[[], Counters]
+    ) -> Calibration:
         """Compute both lines; ``weighted`` counts the rows by the draw, if the design stands.
 
-        ``empty`` are the decided strata without a label that counts.
+        ``counted`` is how many labels of each stratum count.
         """
         figures = self.figures
-        design = run_design(self.usable, figures.sizes, empty)
+        design = run_design(self.usable, figures.sizes, counted)
+        empty = empty_strata(figures.sizes, counted)
         line = self.every.metrics(figures.observed)
         population = weighted().metrics(figures.observed) if design.stands else None
         left_out = self.decided - line.n
@@ -80,7 +83,7 @@ def both_lines(made: LabelledRows) -> Calibration:
     counters = RunCounters(made.figures, made.source, Counters.of(made.rows))
     for verdict in made.labelled:
         counters.move(verdict)
-    return counters.calibration(made.weighing.empty, lambda: Counters.of(made.headline))
+    return counters.calibration(made.weighing.counted, lambda: Counters.of(made.headline))
 
 
 def split(made: LabelledRows, given: Mapping[bytes, bool | None]) -> BlindSplit:

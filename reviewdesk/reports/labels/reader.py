@@ -71,6 +71,7 @@ class LabelRow:
     time: str | None
     tags: tuple[str, ...]
     blind: bool | None
+    seen: bool | None
     kept: dict[str, Any]
 
 
@@ -96,11 +97,12 @@ class _Label(Strict):
     tentative: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
+    seen: bool | None = None
 
 
 _KNOWN = {
     *(*_Score.model_fields, *_Label.model_fields),
-    *("decision", "stratum", "pi", "selection", "seen", "head"),
+    *("decision", "stratum", "pi", "selection", "head"),
 }
 
 

@@ -248,3 +248,28 @@ def test_an_export_never_lands_on_the_desk(rich: Cli, desk_path: Path, tmp_path:
         done = rich("labels", "export", "-o", output)
         assert (done.code, done.out) == (2, "")
     assert rich("desk", "verify", "--json").json == before
+
+
+def test_a_label_of_an_unseen_response_stays_one_in_another_desk(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    cli("ingest", write("report.json", numbered(12)))
+    label_all(cli, 12)
+    full = rows(cli("labels", "export", "--format", "full"))
+    for row, seen in zip(full, [None, True, *[None] * 9, False], strict=True):
+        row["seen"] = seen
+    path = write("full.jsonl", "\n".join(map(json.dumps, full)).encode())
+    there = ("--desk", str(tmp_path / "there.db"))
+    cli(*there, "ingest", write("report.json", numbered(12)))
+    assert cli(*there, "labels", "import", path).code == 0
+    again = rows(cli(*there, "labels", "export", "--format", "full"))
+    # Of no other desk's session can it be known here that it had the response on screen.
+    assert {row["id"]: row["seen"] for row in again} == {
+        row["id"]: False if row["seen"] is False else None for row in full
+    }
+    assert cli(*there, "calibrate", "--json").json["design"] == "weighted"
+    done = cli(*there, "labels", "export")
+    assert len(rows(done)) == 11
+    assert "1 labels are left out: nobody had the response on screen" in done.err
+    cli(*there, "label", full[-1]["id"], full[-1]["truth"])
+    assert cli(*there, "calibrate", "--json").json["design"] == "census"

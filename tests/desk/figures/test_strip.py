@@ -15,7 +15,7 @@ from reviewdesk.desk.figures.calibration import calibration_page
 from reviewdesk.desk.figures.strip import LiveStrip
 from reviewdesk.desk.labels.transfer import import_labels
 from reviewdesk.domain.labels.strip import LiveFigures
-from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.records import Design, Run, Truth
 from tests.domain.labels.test_strip import close, same
 from tests.helpers import label_row, load, numbered, open_desk, report, spawn, verdict
 
@@ -97,6 +97,29 @@ def test_an_import_is_one_step_and_one_step_back(opened: tuple[Desk, Run]) -> No
     agree(strip, desk, run)
     desk.redo()
     agree(strip, desk, run)
+    assert strip.rebuilt == 1
+
+
+def test_labels_of_unseen_responses_wait_until_a_key_confirms_them(
+    opened: tuple[Desk, Run],
+) -> None:
+    desk, run = opened
+    strip = LiveStrip()
+    agree(strip, desk, run)
+    import_labels(desk, run, [label_row(name, "ann", Truth.PASS, seen=False) for name in "abcefg"])
+    agree(strip, desk, run)
+    assert strip.read(desk, run).calibration.design is Design.AD_HOC
+    # One of a bulk that another person saw, or whose label does not say, is confirmed by it.
+    import_labels(desk, run, [label_row(name, "bea", Truth.PASS) for name in "bg"])
+    agree(strip, desk, run)
+    for name in "ace":
+        desk.label(desk.find(run, name), Truth.PASS, more={"seen": True})
+        agree(strip, desk, run)
+    # f has the content of a.
+    assert strip.read(desk, run).calibration.design is Design.CENSUS
+    desk.undo()
+    agree(strip, desk, run)
+    assert strip.read(desk, run).calibration.design is not Design.CENSUS
     assert strip.rebuilt == 1
 
 

@@ -26,7 +26,8 @@ CONFIDENCES = st.one_of(
 )
 SCORES = st.one_of(st.floats(0, 1), CONFIDENCES)
 TRUTHS = st.sampled_from([*Truth, Truth.PASS, Truth.FAIL, Truth.PASS, Truth.FAIL])
-CHANGE = st.tuples(st.integers(0, 999), st.one_of(st.none(), TRUTHS, TRUTHS, TRUTHS))
+SEEN = st.sampled_from([True, True, True, False])
+CHANGE = st.tuples(st.integers(0, 999), st.one_of(st.none(), TRUTHS, TRUTHS, TRUTHS), SEEN)
 STEPS = st.lists(st.lists(CHANGE, min_size=1, max_size=5), max_size=25)
 
 
@@ -67,9 +68,9 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
     return figures, verdicts
 
 
-def labelled(verdict: LabelledRow, truth: Truth) -> LabelledRow:
+def labelled(verdict: LabelledRow, truth: Truth, *, seen: bool = True) -> LabelledRow:
     decided = verdict.decision in {Decision.PASS, Decision.FAIL}
-    place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth, decided)
+    place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth, decided, seen)
     fields = {name: getattr(verdict, name) for name in verdict.__slots__ if name != "place"}
     return LabelledRow(**fields, place=place)
 
@@ -97,17 +98,17 @@ def same(found: Calibration, expected: Calibration) -> None:
 @given(runs(), STEPS, st.sampled_from([None, *SOURCES]))
 def test_any_labels_in_any_order(
     run: tuple[RunFigures, list[LabelledRow]],
-    steps: list[list[tuple[int, Truth | None]]],
+    steps: list[list[tuple[int, Truth | None, bool]]],
     source: str | None,
 ) -> None:
     figures, verdicts = run
     live, held = LiveFigures(figures, source), dict[int, LabelledRow]()
     same(live.calibration(), summarise([], figures, source))
     for step in steps if verdicts else []:
-        picked = [(verdicts[which % len(verdicts)], truth) for which, truth in step]
+        picked = [(verdicts[which % len(verdicts)], truth, seen) for which, truth, seen in step]
         changes = {
-            verdict.key: None if truth is None else labelled(verdict, truth)
-            for verdict, truth in picked
+            verdict.key: None if truth is None else labelled(verdict, truth, seen=seen)
+            for verdict, truth, seen in picked
         }
         live.apply(changes)
         held = {key: one for key, one in (held | changes).items() if one is not None}
@@ -176,6 +177,28 @@ def test_a_label_that_waits_is_counted() -> None:
     assert (found.design, found.waiting, found.labelled.n) == (Design.WEIGHTED, 1, 2)
     assert found.population is not None
     assert found.population.accuracy == 0.0
+
+
+def test_a_label_of_an_unseen_response_stops_the_prefix_until_one_of_a_seen_stands() -> None:
+    figures = RunFigures(3, 0, "support", scores_stated=False, sizes={3: 3})
+    live = LiveFigures(figures)
+
+    def give(rank: int, *, seen: bool) -> Calibration:
+        place = LabelledVerdict(3, rank, Truth.PASS, seen=seen)
+        live.apply({rank: LabelledRow(rank, "v", b"", Decision.PASS, 0.8, None, None, 1, 1, place)})
+        return live.calibration()
+
+    # The first and the last count, or wait: the label between them stops the prefix at 1.
+    give(0, seen=True)
+    give(1, seen=False)
+    found = give(2, seen=True)
+    assert (found.design, found.labelled.n, found.waiting) == (Design.WEIGHTED, 3, 2)
+    assert give(1, seen=True).design is Design.CENSUS
+    # Taken back to one of an unseen response, it stops the prefix again.
+    assert give(1, seen=False).waiting == 2
+    give(0, seen=False)
+    # Labels of unseen responses alone are labels, outside the draw.
+    assert give(2, seen=False).design is Design.AD_HOC
 
 
 def test_an_unknown_source_is_refused() -> None:
