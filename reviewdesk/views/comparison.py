@@ -116,7 +116,9 @@ def conclusion(found: PanelComparison, *, blind: bool = False) -> Words:
     if not found.items:
         return ("No item of ", first, " was judged in ", second, ": there is nothing to compare.")
     differ = plural(found.flips, "decision differs", "decisions differ")
+    # How many both decided tells of their answers.
     common = f"the {plural(found.decided, 'item')} that both decided"
+    common = f"the {plural(found.items, 'common item')}" if blind else common
     if not found.labelled:
         reason = f"no label says pass or fail of {common}"
         return f"{_UNKNOWN} {reason}." if blind else f"{_UNKNOWN} {reason}; {differ}."

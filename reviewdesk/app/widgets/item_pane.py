@@ -11,6 +11,7 @@ from textual.strip import Strip
 from reviewdesk.app.controllers.work.coverage import DrawnItem
 from reviewdesk.app.messages import ItemDrawn
 from reviewdesk.app.paint.item import PaintedItem
+from reviewdesk.app.paint.long_text import LONGEST_LINE
 from reviewdesk.app.paint.styled import Lines
 from reviewdesk.app.texts.fold import Cut, fitting
 from reviewdesk.app.texts.layout import ItemLayout, PartLines, Place, TextPassage
@@ -29,6 +30,7 @@ class ItemPane(Pane):
         self.layout_of_item = ItemLayout()
         self._top: Place | TextPassage = Place()
         self._height = 0
+        self._paints = 0
         self._frame: tuple[object, ...] = ()
         self._drawn: set[int] = set()
 
@@ -72,6 +74,7 @@ class ItemPane(Pane):
     def repaint(self) -> None:
         """Paint the item for the width and the height of the pane."""
         self._height = self.page
+        self._paints += 1
         super().repaint()
 
     # what is on screen
@@ -89,7 +92,7 @@ class ItemPane(Pane):
     def _note(self, rows: Iterable[int]) -> None:
         """Report the responses' characters in ``rows`` and all others drawn of this frame."""
         layout, top = self.layout_of_item, round(self.scroll_offset.y)
-        frame = id(self._lines), top, self._left, self.size
+        frame = self._paints, top, self._left, self.size
         if frame != self._frame:
             self._frame, self._drawn = frame, set()
         if not layout.parts or self._drawn.issuperset(rows):
@@ -111,7 +114,12 @@ class ItemPane(Pane):
         room = max(0, min(self.size.width, self._width) - 1)
         if part.wrapped or (not self._left and self._lines[at].cell_length <= room):
             return start, end
-        plain = self._lines[at].plain
+        content = self._lines[at]
+        plain, cells = content.plain, content.cell_length
+        if 0 < cells <= self._left:
+            return None
+        # A line that is itself cut ends with a note, which is not of the text; an edge with a mark.
+        last = fitting(plain, min(self._left + room - (cells > self._left + room), LONGEST_LINE))
+        whole = last == len(plain) and cells <= LONGEST_LINE
         first = fitting(plain, self._left)
-        cut = start + first, min(end, start + first + fitting(plain, room, first))
-        return cut if cut[0] < cut[1] else None
+        return (start + first, end if whole else start + last) if whole or first < last else None

@@ -106,6 +106,16 @@ def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: 
     assert len(pages[0]) == 2
 
 
+def test_a_blind_comparison_without_labels_does_not_count_the_decisions(tmp_path: Path) -> None:
+    pages = []
+    for scores in ((0.9, 0.8, 0.3), (None, None, None)):
+        with reviewing(tmp_path / str(scores[0]), view=View(blind=True)) as review:
+            other(review.desk, [verdict(i, scores) for i in range(1, 7)], "twin")
+            review.command("compare twin")
+            pages.append(two_panels(form(review).found, blind=True).every)
+    assert pages[0] == pages[1]
+
+
 def test_nothing_is_compared_while_answers_are_kept_back(tmp_path: Path) -> None:
     settings = Settings(feedback=Feedback.NEVER)
     with reviewing(tmp_path, view=View(blind=True), settings=settings) as review:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from reviewdesk.app.controllers.work.coverage import SeenItems
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
 
@@ -114,3 +116,48 @@ async def test_held_keys_do_not_outrun_the_screen(tmp_path: Path) -> None:
             stage.app.post_message(key_event(key))
         await stage.settle()
         assert labels(stage) == 0
+
+
+async def test_lines_read_sideways_to_their_end_are_seen(tmp_path: Path) -> None:
+    output = "word " * 40 + "end\n\nshort"
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output=output), verdict(2)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        stage.controller.core.reading = replace(stage.controller.core.reading, wrap=False)
+        stage.controller.core.seen = SeenItems()
+        stage.controller.saw = stage.controller.core.seen.saw
+        stage.app.act(stage.controller.core.show)
+        await stage.settle()
+        while seen_lines(stage) is not None:
+            before = stage.cells()
+            await stage.press("l")
+            assert stage.cells() != before
+        assert "end" in stage.drawn()
+        await stage.press("p")
+        assert labels(stage) == 1
+
+
+async def test_a_character_below_the_mark_at_the_edge_is_not_seen(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output="a" * 200), verdict(2)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        pane = stage.review.item
+        await stage.press("w")
+        part = pane.layout_of_item.responses[0]
+        for _ in range(3):
+            line = next(cell for cell in stage.cells() if "aaaa" in cell)
+            first, end = pane._characters(part, part.first) or (0, 0)
+            assert end - first == line.count("a") + (end > 200)
+            await stage.press("l")
+
+
+async def test_an_item_is_reported_again_whenever_it_is_painted(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        pane, shown = stage.review.item, []
+        stage.controller.saw = shown.append
+        for _ in range(5):
+            # The list of lines may stand where an earlier one stood in memory.
+            lines = pane._lines
+            pane.repaint()
+            pane._lines = lines
+            await stage.settle()
+        assert len(shown) == 5
