@@ -76,7 +76,10 @@ def test_the_draw_of_the_run_with_more_labels_that_count_is_used() -> None:
     assert (turned.drawn, turned.difference.estimate) == ("b", -0.5)
 
 
-@pytest.mark.parametrize("labelled", [4, 6, 8])
+@pytest.mark.parametrize(
+    "labelled",
+    [4, pytest.param(6, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)],
+)
 def test_the_interval_holds_the_truth_in_every_sample_that_could_be_drawn(labelled: int) -> None:
     """Enumerate all C(12, n) equally likely prefixes of every split of 6 differing items.
 
