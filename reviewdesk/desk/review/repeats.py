@@ -133,7 +133,8 @@ class SecondLabel:
 
 def repeat(desk: Desk, key: int, given: SecondLabel, view: View) -> Event:
     """Record a second label of an item, which is no label: it only measures the reviewer."""
-    facts = {"blind": given.blind, "unseen": given.unseen}
+    # Items come back on screen only, where a label key waits for the response to be seen.
+    facts = {"blind": given.blind, "unseen": given.unseen, "seen": True}
     entry = NewEvent(
         "repeat", desk.at(), label=given.truth, tentative=given.tentative, detail=facts
     )

@@ -276,7 +276,9 @@ def test_a_repeat_says_that_the_answer_was_told(tmp_path: Path) -> None:
         review.press("label.pass")
         assert review.notice.startswith(f"{name}: the panel said")
         # History says the same of it as of any label, until the session is over.
-        assert [one.detail for one in review.events("repeat")] == [{"blind": True, "unseen": False}]
+        assert [one.detail for one in review.events("repeat")] == [
+            {"blind": True, "unseen": False, "seen": True}
+        ]
         assert not label_pairs(review.desk, review.run)[0].unseen
 
 
