@@ -175,6 +175,8 @@ class Table:
     """What the table holds, for readers who do not see it below its heading."""
     halves: bool = False
     """Whether the rows may stand in two halves side by side, where there is room."""
+    stops: bool = False
+    """Whether a reader who goes from section to section stops at every row."""
 
     @property
     def marked(self) -> bool:

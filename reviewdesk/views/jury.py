@@ -238,7 +238,9 @@ def jurors(item: Item, *, whole: bool = True) -> Section:
         )
         for seat in seats
     ]
-    return Section("Jurors", (Table(columns, tuple(rows), least=15, caption="The jury"),))
+    return Section(
+        "Jurors", (Table(columns, tuple(rows), least=15, caption="The jury", stops=True),)
+    )
 
 
 def _reasons(ballot: Ballot, lines: int) -> tuple[Quote, ...]:

@@ -24,7 +24,7 @@ from reviewdesk.app.paint.styled import (
     pad,
     paragraph,
 )
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.views.document import (
     Block,
     Column,
@@ -168,6 +168,8 @@ def _table(one: Table, width: int) -> Lines:
     lines: Lines = []
     for cells, below in zip([heads, *grid], [(), *(row.below for row in one.rows)], strict=True):
         row = _row([cells[at] for at in kept], sizes, columns, gap)
+        if one.stops and lines:
+            row = row.stylize(STOP)
         lines += _folded(row, width) if columns[-1].folds else [cut(row, width)]
         for quote in below:
             lines += _quote(quote, width)

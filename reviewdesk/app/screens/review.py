@@ -27,6 +27,7 @@ from reviewdesk.app.screens.bindings import screen_bindings
 from reviewdesk.app.texts.find import found_line
 from reviewdesk.app.widgets.divider import Divider
 from reviewdesk.app.widgets.item_pane import ItemPainter, ItemPane
+from reviewdesk.app.widgets.jury_pane import JuryPane
 from reviewdesk.app.widgets.lines import Bar, Pane
 from reviewdesk.app.widgets.queue_list import QueueList
 from reviewdesk.domain.records import Pace
@@ -55,7 +56,7 @@ class ReviewScreen(DeskScreen):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
                 yield QueueList(self.front.controller.rows, id="queue")
-            for pane in (ItemPane(id="item"), Pane(id="jury")):
+            for pane in (ItemPane(id="item"), JuryPane(id="jury")):
                 yield Divider(pane.id or "")
                 with Vertical(id=f"{pane.id}-column", classes="column"):
                     yield Bar(id=f"{pane.id}-title")
@@ -153,7 +154,9 @@ class ReviewScreen(DeskScreen):
         if before is None or before.scroll != state.scroll:
             self.item.turn(state.scroll.top)
         if not keep or before is None or _jury_facts(before) != _jury_facts(state):
-            self.text("jury").paint(_jury_painter(state, keymap), keep=keep)
+            item = state.session.item.item_hash if state.session.item else ""
+            painter, again = _jury_painter(state, keymap), state.scroll.again
+            self.query_one("#jury", JuryPane).show(painter, item, keep=keep, again=again)
         if before is not None and before.seek != state.seek:
             self._seek(state.reading.find)
         for name, note in _title_notes(state).items():

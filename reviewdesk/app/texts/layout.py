@@ -35,10 +35,14 @@ class TextPassage:
 
 @dataclass(frozen=True, slots=True)
 class ItemScroll:
-    """Where an item is shown from; ``turns`` grows with every demand to scroll there."""
+    """Where an item is shown from; ``turns`` grows with every demand to scroll there.
+
+    ``again`` says that the item was in view before, and that this may be told.
+    """
 
     top: Place | TextPassage = Place()
     turns: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

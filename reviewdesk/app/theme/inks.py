@@ -73,6 +73,9 @@ class Ink(StrEnum):
     NAME = "name"
 
 
+STOP = "stop"
+"""Marks a line, without any look: the keys that go from section to section stop there as well."""
+
 _VARIABLES = {
     Ink.STRONG: "desk-strong",
     Ink.MUTED: "desk-muted",
@@ -163,7 +166,7 @@ def ink_styles(variables: Mapping[str, str], *, ansi: bool) -> dict[str, Style]:
     A 16-colour theme has no faint colours, so it dims faint inks.
     """
     grounds = [] if ansi else [Color.parse(variables[name]) for name in _GROUNDS]
-    styles: dict[str, Style] = {Ink.TEXT.value: Style.null()}
+    styles = {Ink.TEXT.value: Style.null(), STOP: Style.null()}
     for ink, variable in _VARIABLES.items():
         least = RULE_CONTRAST if ink is Ink.RULE else TEXT_CONTRAST
         styles[ink.value] = Style(

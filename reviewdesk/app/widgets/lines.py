@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from reviewdesk.app.paint.styled import Lines, Painter, cut, line
 from reviewdesk.app.texts.fold import fitting
-from reviewdesk.app.theme.inks import Ink
+from reviewdesk.app.theme.inks import STOP, Ink
 from reviewdesk.domain.safetext import strip_controls
 
 MORE_LEFT, MORE_RIGHT = "‹", "›"
@@ -114,11 +114,11 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         """Whether text can be selected with the mouse and copied: always, in a pane."""
         return True
 
-    def paint(self, painter: Painter, *, keep: bool = False) -> None:
-        """Show a text from its start or, if ``keep``, from the current scroll position."""
+    def paint(self, painter: Painter, *, keep: bool = False, top: tuple[int, int] = (0, 1)) -> None:
+        """Show a text from ``top``, a line of so many, or if ``keep`` from the current position."""
         self._painter = painter
         if not keep:
-            self._anchor, self._left = (0, 1), 0
+            self._anchor, self._left = top, 0
             self.screen.clear_selection()
         self.repaint()
 
@@ -166,8 +166,8 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def stops(self) -> list[int]:
-        """The lines of the sections' titles."""
-        return [at for at, content in enumerate(self._lines) if _is_title(content)]
+        """The lines of the sections' titles, and of rows such as the jurors."""
+        return [at for at, content in enumerate(self._lines) if _inked(content, Ink.HEAD, STOP)]
 
     def jump(self, by: int) -> None:
         """Scroll to the next section's title, or for a negative ``by`` to the one before."""
@@ -238,7 +238,7 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         room = max(0, min(width, self._width) - 1)
         plain, cells = content.plain, content.cell_length
         # Section titles do not scroll sideways, so that readers know where in the text they are.
-        left = 0 if _is_title(content) else self._left
+        left = 0 if _inked(content, Ink.HEAD) else self._left
         if (chosen := self.text_selection) and (span := chosen.get_span(at)):
             style = self.screen.get_visual_style("screen--selection")
             content = content.stylize(style, span[0], None if span[1] == -1 else span[1])
@@ -253,5 +253,5 @@ class Pane(ScrollView, can_focus=True, inherit_bindings=False):
         return to_strip(self, line((sign, Ink.MUTED)), 1)
 
 
-def _is_title(content: Content) -> bool:
-    return any(span.style == Ink.HEAD for span in content.spans)
+def _inked(content: Content, *inks: str) -> bool:
+    return any(span.style in inks for span in content.spans)

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from reviewdesk.app.paint.styled import Lines, heading
 from reviewdesk.app.widgets.lines import Pane
-from tests.app.appkit import SMALL, Stage, open_run, report, staged, verdict
+from tests.app.appkit import SMALL, Stage, juror, open_run, report, staged, verdict
 
 WORDS = "0123456789" * 12
 
@@ -105,3 +105,30 @@ async def test_a_selection_in_a_scrolled_line_is_what_was_pointed_at(tmp_path: P
         await stage.press("ctrl+c")
         # The margin is one column: columns 3 to 8 are characters 12 to 17 of the line.
         assert stage.app.clipboard.startswith(WORDS[12:17])
+
+
+async def test_the_jury_stops_at_each_juror_and_is_kept_for_every_item(tmp_path: Path) -> None:
+    seats = [juror(name, 0.9, reason=f"so says {name}") for name in "abcdefghijklmnopqrst"]
+    items = [verdict(number, jurors=seats) for number in (1, 2)]
+    desk, run = open_run(tmp_path / "d.db", report(items))
+    async with staged(desk, run, size=SMALL) as stage:
+        await stage.press("enter")
+        jury = stage.review.text("jury")
+        tops = []
+        for _ in range(5):
+            await stage.press(")")
+            tops.append(jury.in_view[0].split()[0])
+        assert tops == ["FLAGS", "JURORS", "a", "b", "c"]
+        await stage.press("(")
+        assert jury.in_view[0].split()[0] == "b"
+        # The other item starts at its start; each comes back as it was left.
+        await stage.press("J")
+        assert jury.place[0] == 0
+        # It has no flags.
+        for _ in range(2):
+            await stage.press(")")
+        assert jury.in_view[0].split()[0] == "a"
+        await stage.press("K")
+        assert jury.in_view[0].split()[0] == "b"
+        await stage.press("J")
+        assert jury.in_view[0].split()[0] == "a"

@@ -108,6 +108,7 @@ class SeenItems:
     def __init__(self) -> None:
         """Start with nothing seen."""
         self._items: dict[str, _SeenItem] = {}
+        self._opened: set[str] = set()
         self.scroll = ItemScroll()
 
     def saw(self, drawn: DrawnItem) -> None:
@@ -124,16 +125,19 @@ class SeenItems:
 
         An item that a session gives ``again`` is new: nothing may tell that it was there before.
         """
-        if again and item is not None:
-            self._items.pop(item.item_hash, None)
-        found = None if item is None else self._items.get(item.item_hash)
+        name = "" if item is None else item.item_hash
+        if again:
+            self._items.pop(name, None)
+            self._opened.discard(name)
+        found = self._items.get(name)
         drawn = None if found is None else found.drawn
-        self.turn_to(Place() if drawn is None else drawn.top)
+        self.turn_to(Place() if drawn is None else drawn.top, again=name in self._opened)
+        self._opened.add(name)
         return 0 if drawn is None else max((one.page for one in drawn.layout.parts), default=0)
 
-    def turn_to(self, top: Place | TextPassage) -> None:
-        """Show the item from a passage on."""
-        self.scroll = ItemScroll(top, self.scroll.turns + 1)
+    def turn_to(self, top: Place | TextPassage, *, again: bool = True) -> None:
+        """Show the item from a passage on; ``again`` if it was in view before."""
+        self.scroll = ItemScroll(top, self.scroll.turns + 1, again)
 
     def unseen(self, item: Item) -> Unseen | None:
         """Return what has to come on screen before a label of the item, ``None`` if nothing."""
