@@ -59,6 +59,7 @@ def test_commands_and_options_are_offered(offered: Offered) -> None:
     assert offered("ca") == ["calibrate"]
     assert offered("filters", "re") == ["remove"]
     assert offered("queue", "--fi") == ["--filter"]
+    assert offered("completion", "") == ["bash", "zsh", "fish"]
     assert offered("open", "--strategy", "me") == ["mean", "median"]
 
 
@@ -199,7 +200,7 @@ def shell(filled: Cli, tmp_path: Path) -> Callable[..., str]:
 
 
 BASH = r"""
-eval "$(_REVIEWDESK_COMPLETE=bash_source reviewdesk)"
+eval "$(reviewdesk completion bash)"
 complete -p reviewdesk
 asked() {
     COMPREPLY=() COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -229,7 +230,7 @@ def test_bash_completes(shell: Callable[..., str]) -> None:
 
 ZSH = r"""
 autoload -Uz compinit && compinit -D -u
-eval "$(_REVIEWDESK_COMPLETE=zsh_source reviewdesk)"
+eval "$(reviewdesk completion zsh)"
 print -r -- $_comps[reviewdesk]
 # What would be listed: compadd takes names of arrays behind -a, and _describe the name of one.
 compadd() { print -r -- ${(j:+:)${(P)@[-1]}} }
@@ -250,7 +251,7 @@ def test_zsh_completes(shell: Callable[..., str]) -> None:
 
 
 FISH = r"""
-_REVIEWDESK_COMPLETE=fish_source reviewdesk | source
+reviewdesk completion fish | source
 complete -C "reviewdesk ca"
 complete -C "reviewdesk show fee/l"
 complete -C "reviewdesk queue --filter 'mark !(label:n"
@@ -266,7 +267,7 @@ def test_fish_completes(shell: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_is_no_help_page(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cli: Cli
 ) -> None:
     from reviewdesk.cli import main
 
@@ -278,3 +279,18 @@ def test_the_script_of_a_shell_is_no_help_page(
     assert (left.value.code, err) == (0, "")
     assert f"{VARIABLE}={name}_complete" in out
     assert "Usage:" not in out
+    # The command prints the same.
+    monkeypatch.delenv(VARIABLE)
+    done = cli("completion", name)
+    assert (done.code, done.out, done.err) == (0, out, "")
+
+
+def test_the_command_says_how_each_shell_is_set_up(cli: Cli) -> None:
+    text = cli("completion", "--help").out
+    for line in BASH, ZSH, FISH:
+        setup = next(row for row in line.splitlines() if "reviewdesk completion" in row)
+        assert setup in text
+    assert all(len(row) <= 80 for row in text.splitlines())
+    refused = cli("completion", "csh")
+    assert (refused.code, refused.out) == (2, "")
+    assert "'bash', 'zsh', 'fish'" in refused.err
