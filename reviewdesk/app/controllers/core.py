@@ -160,7 +160,8 @@ class Core:
         self.seek += seek
         if not keep:
             item = None if seek else self.session.item
-            at = self.seen.opened(item, again=self.review.repeats.asks(item))
+            since = 0 if item is None else self.review.repeats.since(item.row.key)
+            at = self.seen.opened(item, since)
             self.reading, self.start = replace(self.reading, page=at), self.start + 1
             self.guard.hide()
         self.read_reruns()

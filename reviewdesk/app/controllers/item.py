@@ -41,9 +41,10 @@ class AnnotationController:
     def __init__(self, core: Core) -> None:
         """Act on the session of ``core``."""
         self._core = core
-        self._tags: dict[int, str] = {}
-        self._unsaved: dict[int, str] = {}
-        """Notes that the desk could not save, by verdict key, so that no typed text is lost."""
+        self._tags: dict[tuple[int, int], str] = {}
+        """Tags that were typed and not saved, by verdict key and when its item came back."""
+        self._unsaved: dict[tuple[int, int], str] = {}
+        """Notes that the desk could not save, so that no typed text is lost."""
         self._digits: tuple[str, ...] = ()
         self._own: dict[str, None] | None = None
         """The reviewer's tags, read once: the counts of a large desk take long to read."""
@@ -99,7 +100,8 @@ class AnnotationController:
         if item is None:
             return
         core, key, note = self._core, item.row.key, item.note or ""
-        draft = self._unsaved.pop(key, None) or drafts.draft(core.desk, key)
+        since = core.review.repeats.since(key)
+        draft = self._unsaved.pop((key, since), None) or drafts.draft(core.desk, key, since)
         # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
             core.review.save()
@@ -111,7 +113,7 @@ class AnnotationController:
 
         def changed(text: str) -> str:
             try:
-                drafts.keep(core.desk, key, "" if text == note else text)
+                drafts.keep(core.desk, key, "" if text == note else text, since)
             except ReviewDeskError as error:
                 core.complain(error)
                 return f"draft not kept: {error.message}"
@@ -125,24 +127,26 @@ class AnnotationController:
         core, key = self._core, item.row.key
         if answer is None:
             return
+        since = core.review.repeats.since(key)
         try:
             if answer.given:
                 self._save_note(key, answer.text)
                 return
-            kept = drafts.draft(core.desk, key)
+            kept = drafts.draft(core.desk, key, since)
         except ReviewDeskError:
-            self._unsaved[key] = answer.text
+            self._unsaved[key, since] = answer.text
             raise
         name, write = show_line(item.verdict.id, 80), core.keys.first("note")
         core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
 
     def _save_note(self, key: int, text: str) -> None:
-        whole = self._core.review.repeats.whole_note(key, text)
+        repeated = self._core.review.repeats
+        whole = repeated.whole_note(key, text)
         if whole is None:
             self._core.desk.note(key, text)
         else:
             repeats.note(self._core.desk, key, whole, text)
-        drafts.keep(self._core.desk, key, "")
+        drafts.keep(self._core.desk, key, "", repeated.since(key))
         self._saved("note", key)
 
     def _note_now(self, text: str) -> None:
@@ -151,6 +155,9 @@ class AnnotationController:
 
     # tags
 
+    def _place(self, item: Item) -> tuple[int, int]:
+        return item.row.key, self._core.review.repeats.since(item.row.key)
+
     def _type_tags(self, item: Item | None) -> None:
         if item is None:
             return
@@ -158,7 +165,7 @@ class AnnotationController:
         start = ", ".join(item.tags) + (", " if item.tags else "")
         form = PromptForm(
             "Tags of",
-            self._tags.pop(item.row.key, start),
+            self._tags.pop(self._place(item), start),
             check=split_tags,
             complete=last_of_list(lambda: marks.known_tags(core.desk)),
             hint="What went wrong, in your own words, with commas: wrong-policy, invented-fact.",
@@ -172,7 +179,7 @@ class AnnotationController:
         if answer.given:
             self._tag(item.row.key, answer.text)
         elif answer.text != start:
-            self._tags[item.row.key] = answer.text
+            self._tags[self._place(item)] = answer.text
             name, write = show_line(item.verdict.id, 80), self._core.keys.first("tags")
             self._core.say_here(f"{name}: tags not saved, {write} goes on with them")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from reviewdesk.store import reviewer
@@ -11,12 +12,32 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-def draft(desk: Desk, key: int) -> str | None:
-    """Return the reviewer's unfinished note on an item's content, or ``None``."""
-    return reviewer.draft(desk.conn, key, desk.reviewer)
+_CAME_BACK = re.compile("\x1e[0-9]+\x1e")
+"""Stands in a stored draft between what was written before an item came back and what since."""
 
 
-def keep(desk: Desk, key: int, text: str) -> None:
-    """Store an unfinished note; an empty text deletes it."""
+def draft(desk: Desk, key: int, since: int = 0) -> str | None:
+    """Return the reviewer's unfinished note on an item's content, or ``None``.
+
+    With the event ``since`` which the item came back, only what was written since then.
+    """
+    kept = reviewer.draft(desk.conn, key, desk.reviewer)
+    if kept is not None and since:
+        kept = kept.partition(_mark(since))[2]
+    return _CAME_BACK.sub("\n\n", kept).strip("\n") or None if kept else None
+
+
+def keep(desk: Desk, key: int, text: str, since: int = 0) -> None:
+    """Store an unfinished note; an empty text deletes it.
+
+    What was written before the event ``since`` which the item came back is kept with it.
+    """
     with writing(desk.conn, desk.path):
+        if since:
+            kept = reviewer.draft(desk.conn, key, desk.reviewer) or ""
+            text = kept.partition(_mark(since))[0] + (_mark(since) + text if text else "")
         reviewer.save_draft(desk.conn, key, desk.reviewer, text)
+
+
+def _mark(since: int) -> str:
+    return f"\x1e{since}\x1e"

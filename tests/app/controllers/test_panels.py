@@ -108,9 +108,11 @@ def test_unlabelled_items_change_nothing_that_a_blind_comparison_says(tmp_path: 
 
 def test_a_blind_comparison_without_labels_does_not_count_the_decisions(tmp_path: Path) -> None:
     pages = []
-    for scores in ((0.9, 0.8, 0.3), (None, None, None)):
-        with reviewing(tmp_path / str(scores[0]), view=View(blind=True)) as review:
-            other(review.desk, [verdict(i, scores) for i in range(1, 7)], "twin")
+    failed = [{"id": "judge-0", "score": None, "error": {"message": "timeout"}}]
+    twins: tuple[dict[str, Any], ...] = ({}, {"jurors": failed})
+    for more in twins:
+        with reviewing(tmp_path / str(len(more)), view=View(blind=True)) as review:
+            other(review.desk, [verdict(i, **more) for i in range(1, 7)], "twin")
             review.command("compare twin")
             pages.append(two_panels(form(review).found, blind=True).every)
     assert pages[0] == pages[1]

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.app.controllers.requests import HistoryForm, NoteForm
+from reviewdesk.app.controllers.requests import HistoryForm, NoteForm, PromptForm
 from reviewdesk.app.texts.layout import Place
 from reviewdesk.desk import Desk
 from reviewdesk.desk.labels.rows import full_rows
+from reviewdesk.desk.review import drafts
 from reviewdesk.desk.review.marks import tag
 from reviewdesk.desk.review.repeats import label_pairs, repeated_items
 from reviewdesk.domain.labels.repeats import OTHERS
 from reviewdesk.domain.records import Item, Run, Truth, View
 from reviewdesk.settings import Feedback, Settings, Share
-from tests.app.builders import open_run, report, verdict
+from tests.app.builders import SMALL, open_run, report, verdict
 from tests.app.reviewkit import Review
 
 ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER, hundreds=False)
@@ -27,9 +28,13 @@ ALL = Settings(repeat=Share(1), feedback=Feedback.NEVER, hundreds=False)
 
 
 @contextmanager
-def long_review(path: Path, count: int = 100, given: int = 45, **more: Any) -> Iterator[Review]:
+def long_review(
+    path: Path, count: int = 100, given: int = 45, output: str = "answer", **more: Any
+) -> Iterator[Review]:
     """A blind review of many verdicts in the order of the file, of which many have a label."""
-    desk, run = open_run(path / "d.db", report([verdict(i) for i in range(1, count + 1)]))
+    desk, run = open_run(
+        path / "d.db", report([verdict(i, output=output) for i in range(1, count + 1)])
+    )
     for key in desk.queue(run, "", "file")[:given]:
         desk.label(key, Truth.PASS, blind=True, more={"told": False})
     more = {"view": View(blind=True, order="file"), "settings": ALL, **more}
@@ -291,3 +296,80 @@ def test_leaving_blind_review_shows_the_item_in_its_place(tmp_path: Path) -> Non
         review.press("label.fail")
         assert review.events("repeat") == []
         assert review.desk.item(item.row.key).row.label is Truth.FAIL
+
+
+def note(review: Review) -> NoteForm:
+    """Open the note of the item on screen."""
+    review.press("note")
+    form = review.dialog
+    assert isinstance(form, NoteForm)
+    return form
+
+
+def prompt(review: Review) -> PromptForm:
+    form = review.dialog
+    assert isinstance(form, PromptForm)
+    return form
+
+
+def come_back(review: Review) -> Item:
+    """Note and tag an item without saving either, and go on until it comes back."""
+    item = until_repeat(review)
+    review.press("undo")
+    key, here = item.row.key, review.current
+    review.command(f"go {item.verdict.id}")
+    note(review).changed("half a first note")
+    review.leave("half a first note")
+    review.press("tags")
+    review.leave("half a tag")
+    review.command(f"go {here}")
+    review.press("label.pass")
+    assert review.item.row.key == key
+    return item
+
+
+def test_what_was_typed_and_not_saved_does_not_come_back(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = come_back(review)
+        review.press("tags")
+        assert prompt(review).value == ""
+        review.leave()
+        form = note(review)
+        assert (form.text, form.state) == ("", "")
+        form.changed("half a second note")
+        # After a crash each is where it was written.
+        again = reopened(review)
+        form = note(again)
+        assert form.text == "half a second note"
+        again.leave(form.text)
+        again.press("label.fail")
+        later = reopened(again)
+        later.command(f"go {item.verdict.id}")
+        assert note(later).text == "half a first note\n\nhalf a second note"
+        again.desk.close()
+        later.desk.close()
+
+
+def test_a_note_saved_on_a_repeat_leaves_the_earlier_draft(tmp_path: Path) -> None:
+    with long_review(tmp_path) as review:
+        item = come_back(review)
+        review.press("note")
+        review.answer("second")
+        assert review.item.note == "second"
+        assert drafts.draft(review.desk, item.row.key) == "half a first note"
+
+
+def test_what_came_back_is_kept_where_it_was_left_as_any_item(tmp_path: Path) -> None:
+    with long_review(tmp_path, output="line\n" * 100, size=SMALL, given=0) as review:
+        while review.desk.item(review.item.row.key).row.label is None:
+            review.press("label.pass", "label.pass")
+        item = review.item
+        review.scroll(2)
+        left = review.pane.top
+        review.press("item.previous", "item.next")
+        assert (review.current, review.pane.top) == (item.verdict.id, left)
+        # What was read of it before it came back does not count, what was read since does.
+        review.press("label.fail")
+        assert review.events("repeat") == []
+        review.press("item.previous", "item.next", "label.fail")
+        assert len(review.events("repeat")) == 1

@@ -109,6 +109,7 @@ class SeenItems:
         """Start with nothing seen."""
         self._items: dict[str, _SeenItem] = {}
         self._opened: set[str] = set()
+        self._came_back: dict[str, int] = {}
         self.scroll = ItemScroll()
 
     def saw(self, drawn: DrawnItem) -> None:
@@ -120,13 +121,15 @@ class SeenItems:
             if not text.enough:
                 text.add(part, drawn.shown.get(part.name, ()), drawn.height)
 
-    def opened(self, item: Item | None, *, again: bool = False) -> int:
+    def opened(self, item: Item | None, since: int = 0) -> int:
         """Scroll to where an item was left, or to the start of a new one; return its page.
 
-        An item that a session gives ``again`` is new: nothing may tell that it was there before.
+        An item that came back after the event ``since`` is new when it is opened first: nothing
+        may tell that it was there before.
         """
         name = "" if item is None else item.item_hash
-        if again:
+        if item is not None and since > self._came_back.get(name, 0):
+            self._came_back[name] = since
             self._items.pop(name, None)
             self._opened.discard(name)
         found = self._items.get(name)

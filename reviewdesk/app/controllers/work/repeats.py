@@ -83,10 +83,10 @@ class Repeats:
         """Return the repeat that a label of this verdict would be, or ``None``."""
         return self._by_key.get(key)
 
-    def asks(self, item: Item | None) -> bool:
-        """Return True if an item came back and has no second label yet."""
-        found = None if item is None else self.of(item.row.key)
-        return found is not None and found.second is None
+    def since(self, key: int) -> int:
+        """Return the event after which a verdict's item came back, 0 if it did not."""
+        found = self.of(key)
+        return 0 if found is None else found.since
 
     def placed(self, keys: array[int]) -> array[int]:
         """Return the queue with each item that came back behind the one it came after."""

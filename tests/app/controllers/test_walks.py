@@ -1,0 +1,158 @@
+"""Random work on hostile items: labels are given once the response was on screen, never before."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.app.controllers.requests import QuestionForm
+from reviewdesk.app.controllers.view import Notice
+from reviewdesk.app.controllers.work.coverage import DrawnItem
+from reviewdesk.app.keys.actions import ACTIONS as KNOWN
+from reviewdesk.app.keys.actions import GIVES_LABEL
+from reviewdesk.domain.records import Item, View
+from reviewdesk.settings import Settings
+from tests.app.appkit import seeds
+from tests.app.builders import open_run, report, verdict
+from tests.app.reviewkit import Review
+
+SIZES = [(80, 24), (160, 48), (40, 10), (30, 8), (100, 30), (60, 12), (220, 60)]
+
+
+def lines(count: int) -> str:
+    return "\n".join(f"line {number}" for number in range(1, count + 1))
+
+
+TEXTS: list[dict[str, Any]] = [
+    {"output": None},
+    {"output": ""},
+    {"output": " \n \n"},
+    {"output": "short", "alternative": lines(40)},
+    {"output": lines(60), "alternative": "short"},
+    {"output": lines(200)},
+    {"output": "word " * 3000},
+    {"output": "short", "input": lines(300)},
+    {"output": lines(30), "input": lines(300), "reference": lines(200)},
+    {"output": '{"k": [' + ",".join(f'{{"id":{n}}}' for n in range(300)) + "]}"},
+    {"output": "日本語" * 400},
+    {"output": "z" * 70_000},
+    {"output": "\u202eabc\x00def"},
+    {"output": "same", "input": "same", "case": {"test": "same"}},
+    {"output": "same", "input": "same", "case": {"test": "same"}},
+]
+LABELS = sorted(GIVES_LABEL)
+ACTIONS = [
+    name
+    for name, action in KNOWN.items()
+    if name not in GIVES_LABEL and not action.why and not name.startswith(("quit", "theme"))
+]
+COMMANDS = (
+    "filter label:none", "filter !label:none", "filter wrong", "filter", "order file",
+    "order -id", "order draw", "find line", "find word", "go 3", "go 7",
+)  # fmt: skip
+
+
+class Witness:
+    """What was on screen, by content and response, kept more simply than the guard does it."""
+
+    def __init__(self) -> None:
+        self.some: set[tuple[str, str]] = set()
+        self.enough: set[tuple[str, str]] = set()
+        self._chars: dict[tuple[object, ...], set[int]] = {}
+
+    def saw(self, drawn: DrawnItem) -> None:
+        """Take in a frame: all characters of a text of one page are enough, and so is a frame."""
+        for part in drawn.layout.responses:
+            text, shown = (drawn.layout.item, part.name), drawn.shown[part.name]
+            chars = self._chars.setdefault((*text, part.page, part.laid_out), set())
+            for first, end in shown:
+                chars.update(range(first, end))
+            if shown:
+                self.some.add(text)
+            if len(shown) >= drawn.height or (part.pages == 1 and len(chars) >= part.end):
+                self.enough.add(text)
+
+
+def texts(item: Item) -> set[tuple[str, str]]:
+    """The responses of an item."""
+    names = ["output"] + ["alternative"] * (item.verdict.body.get("alternative") is not None)
+    return {(item.item_hash, name) for name in names}
+
+
+class Walk:
+    """A review that does something at random, and is held against a witness after each step."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.witness = Witness()
+        self.dice = random.Random(seed)  # noqa: S311  (dice)
+        body = report([verdict(i, **more) for i, more in enumerate(TEXTS, start=1)])
+        self.desk, run = open_run(path / "d.db", body)
+        settings = Settings(hundreds=False, tags_after_fail=seed % 3 == 0)
+        view = View(order="file", blind=bool(seed % 2))
+        self.review = Review(self.desk, run, view=view, settings=settings, begun=False)
+        real = self.review.controller.saw
+
+        def saw(drawn: DrawnItem) -> None:
+            self.witness.saw(drawn)
+            real(drawn)
+
+        self.review.controller.saw = saw
+        self.review.controller.begin(*self.dice.choice(SIZES))
+        self.review.after()
+
+    def labels(self) -> list[str]:
+        rows = self.desk.conn.execute(
+            "SELECT verdict FROM label_events WHERE kind = 'label' ORDER BY key"
+        )
+        return [str(row[0]) for row in rows]
+
+    def step(self) -> None:
+        """Do something, and compare what became of it."""
+        review, core, given = self.review, self.review.controller.core, self.labels()
+        item, open_ = review.session.item, not review.dialogs and review.state.where == "review"
+        seen = item is not None and texts(item) <= self.witness.enough
+        may = seen and open_ and review.state.panes.readable
+        if open_:
+            core.notices["review"] = Notice()
+        pressed = self._do()
+        if (more := self.labels()[len(given) :]) and item is not None:
+            assert more == [item.verdict.id]
+            assert texts(item) <= self.witness.some
+        elif pressed in GIVES_LABEL and may:
+            assert "on screen yet" not in review.notice
+            assert "went on to the right" not in review.notice
+
+    def _do(self) -> str:
+        review, dice = self.review, self.dice
+        kind = dice.random()
+        if review.dialogs:
+            question = isinstance(review.dialog, QuestionForm)
+            review.answer(dice.choice([True, False, None]) if question else None)
+        elif kind < 0.05:
+            review.resize(dice.choice(SIZES))
+        elif kind < 0.12:
+            panes = review.state.panes
+            if review.state.where == "review" and review.session.item and panes.readable:
+                review.scroll(dice.choice([-20, -5, 1, 3, 10, 40]))
+        elif kind < 0.2:
+            review.command(dice.choice(COMMANDS))
+        elif kind < 0.25:
+            review.choose(dice.choice(LABELS))
+        else:
+            name = dice.choice(LABELS if kind < 0.4 else ACTIONS)
+            review.press(name, wait=dice.choice([0.05, 0.2, 0.2, 0.2]))
+            return name
+        return ""
+
+
+@pytest.mark.parametrize("seed", [*range(3), *seeds(40)[3:]])
+def test_no_label_before_its_response_was_on_screen(tmp_path: Path, seed: int) -> None:
+    walk = Walk(tmp_path, seed)
+    for _ in range(300):
+        walk.step()
+    assert walk.labels()
+    assert walk.desk.verify().ok
+    walk.desk.close()
