@@ -29,16 +29,19 @@ def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
 
 
 def strata_text(progress: Progress) -> str:
-    """Return how much is done of what is flagged and of the audit."""
-    return (
-        f"flagged {progress.flagged_done:,} of {progress.flagged:,}, "
-        f"audit {progress.audit_done:,} of {progress.audit:,}"
-    )
+    """Return how much is done of what is flagged and of the audit, as far as a run has any."""
+    parts = {
+        "flagged": (progress.flagged_done, progress.flagged),
+        "audit": (progress.audit_done, progress.audit),
+    }
+    return ", ".join(f"{name} {done:,} of {all_:,}" for name, (done, all_) in parts.items() if all_)
 
 
 def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
-    have = f"{n} pass or fail" if n else "no pass or fail label yet"
     missing = progress.labels_missing(n)
+    if not n:
+        wait = f"{plural(missing, 'pass or fail label')} until figures mean something"
+        return wait if missing else "no pass or fail label yet"
     more = f" · {plural(missing, 'more label')} until figures mean something"
-    return have + (more if missing else "")
+    return f"{n} pass or fail" + (more if missing else "")

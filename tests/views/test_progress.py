@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from reviewdesk.domain.records import Pace, Progress
@@ -39,6 +41,7 @@ def test_no_time_is_told_before_the_pace_is_steady_or_when_nothing_is_left() -> 
 def test_progress_is_told_in_words_and_in_short() -> None:
     assert done_texts(PROGRESS) == ("6 of 30 done", "6/30")
     assert strata_text(PROGRESS) == "flagged 3 of 15, audit 1 of 15"
+    assert strata_text(replace(PROGRESS, flagged=0, flagged_done=0)) == "audit 1 of 15"
 
 
 def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -> None:
@@ -49,6 +52,6 @@ def test_figures_wait_for_twenty_labels_or_for_all_that_a_small_run_can_give() -
     assert small.labels_missing(2) == 10
     assert Progress(12, 12, 0, 0, 12, 12, 0, 3, 0).labels_missing(9) == 0
     assert PROGRESS.labels_missing(20) == 0
-    assert figures_wait(small, 0) == (
-        "no pass or fail label yet · 10 more labels until figures mean something"
-    )
+    assert figures_wait(small, 0) == "10 pass or fail labels until figures mean something"
+    over = Progress(12, 12, 0, 0, 12, 12, 0, 12, 0)
+    assert figures_wait(over, 0) == "no pass or fail label yet"

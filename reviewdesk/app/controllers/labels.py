@@ -194,14 +194,14 @@ def _is_of(event: Event, run: Run) -> bool:
 
 def _unseen_text(unseen: Unseen) -> str:
     """Return which passage had not been on screen."""
-    text = {"output": "response", "alternative": "response B"}[unseen.passage.part]
+    text = {"output": "the response", "alternative": "response B"}[unseen.passage.part]
     if unseen.cut:
-        return f"The {text} went on to the right; its lines are wrapped now"
+        return f"{text[0].upper()}{text[1:]} went on to the right; its lines are wrapped now"
     if unseen.lines is None:
-        return f"The {text} was not on screen yet; it is now"
+        return f"{text[0].upper()}{text[1:]} was not on screen yet; it is now"
     first, last = unseen.lines
     which = f"Line {first:,}" if first == last else f"Lines {first:,}-{last:,}"
-    return f"{which} of the {text} {'was' if first == last else 'were'} not on screen yet"
+    return f"{which} of {text} {'was' if first == last else 'were'} not on screen yet"
 
 
 def _event_text(event: Event) -> str:

@@ -10,7 +10,17 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import Hint
-from reviewdesk.app.paint.styled import Lines, Piece, clickable, clip, clip_start, cut, inline, line
+from reviewdesk.app.paint.styled import (
+    Lines,
+    Piece,
+    clickable,
+    clip,
+    clip_middle,
+    clip_start,
+    cut,
+    inline,
+    line,
+)
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
 from reviewdesk.domain.stats.correction import CorrectionStatus
@@ -63,7 +73,7 @@ def _saved_mark(saved: str, room: int) -> Content:
     """Return what was saved. Its first two words are the mark itself, which is not cut."""
     first, rest = saved[: len(_SAVED)], saved[len(_SAVED) :]
     more = room - _MARK
-    return line((f"  {first}{clip(rest, more) if more > 4 else ''} ", Ink.PASS))
+    return line((f"  {first}{clip_middle(rest, more) if more > 4 else ''} ", Ink.PASS))
 
 
 def _header_forms(header: Header, width: int) -> Iterator[tuple[list[Piece], int]]:

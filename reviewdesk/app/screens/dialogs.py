@@ -91,6 +91,7 @@ class OrderDialog(ListDialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q,o", "close", "Close"),
         ("minus", "turn", "Descending"),
+        *((letter, f"jump('{letter}')", "Jump") for letter in sorted({n[0] for n in ORDERS})),
     ]
 
     def __init__(self, form: OrderForm) -> None:
@@ -113,7 +114,13 @@ class OrderDialog(ListDialog[str | None]):
     def keys(self) -> Keys:
         """Return the keys of the list, and the one that reverses."""
         way = "ascending" if self._descending else "descending"
-        return ("enter", "chooses"), ("-", way), ("j k", "move"), ("esc", "closes")
+        return (
+            ("enter", "chooses"),
+            ("-", way),
+            ("j k", "move"),
+            ("letters", "jump"),
+            ("esc", "closes"),
+        )
 
     def on_mount(self) -> None:
         """Highlight the order in force."""
@@ -124,6 +131,13 @@ class OrderDialog(ListDialog[str | None]):
         if self._blind and hidden_order(name):
             return _HIDDEN_ORDER
         return _BLIND_DRAW if self._blind and name == "draw" else words.ORDERS[name]
+
+    def action_jump(self, letter: str) -> None:
+        """Highlight the next order that begins with ``letter``, from the top after the last."""
+        options = self.query_one(OptionList)
+        after = (options.highlighted or 0) + 1
+        around = [*range(after, len(ORDERS)), *range(after)]
+        options.highlighted = next(i for i in around if ORDERS[i].startswith(letter))
 
     def action_turn(self) -> None:
         """Reverse the direction."""

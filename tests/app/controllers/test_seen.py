@@ -114,7 +114,7 @@ def test_of_a_pair_both_must_have_been_on_screen(tmp_path: Path) -> None:
         review.press("beside")
         fresh(review)
         review.press("label.pass")
-        assert "of the response B were not on screen yet" in review.notice
+        assert "of response B were not on screen yet" in review.notice
         assert review.labels == [None, None]
         review.press("label.pass")
         assert review.labels.count(Truth.PASS) == 1

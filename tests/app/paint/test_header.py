@@ -67,6 +67,14 @@ def test_what_was_saved_before_is_saved_still(session: Session) -> None:
     assert "saved" not in text(Header(nothing), 80)
 
 
+def test_the_name_of_what_was_saved_keeps_its_end(session: Session) -> None:
+    header = Header(replace(session, view=View(blind=True)), "saved ✓ fail llmbar/Natural/068")
+    for width in range(64, 90):
+        drawn = text(replace(header, pace=PACE), width)
+        assert drawn.endswith(("68 ", "saved ✓ ")), width
+    assert text(header, 160).endswith("saved ✓ fail llmbar/Natural/068 ")
+
+
 def test_a_blind_header_tells_no_strata(session: Session) -> None:
     blind = replace(session, view=View(blind=True))
     other = replace(blind, progress=replace(PROGRESS, flagged=1, flagged_done=0, audit_done=4))

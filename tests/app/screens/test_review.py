@@ -31,7 +31,7 @@ async def test_the_first_look_has_flags_table_and_item(opened: tuple[Desk, Run])
         drawn = stage.drawn()
         for text in ("QUEUE", "RESPONSE", "FLAGS", "JURORS", "judge-2", "NUMBERS", "trimmed"):
             assert text in drawn
-        assert "no pass or fail label yet" in drawn
+        assert "20 pass or fail labels until figures mean something" in drawn
 
 
 async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> None:
@@ -130,6 +130,10 @@ async def test_the_order_dialog(opened: tuple[Desk, Run]) -> None:
         await stage.press("j", "minus", "enter")
         assert stage.session.view.order == "-file"
         assert "order -file" in stage.drawn()
+        await stage.press("o", "s", "enter")
+        assert stage.session.view.order == "-score"
+        await stage.press("o", "s", "enter")
+        assert stage.session.view.order == "-share"
 
 
 async def test_the_done_page_says_what_is_next(tmp_path: Path) -> None:
