@@ -150,6 +150,11 @@ At 20 labels a 95% interval of an accuracy near 0.8 is still 0.35 wide; below, f
 """
 
 
+def labels_missing(n: int, left: int) -> int:
+    """Return how many of the ``left`` verdicts need a label until figures of ``n`` are telling."""
+    return max(0, min(TELLING - n, left))
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How fast a reviewer labels; the figures are ``None`` if no label can be timed.
@@ -188,7 +193,7 @@ class Progress:
 
         They need ``TELLING`` pass or fail labels, or as many as the run's other verdicts can give.
         """
-        return max(0, min(TELLING - n, self.verdicts - self.labelled))
+        return labels_missing(n, self.verdicts - self.labelled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reviewdesk.domain.assessment.assess import Seat
-from reviewdesk.domain.assessment.flags import names
+from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.jurors.panels import ComparedRun, PanelComparison
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.verdict import SLACK, Decision
@@ -71,7 +71,10 @@ def _facts(item: Item) -> Iterator[tuple[str, Words]]:
     yield "band", row.band or words.NONE
     yield "threshold", number(item.verdict.policy.threshold)
     yield "votes", f"{votes.passes} of {votes.answered}, {votes.seated} seated"
-    yield "flags", ", ".join(names(row.flags)) or words.NONE
+    yield (
+        "flags",
+        in_words(row.flags) or words.NONE,
+    )
 
 
 def _ballot(seat: Seat | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reviewdesk.domain.gates.limits import FEWEST, UNUSUAL, GateStatus, LimitCheck
-from reviewdesk.domain.records import Design, Metrics
+from reviewdesk.domain.records import Design, Metrics, labels_missing
 from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
@@ -45,9 +45,10 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
     """
     found, such = page.calibration, page.such
     line, design = found.headline, found.design
+    few = _few(page)
     if blind and found.labelled.n:
-        return _section(_BLIND)
-    more = "" if blind else _next_step(page)
+        return _section(_BLIND, few)
+    more = few if blind else " ".join(filter(None, (few, _next_step(page))))
     if not found.labelled.n:
         text = (
             f"no label makes a row, so there is nothing to measure. At least {FEWEST} are needed."
@@ -55,7 +56,8 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         return _section(f"{_ASKS} Not yet: {text}", more)
     if not design.stands:
         subject = f"{plural(line.n, 'label')}, and they do not stand for the run"
-        return _section(f"{_ASKS} Not yet: {subject} ({design.value}: {MEANS[design]}).", more)
+        why, _, _ = MEANS[design].partition(":")
+        return _section(f"{_ASKS} Not yet: {subject} ({design.value}: {why}).", more)
     if line.n < FEWEST:
         if design is Design.CENSUS:
             text = f"all {line.n} decided verdicts have a label, fewer than the {FEWEST} needed."
@@ -85,6 +87,13 @@ def file_conclusion(page: FilePage) -> Section:
         evidence = _Evidence(line, page.gates, fit.null, fit.brier, fit.accuracy)
         return _section(*_judged(evidence, rows))
     return _section(f"{_ASKS} Not yet: {text}.")
+
+
+def _few(page: CalibrationPage) -> str:
+    """Say how many labels are missing until the figures mean something, as the strip does."""
+    n, counts = page.calibration.labelled.n, page.counts
+    missing = labels_missing(n, counts.verdicts - counts.labelled) if n else 0
+    return f"Figures mean little before {plural(missing, 'more label')}." if missing else ""
 
 
 def _next_step(page: CalibrationPage) -> str:

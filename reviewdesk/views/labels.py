@@ -19,6 +19,7 @@ from reviewdesk.views.document import (
     outside,
     table,
 )
+from reviewdesk.views.progress import duration
 from reviewdesk.views.words import number
 
 MEANS = {
@@ -158,7 +159,6 @@ def pace(found: Pace, left: int | None) -> list[Section]:
         return []
     text = f"{found.per_hour:.0f} labels an hour; half of them within {found.median_dwell:.0f} s"
     if left:
-        minutes = max(1, round(60 * left / found.per_hour))
-        text += f"; the {left} left of flagged and audit take about {minutes} min"
+        text += f"; the {left} left of flagged and audit take about {duration(left, found)}"
     note = f"yours, {found.counted} labels timed"
     return [Section("Pace", (Paragraph(text, Tone.STRONG),), note)]

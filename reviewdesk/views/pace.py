@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reviewdesk.domain.labels.repeats import SelfAgreement
-from reviewdesk.domain.labels.work import MovedFigure, WorkPace, WorkPage
-from reviewdesk.domain.records import Pace
+from reviewdesk.domain.labels.work import WorkPace, WorkPage
+from reviewdesk.domain.records import TELLING, Pace
 from reviewdesk.domain.stats.figures import Ranged
 from reviewdesk.views.document import Block, Document, Paragraph, Section, Tone, table
 from reviewdesk.views.words import NONE, interval, number, plural
@@ -17,7 +17,7 @@ _NO_REPEATS = (
 def work(page: WorkPage) -> Document:
     """Return how the work goes, the suggestion first."""
     return Document(
-        (_suggestion(page), _pace(page.pace), _agreement(page), *_moved(page.moved)),
+        (_suggestion(page), _pace(page.pace), _agreement(page), *_moved(page)),
     )
 
 
@@ -86,8 +86,9 @@ def _agreement_cells(one: SelfAgreement) -> tuple[str, ...]:
     return f"{one.n:,}", f"{one.same:,}", rate, ends, number(one.kappa)
 
 
-def _moved(moved: tuple[MovedFigure, ...]) -> tuple[Section, ...]:
-    if not moved:
+def _moved(page: WorkPage) -> tuple[Section, ...]:
+    moved = page.moved
+    if not moved or page.labels < TELLING:
         return ()
     rows = [(one.name, _ranged(one.before), _ranged(one.after)) for one in moved]
     blocks: tuple[Block, ...] = (table(("", "before", "after"), rows),)

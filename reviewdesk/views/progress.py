@@ -21,11 +21,16 @@ def time_texts(progress: Progress, pace: Pace | None) -> tuple[str, str, str]:
     It is the number of verdicts without a label times the median dwell of the reviewer's labels.
     The texts are empty until the pace is steady, and when nothing is left.
     """
-    if pace is None or not pace.steady or pace.median_dwell is None or not progress.left:
-        return "", "", ""
-    minutes = max(1, round(progress.left * pace.median_dwell / 60))
-    text = f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
-    return f"about {text} left", f"{text} left", text
+    text = duration(progress.left, pace)
+    return (f"about {text} left", f"{text} left", text) if text else ("", "", "")
+
+
+def duration(left: int, pace: Pace | None) -> str:
+    """Return how long ``left`` labels take at a pace: their number times the median dwell."""
+    if pace is None or not pace.steady or pace.median_dwell is None or not left:
+        return ""
+    minutes = max(1, round(left * pace.median_dwell / 60))
+    return f"{minutes} min" if minutes < _HOURS_FROM else f"{round(minutes / 60):,} h"
 
 
 def strata_text(progress: Progress) -> str:
@@ -40,8 +45,6 @@ def strata_text(progress: Progress) -> str:
 def figures_wait(progress: Progress, n: int) -> str:
     """Return how many labels are missing until figures of ``n`` pass and fail labels show."""
     missing = progress.labels_missing(n)
-    if not n:
-        wait = f"{plural(missing, 'pass or fail label')} until figures mean something"
-        return wait if missing else "no pass or fail label yet"
-    more = f" · {plural(missing, 'more label')} until figures mean something"
-    return f"{n} pass or fail" + (more if missing else "")
+    have = f"{n} pass or fail" if n else "no pass or fail label yet"
+    more = f" · figures after {plural(missing, 'more label')}"
+    return have + (more if missing else "")

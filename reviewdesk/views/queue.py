@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviewdesk.domain.assessment.flags import WORDS
+from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.records import Loaded, QueueRow
 from reviewdesk.views.document import Paragraph, Section, Words, outside
 from reviewdesk.views.words import NONE, number
@@ -15,7 +15,7 @@ def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
     names = (outside(row.id, 80), *test)
     if blind:
         return (f"{mark:9}  ", *names)
-    flags = ", ".join(word for flag, word in WORDS.items() if flag in row.flags)
+    flags = in_words(row.flags)
     facts = (
         f"{mark:9} {row.decision or NONE:12} {number(row.score, 2):>5} "
         f"{number(row.agreement, 2):>6} {row.band or NONE:6}  "

@@ -58,17 +58,24 @@ _FOLDED = 13
 
 
 def document_lines(document: Document, width: int) -> Lines:
-    """Return the lines of a document, its sections in two columns where there is room."""
+    """Return the lines of a document, its sections in two columns where there is room.
+
+    What it begins with, if it has no title, is of both columns and stands above them.
+    """
     end = section_lines(Section("", document.end), width)
     if width < WIDE or not document.aside:
         lines = _stack(document.every[: -1 if end else None], width)
     else:
         gap = 4
         half = (width - gap) // 2
+        at = 1 if len(document.sections) > 1 and not document.sections[0].title else 0
+        above = _stack(document.sections[:at], width)
         left, right = (
-            _stack(sections, half, tall=True) for sections in (document.sections, document.aside)
+            _stack(sections, half, tall=True)
+            for sections in (document.sections[at:], document.aside)
         )
-        lines = [
+        lines = [*above, *([Content("")] if above else [])]
+        lines += [
             cut(one.pad_right(half + gap - one.cell_length) + other if other else one, width)
             for one, other in zip_longest(left, right, fillvalue=Content(""))
         ]

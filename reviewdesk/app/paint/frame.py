@@ -56,7 +56,7 @@ def header_line(header: Header, width: int) -> Content:
         taken = 1 + sum(3 + cell_len(text) for text, _ in facts)
         if taken + spare <= width:
             break
-    room = max(1, min(width - taken - _MARK, max(24, width // 4)))
+    room = max(1, min(width - taken - _MARK, max(24, cell_len(header.page), width // 4)))
     name = inline(header.session.run.name)
     lead = clip_start(header.page, room) if header.page else clip(name, room)
     pieces: list[Piece | str] = [(f" {lead}", Ink.STRONG)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -16,13 +17,15 @@ from reviewdesk.app.texts.fold import cuts, fitting
 from reviewdesk.app.texts.inked import InkedLine, InkedText, rows
 from reviewdesk.app.texts.jsons import is_minified, json_inked
 from reviewdesk.app.texts.kinds import TextKind, kind_of
-from reviewdesk.app.texts.marks import diff_inked, text_inked
+from reviewdesk.app.texts.marks import diff_inked, prose_rows, text_inked
 from reviewdesk.app.texts.pages import part
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 
 LONGEST_LINE = 4_000
 """The most cells of a line that is not folded."""
+MEASURE = 105
+"""The most cells of a folded line of prose: the eye loses its way back over longer ones."""
 BESIDE = 60
 """The least width of a pane that shows two columns."""
 _BETWEEN = " │ "
@@ -128,8 +131,13 @@ def _body(text: str, page: int, plain: bool, wrap: bool, width: int) -> PaintedT
     lines: Lines = []
     starts: list[int] = []
     at = 0
-    for row in _rows(text, page, plain):
-        pieces = _folded_lines(row, width) if wrap else [(0, _unfolded_line(row))]
+    shown = _rows(text, page, plain)
+    prose = kind_of(text) is TextKind.TEXT
+    before = text[: part(text, page).start] if prose else ""
+    measured = prose_rows((row.text for row in shown), before) if prose else repeat(False)
+    for row, short in zip(shown, measured, strict=False):
+        room = min(width, MEASURE) if short else width
+        pieces = _folded_lines(row, room) if wrap else [(0, _unfolded_line(row))]
         for number, (start, painted) in enumerate(pieces):
             lines.append(painted)
             # What stands before the first piece, its indentation, belongs to it.

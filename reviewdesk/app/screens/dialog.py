@@ -22,8 +22,14 @@ from textual.widgets import OptionList
 from reviewdesk.app.paint.dialog import Keys, keys_line, title_line
 from reviewdesk.app.widgets.lines import Bar, Pane
 
-SHORT = 20
-"""The lines of a terminal below which a dialog has no blank lines."""
+SHORT, SHORT_LOW = 20, 30
+"""The lines of a terminal below which a dialog has no blank lines, and its fields fewer lines.
+
+One at the bottom is short earlier, as the item above it is what it is about."""
+
+
+TALLEST = 28
+"""The most lines of a dialog's list: more are read no faster, and cost more over a slow line."""
 
 
 def has_lines(shown: OptionList) -> bool:
@@ -78,14 +84,14 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     low: ClassVar[bool] = False
     DEFAULT_CSS = """
-    Dialog { align: center middle; background: $background 50%; }
+    Dialog { align: center middle; background: transparent; }
     Dialog > #box { margin-top: 1; width: 80; max-width: 100%; height: auto; max-height: 100%;
         background: $panel; border: solid $desk-rule; padding: 0 1; }
     Dialog #title { margin: 0 0 1 0; }
     Dialog #keys { margin: 1 0 0 0; }
     Dialog.-short #title, Dialog.-short #keys, Dialog.-low #title, Dialog.-low #keys { margin: 0; }
-    Dialog Pane { background: $panel; }
-    Dialog.-low { align: center bottom; background: transparent; }
+    Dialog Pane { background: $panel; margin-left: -1; width: 100%; }
+    Dialog.-low { align: center bottom; }
     Dialog.-low > #box { width: 100%; border: none; border-top: solid $desk-rule; }
     """
 
@@ -123,7 +129,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out blank lines where there is no room for them."""
-        self.set_class(event.size.height < SHORT, "-short")
+        self.set_class(event.size.height < (SHORT_LOW if self.low else SHORT), "-short")
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close with a result; do nothing if the dialog has closed already."""
@@ -166,13 +172,13 @@ class ListDialog(MovingDialog[ScreenResultType]):
 
     around: ClassVar[int] = 7
     """The lines of the dialog and of the screen's header that are not the list's."""
-    DEFAULT_CSS = "ListDialog ChoiceList { height: auto; }"
+    DEFAULT_CSS = f"ListDialog ChoiceList {{ height: auto; max-height: {TALLEST}; }}"
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the keys in view, whatever the height."""
         super().on_resize(event)
         room = event.size.height - self.around + 2 * self.has_class("-short")
-        self.query_one(OptionList).styles.max_height = max(1, room)
+        self.query_one(OptionList).styles.max_height = max(1, min(room, TALLEST))
 
 
 class Palette(CommandPalette):

@@ -20,6 +20,7 @@ from reviewdesk.domain.query import words
 from reviewdesk.domain.query.filter import ORDERS, hidden_order
 
 _BLIND_DRAW = "a seeded permutation of all"
+_COLUMN = max(map(len, ORDERS)) + 2
 _HIDDEN_ORDER = "hidden: asks first"
 
 
@@ -107,7 +108,7 @@ class OrderDialog(ListDialog[str | None]):
     def content(self) -> ComposeResult:
         """List every order with what it brings up first."""
         yield ChoiceList(
-            *(Option(Content(f"{name:<10} {self._note(name)}"), id=name) for name in ORDERS),
+            *(Option(Content(f"{name:<{_COLUMN}}{self._note(name)}"), id=name) for name in ORDERS),
             markup=False,
         )
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -33,7 +35,7 @@ class ExplainScreen(ListDialog[None]):
         """Show the terms."""
         yield ChoiceList(
             *(
-                Option(Content.assemble((term.word, "bold"), f"\n  {term.text}"))
+                Option(Group(Text(term.word, "bold"), Padding(Text(term.text), (0, 0, 0, 2))))
                 for term in self._terms
             ),
             markup=False,

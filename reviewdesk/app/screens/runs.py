@@ -28,10 +28,10 @@ class RunsScreen(DeskScreen):
     where = "runs"
     DEFAULT_CSS = """
     RunsScreen #body { layout: vertical; }
-    RunsScreen #list { height: 40%; }
+    RunsScreen #list { max-height: 40%; }
     RunsScreen #details { height: 1fr; border-top: solid $desk-rule; }
     RunsScreen.-wide #body { layout: horizontal; }
-    RunsScreen.-wide #list { width: 45%; height: 1fr; }
+    RunsScreen.-wide #list { width: 45%; max-height: 100%; }
     RunsScreen.-wide #details { height: 1fr; border-top: none; border-left: solid $desk-rule; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [*screen_bindings("runs")]
@@ -60,7 +60,10 @@ class RunsScreen(DeskScreen):
         page, last = state.page, None if before is None else before.page
         if not isinstance(page, RunsState):
             return
-        self.set_class(state.panes.width >= WIDE, "-wide")
+        wide = state.panes.width >= WIDE
+        self.set_class(wide, "-wide")
+        # Below each other, the list leaves the details what it does not need.
+        self._list.styles.height = "1fr" if wide else len(page.runs) + 2
         if not isinstance(last, RunsState) or last.reading is not page.reading:
             self.set_focus(self._details if page.reading else self._list)
         if not isinstance(last, RunsState) or last.content != page.content:

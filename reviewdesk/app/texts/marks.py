@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from reviewdesk.app.texts.code import code_spans
 from reviewdesk.app.texts.inked import InkedText, Span
@@ -38,6 +38,10 @@ _DIFF_INKS = {
     "gone": Ink.FAIL,
     "note": Ink.MUTED,
 }
+
+
+_SET = ("|", "    ", "\t")
+"""How lines begin whose columns have a meaning: those of tables and of indented code."""
 
 
 def text_inked(shown: str, before: str = "") -> InkedText:
@@ -85,6 +89,20 @@ def _block(body: str, kind: TextKind) -> Iterator[Span]:
         yield from _diff(body, 0)
     elif kind is not TextKind.TEXT:
         yield from code_spans(body, kind)
+
+
+def prose_rows(texts: Iterable[str], before: str = "") -> Iterator[bool]:
+    """Yield for each line whether it is prose: not in or of a fence, no table, not indented."""
+    opened = _open_fence(before)
+    for text in texts:
+        fence = _FENCE.match(text)
+        if fence and opened is None:
+            opened = fence["fence"], fence["word"]
+            yield False
+            continue
+        yield opened is None and not text.startswith(_SET)
+        if fence and opened and not fence["word"] and fence["fence"].startswith(opened[0]):
+            opened = None
 
 
 def _open_fence(before: str) -> tuple[str, str] | None:

@@ -75,6 +75,11 @@ SHORT = {
 """Short names for a narrow line and for filters, the most important first."""
 
 
+def in_words(flags: Flag) -> str:
+    """Return the set flags in words, the most important first."""
+    return ", ".join(word for flag, word in WORDS.items() if flag in flags)
+
+
 def names(flags: Flag) -> list[str]:
     """Return the names of the set flags, in the order of their bits."""
     return [flag.label for flag in Flag if flag in flags]

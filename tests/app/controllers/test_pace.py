@@ -84,10 +84,17 @@ def test_the_setting_turns_it_off(tmp_path: Path) -> None:
 
 
 def test_a_blind_page_tells_nothing_of_unlabelled_verdicts(tmp_path: Path) -> None:
-    with near_hundred(tmp_path, 3, view=View(blind=True)) as review:
+    with near_hundred(tmp_path, 20, view=View(blind=True)) as review:
         review.choose("pace")
         moved = page(review).document.sections[-1]
         assert "labelled verdicts" in plain(moved.note)
+
+
+def test_figures_of_few_labels_are_not_on_the_page(tmp_path: Path) -> None:
+    with near_hundred(tmp_path, 19) as review:
+        review.command("pace")
+        titles = [one.title for one in page(review).document.sections]
+        assert titles == ["How it goes", "Pace", "Agreement with yourself"]
 
 
 def test_a_run_without_labels_has_a_page(tmp_path: Path) -> None:

@@ -66,5 +66,5 @@ async def test_every_order_is_offered_in_words(tmp_path: Path) -> None:
             for name, note in ORDERS.items():
                 hidden = blind and name not in {"draw", "file", "id"}
                 told = "a seeded permutation" if blind and name == "draw" else note
-                assert f"{name:<10} {'hidden: asks first' if hidden else told}" in drawn
+                assert f"{name:<12}{'hidden: asks first' if hidden else told}" in drawn
             await stage.press("escape", *(["b"] if size == SMALL else []))

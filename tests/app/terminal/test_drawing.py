@@ -52,6 +52,15 @@ async def test_a_key_sends_little(name: str, tmp_path: Path) -> None:
         assert max(same.values()) < 8_000, same
 
 
+@pytest.mark.parametrize("key", ["c", "o", "e", "t", "colon", "question_mark", "d", "ctrl+p"])
+async def test_a_dialog_sends_little_when_it_opens_and_closes(key: str, tmp_path: Path) -> None:
+    desk, run = loaded(tmp_path, "support-bot.jsonl")
+    async with staged(desk, run, size=WIDE, driver=WireDriver) as stage:
+        opened = len(await sent(stage, key))
+        assert len(stage.app.screen_stack) > 1 or stage.notice
+        assert max(opened, len(await sent(stage, "escape"))) < 8_000
+
+
 async def test_a_key_that_scrolls_one_pane_sends_nothing_of_the_others(tmp_path: Path) -> None:
     long = "\n".join(f"line {number} of an answer" for number in range(200))
     desk, run = open_run(tmp_path / "desk.db", report([verdict(1, output=long)]))
