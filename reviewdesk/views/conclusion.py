@@ -93,7 +93,8 @@ def _few(page: CalibrationPage) -> str:
     """Say how many labels are missing until the figures mean something, as the strip does."""
     n, counts = page.calibration.labelled.n, page.counts
     missing = labels_missing(n, counts.verdicts - counts.labelled) if n else 0
-    return f"Figures mean little before {plural(missing, 'more label')}." if missing else ""
+    text = f"The figures come from few labels: {missing:,} more until they mean something."
+    return text if missing else ""
 
 
 def _next_step(page: CalibrationPage) -> str:

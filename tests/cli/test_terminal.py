@@ -49,7 +49,7 @@ def start(tmp_path: Path, file: Path) -> tuple[subprocess.Popen[bytes], int]:
 def review(tmp_path: Path, file: Path) -> tuple[bytes, str]:
     """Open the desk and close it with q; the screen, and what stderr holds."""
     app, ours = start(tmp_path, file)
-    screen = read_until(ours, b"until figures")
+    screen = read_until(ours, b"more labels")
     os.write(ours, b"q")
     read_until(ours, b"\x1b[?1049l")
     assert app.wait(PATIENCE) == 0
@@ -66,7 +66,7 @@ def test_the_screen_is_the_terminals_where_stderr_is_a_file(tmp_path: Path) -> N
 
 def test_the_app_ends_with_its_terminal(tmp_path: Path) -> None:
     app, ours = start(tmp_path, SAMPLE)
-    read_until(ours, b"until figures")
+    read_until(ours, b"more labels")
     os.close(ours)
     try:
         app.wait(PATIENCE)

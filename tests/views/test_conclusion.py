@@ -76,6 +76,12 @@ def test_labels_of_escalated_verdicts_alone_do_not_let_it_gate(tmp_path: Path) -
     assert found.startswith(f"{start}escalated-only: a stratum of the rest has no label")
 
 
+def test_few_labels_say_that_the_figures_mean_nothing_yet(tmp_path: Path) -> None:
+    few = "The figures come from few labels: 5 more until they mean something."
+    assert few in told(run_page(tmp_path / "few", 60, ["right"] * 15))
+    assert "few labels" not in told(run_page(tmp_path / "more", 60, ["right"] * 20))
+
+
 def test_one_kind_of_label_is_not_enough(tmp_path: Path) -> None:
     # The panel passes all; nothing that should fail was among what people saw.
     desk = open_desk(tmp_path / "desk.db")

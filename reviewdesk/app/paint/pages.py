@@ -8,7 +8,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.keymap import Keymap
-from reviewdesk.app.paint.styled import Lines, cut, heading, inline, line, pad, paragraph
+from reviewdesk.app.paint.styled import Lines, flow, heading, inline, line, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Progress
 from reviewdesk.views.progress import figures_wait
@@ -80,7 +80,7 @@ def _next(session: Session, keymap: Keymap) -> list[tuple[str, str]]:
 
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> Lines:
-    return [cut(line((pad(name, 12), Ink.MUTED), (text, Ink.TEXT)), width) for name, text in facts]
+    return flow((line((f"{name} ", Ink.MUTED), (text, Ink.TEXT)) for name, text in facts), width)
 
 
 def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> Lines:
@@ -95,9 +95,9 @@ def _figures(figures: Calibration | Metrics, progress: Progress, width: int) -> 
     lines = [Content(""), heading("THE NUMBERS SAY", width)]
     if not labels or progress.labels_missing(labels):
         return lines + paragraph(figures_wait(progress, labels), width, Ink.MUTED)
-    lines += _facts([("design", f"{design} ({which}, n {found.n})")], width)
-    facts = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
-    lines += _facts([(name, number(value)) for name, value in facts], width)
+    values = [("accuracy", found.accuracy), ("ECE", found.ece), ("Brier", found.brier)]
+    facts = [(name, number(value)) for name, value in values]
+    lines += _facts([*facts, ("design", f"{design} ({which}, n {found.n})")], width)
     for warning in warnings:
         lines += paragraph(inline(warning, 2000), width, Ink.WARN)
     return lines

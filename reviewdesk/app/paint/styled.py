@@ -24,6 +24,8 @@ Piece: TypeAlias = tuple[str, str]
 """A text and its ink. The text is our own, or has been through ``block`` or ``inline``."""
 
 ELLIPSIS = "…"
+_WORD = 12
+"""The most characters of a word that ``cut_words`` leaves out to end a line with a whole one."""
 
 _UNSTEADY = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d(?=[\u2000-\U0010ffff])")
 """Characters whose width differs between terminals: emoji styles, skin tones and joiners. Painted
@@ -116,6 +118,15 @@ def cut(content: Content, width: int) -> Content:
     return content[:kept] + Content(ELLIPSIS)
 
 
+def cut_words(content: Content, width: int) -> Content:
+    """Cut a styled line as ``cut`` does, but before a word of which little would be left."""
+    kept = cut(content, width)
+    at = kept.plain.rfind(" ")
+    if kept is content or at <= 0 or len(kept) - at > _WORD:
+        return kept
+    return content[:at].rstrip() + Content(f" {ELLIPSIS}")
+
+
 def cut_start(content: Content, width: int) -> Content:
     """Cut a styled line at its start to ``width`` cells: the end of an id tells more."""
     if content.cell_length <= width:
@@ -186,5 +197,5 @@ def heading(title: str, width: int, note: str = "") -> Content:
     """Return a section's title with a rule behind it."""
     head = line((title, Ink.HEAD), (f"  {note}" if note else "", Ink.MUTED), " ")
     if head.cell_length >= width:
-        return cut(head, width)
+        return cut_words(head, width)
     return head + line(("─" * (width - head.cell_length), Ink.RULE))

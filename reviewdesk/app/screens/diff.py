@@ -22,7 +22,7 @@ class DiffScreen(MovingDialog[Run | None]):
     """Compares with one run at a time; closes with a run whose flipped verdicts are to be shown."""
 
     CSS = """
-    DiffScreen > #box { width: 112; height: 100%; }
+    DiffScreen > #box { width: 112; height: 100%; max-height: 40; }
     DiffScreen Pane { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

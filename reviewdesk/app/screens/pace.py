@@ -19,7 +19,7 @@ class PaceScreen(MovingDialog[bool]):
     """Shows a document; closes with whether the key that closed it gives labels."""
 
     CSS = """
-    PaceScreen > #box { width: 92; height: 100%; max-height: 40; }
+    PaceScreen > #box { width: 92; height: 100%; max-height: 30; }
     PaceScreen Pane { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,space", "answer(False)", "Close")]

@@ -20,7 +20,7 @@ class PanelsScreen(MovingDialog[bool]):
     """Shows a comparison; closes with True to show the verdicts behind it."""
 
     CSS = """
-    PanelsScreen > #box { width: 112; height: 100%; }
+    PanelsScreen > #box { width: 112; height: 100%; max-height: 40; }
     PanelsScreen Pane { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -222,8 +222,9 @@ def _place(state: ViewState) -> tuple[object, ...]:
 def _title_notes(state: ViewState) -> dict[str, str]:
     """Return what stands beside the names of the panes."""
     session, panes = state.session, state.panes
-    place = "-" if session.index is None or session.item is None else f"{session.index + 1:,}"
-    where = f"{place} of {len(session.keys):,}"
+    count = f"{len(session.keys):,}"
+    none = session.index is None or session.item is None
+    where = f"{count} shown" if none else f"{(session.index or 0) + 1:,} of {count}"
     alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
     # With the queue in view, its cursor already shows which item is current.
     notes = dict.fromkeys(PANES, alone if panes.alone else "")

@@ -46,6 +46,12 @@ def test_the_header_speaks_in_words(session: Session) -> None:
     assert "order -score" in words
 
 
+def test_the_name_of_a_page_is_whole_at_80_columns(session: Session) -> None:
+    page = "Calibration 2/4 reliability"
+    drawn = text(Header(session, "saved ✓", pace=PACE, page=page), 80)
+    assert drawn.startswith(f" {page} · open · 6 of 30 done · ")
+
+
 @pytest.mark.parametrize("page", ["", "Calibration 1/4 figures", "Runs"])
 @pytest.mark.parametrize("view", [View(), View(filter="label:none|pass", blind=True)], ids=str)
 def test_done_time_left_and_the_saved_mark_outlive_all_else(

@@ -264,3 +264,13 @@ def test_an_item_without_tags_and_mark_says_nothing_of_them(tmp_path: Path) -> N
     text = "\n".join(shown(item_of(tmp_path)))
     assert "marked" not in text
     assert "tags" not in text
+
+
+def test_prose_keeps_a_measure_and_code_takes_the_width() -> None:
+    prose, code = "word " * 40, "x = " + "y + " * 38 + "y"
+    text = f"{prose}\n```\n{code}\n```\n| {code} |\n    {code}\n{prose}"
+    drawn = plain(section("RESPONSE", text, 180, ReadingOptions()))[1:]
+    # 40 words of 5 cells are 200: 21 of them fill 104 of 105 cells, the other 19 are 95.
+    assert [cell_len(one) for one in drawn if one.startswith("word")] == [104, 95] * 2
+    assert sum(code in one for one in drawn) == 3
+    assert max(map(cell_len, plain(section("RESPONSE", prose, 60, ReadingOptions())))) == 60

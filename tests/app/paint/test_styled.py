@@ -212,3 +212,12 @@ def test_jury_pane_says_the_word_or_the_raw_score_of_a_juror_without_a_vote(tmp_
     (wordy,) = [text for text in lines if "wordy" in text and "counted" in text and "SPLIT" in text]
     assert "SPLIT INT…" in wordy
     assert any("rated" in text and "raw 4" in text and "waits" in text for text in lines)
+
+
+def test_the_note_of_a_heading_ends_with_a_whole_word() -> None:
+    # Cut at 24 cells it would end in "turns wi…".
+    assert styled.heading("WHAT IF", 24, "this pass turns with a quorum").plain.split() == [
+        "WHAT", "IF", "this", "pass", "…",
+    ]  # fmt: skip
+    # Of a long word its beginning stays.
+    assert styled.heading("WHAT IF", 30, "x" * 30).plain == f"WHAT IF  {'x' * 20}…"

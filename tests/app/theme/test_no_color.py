@@ -43,7 +43,7 @@ def visited(tmp_path: Path, **more: str) -> bytes:
     )
     os.close(theirs)
     try:
-        seen = read_until(ours, b"until figures")
+        seen = read_until(ours, b"more labels")
         os.write(ours, PALETTE)
         seen += read_until(ours, b"ords of what to do")
         os.write(ours, CLOSE)
