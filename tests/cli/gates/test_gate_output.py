@@ -76,8 +76,9 @@ def test_the_sample_suite(cli: Cli, write: Write) -> None:
     assert (done.code, rows(done)) == (1, ["FAIL", "PASS", "PASS"])
 
 
-def test_the_suite_of_the_readme(cli: Cli, write: Write) -> None:
-    example = (ROOT / "README.md").read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+def test_the_suite_of_the_docs(cli: Cli, write: Write) -> None:
+    page = (ROOT / "docs/reference/suites.md").read_text(encoding="utf-8")
+    example = page.split("```yaml\n")[1].split("```")[0]
     write("release-notes.json", (SAMPLES / "release-notes.json").read_bytes())
     done = cli("gate", write("suite.yml", example.encode()), "--json")
     (only,) = done.json["entries"]

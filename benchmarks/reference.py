@@ -1,0 +1,274 @@
+"""Write those parts of docs/reference that are made from the code, each between its two marks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from click.testing import CliRunner
+
+import reviewdesk
+from reviewdesk.app.keys.actions import ACTIONS, EVERYWHERE, Action, by_group
+from reviewdesk.app.keys.commands import COMMANDS
+from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.cli import cli
+from reviewdesk.reports.canonical.models import HeaderModel, VerdictModel
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
+SAMPLES = ROOT / "sample_runs"
+EVERYWHERE_TAKEN = {"desk", "reviewer", "help"}
+"""Options of every command: the page names them once."""
+
+
+def keys_table() -> str:
+    """Return a table of every action that has a key, in the order of the help."""
+    keymap = Keymap.of(ACTIONS)
+    rows = [
+        (_code(*keymap.shown(action.id).split()), action.title, _screens(action))
+        for members in by_group(ACTIONS.values()).values()
+        for action in members
+        if action.keys
+    ]
+    return _table(("key", "does", "on"), rows)
+
+
+def _screens(action: Action) -> str:
+    """Return the screens on which an action's keys work, in words."""
+    return "every screen" if action.where == EVERYWHERE else ", ".join(sorted(action.where))
+
+
+def command_line_table() -> str:
+    """Return a table of the commands that the console takes after a colon."""
+    rows = [(_code(f":{one.name} {one.argument}".rstrip()), one.note) for one in COMMANDS.values()]
+    return _table(("command", "does"), rows)
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that does something by itself, with its words, in the order of --help."""
+    yield from _commands(cli, "reviewdesk")
+
+
+def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    for name, command in sorted(group.commands.items()):
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path} {name}")
+            if not command.invoke_without_command:
+                continue
+        yield f"{path} {name}", command
+
+
+def options_text() -> str:
+    """Return a section for each command: its usage, its help and a table of its own options."""
+    return "\n\n".join(_command_section(path, command) for path, command in commands())
+
+
+def _command_section(path: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=path)
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    said = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
+    parts = [f"### {path}", f"```text\n{usage}\n```", *said]
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    records = [one.get_help_record(context) for one in options if one.name not in EVERYWHERE_TAKEN]
+    rows = [(_code(written), " ".join(text.split())) for written, text in filter(None, records)]
+    if rows:
+        parts.append(_table(("option", "does"), rows))
+    if command.epilog:
+        # A backspace alone on its line asks click to keep the lines that follow.
+        parts.append(f"```text\n{command.epilog.replace(chr(8), '').strip()}\n```")
+    return "\n\n".join(parts)
+
+
+def report_text() -> str:
+    """Return a section for each part of a canonical report: its keys and what each may hold."""
+    schema = VerdictModel.model_json_schema(by_alias=True)
+    header = HeaderModel.model_json_schema(by_alias=True)
+    parts = {"HeaderModel": header, **header["$defs"], **schema["$defs"]}
+    order = ["HeaderModel", "VerdictModel", "JurorModel"]
+    sections = []
+    for name in sorted(parts, key=lambda one: (order.index(one) if one in order else 9, one)):
+        part = parts[name]
+        rows = [
+            (_code(key), _kind(value), "yes" if key in part.get("required", ()) else "")
+            for key, value in part["properties"].items()
+        ]
+        table = _table(("key", "holds", "must be there"), rows)
+        sections.append(f"### {_part(name)}\n\n{part['description']}\n\n{table}")
+    return "\n\n".join(sections)
+
+
+def _part(name: str) -> str:
+    return name.removesuffix("Model").lower()
+
+
+_BOUNDS = (
+    ("minimum", ">="),
+    ("exclusiveMinimum", ">"),
+    ("maximum", "<="),
+    ("exclusiveMaximum", "<"),
+)
+_KINDS = {"string": "text", "object": "an object", "boolean": "true or false", "null": "null"}
+
+
+def _kind(node: dict[str, Any]) -> str:
+    """Return in words what a schema lets a value be."""
+    if "$ref" in node:
+        name = _part(node["$ref"].rsplit("/", 1)[1])
+        return f"[{name}](#{name})"
+    if "anyOf" in node:
+        return ", ".join(_kind(one) for one in node["anyOf"])
+    if "const" in node or "enum" in node:
+        return " ".join(f"`{one}`" for one in node.get("enum", [node.get("const")]))
+    kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+    if kinds == ["array"]:
+        return f"a list: {_kind(node['items'])}"
+    bounds = " and ".join(f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node)
+    words = ["a list of texts" if kind == "array" else _KINDS.get(kind, kind) for kind in kinds]
+    words = [
+        f"{word} {bounds}" if bounds and word in {"number", "integer"} else word for word in words
+    ]
+    return ", ".join(words)
+
+
+def library_table() -> str:
+    """Return a table of the library's names, with the first sentence of what each says."""
+    rows = []
+    for name in sorted(reviewdesk.__all__, key=str.lower):
+        said = getattr(reviewdesk, name).__doc__ or ""
+        # A plain dictionary says what dictionaries are.
+        text = "The functions of the rules, by name." if name == "STRATEGIES" else said
+        rows.append((_code(name), _marked(text.strip().split("\n\n")[0])))
+    return _table(("name", "is"), rows)
+
+
+def _marked(text: str) -> str:
+    """Return a docstring's sentence as Markdown, with its code between single backquotes."""
+    parts = re.split(r"``(.+?)``", " ".join(text.split()))
+    return "".join(
+        f"`{part}`" if at % 2 else part.replace("*", "\\*") for at, part in enumerate(parts)
+    )
+
+
+SHAPES = (
+    ("queue", "queue --run support-bot"),
+    ("show", "show support-bot:refund-after-30-days"),
+    ("runs", "runs"),
+    ("ingest", f"ingest {SAMPLES / 'release-notes.json'}"),
+    ("calibrate", "calibrate --run library-desk"),
+    ("calibrate --jurors", "calibrate --run library-desk --jurors"),
+    ("calibrate LABELS", f"calibrate {SAMPLES / 'library-desk-labels.jsonl'}"),
+    ("compare", "compare support-bot support-bot-second-panel"),
+    ("whatif", "whatif --run support-bot"),
+    ("pace", "pace --run library-desk"),
+    ("gate", f"gate {SAMPLES / 'library-gates.yml'}"),
+    ("labels list", "labels list --run library-desk"),
+    ("labels tags", "labels tags --run support-bot"),
+    ("panel check", f"panel check {SAMPLES / 'panel-hosted.yaml'}"),
+    ("filters", "filters"),
+    ("explain", "explain ECE"),
+    ("desk info", "desk info"),
+    ("config", "config"),
+)
+_RUNS = ("support-bot", "support-bot-second-panel", "library-desk")
+_PREPARED = (
+    f"ingest {' '.join(str(SAMPLES / f'{run}.jsonl') for run in _RUNS)}",
+    f"labels import {SAMPLES / 'library-desk-truth.jsonl'} --run library-desk",
+    "label support-bot:refund-after-30-days fail --tag tone",
+    "filters save todo esc",
+)
+
+
+def shapes_text() -> str:
+    """Return the keys of every command's ``--json``, as the commands print them for the samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        for line in _PREPARED:
+            _output(folder, line)
+        found = {name: json.loads(_output(folder, f"{line} --json")) for name, line in SHAPES}
+        rows = _output(folder, "labels export --run library-desk --format full").splitlines()
+    found["labels export --format full"] = [json.loads(row) for row in rows]
+    return "\n\n".join(_shape(name, value, found) for name, value in found.items())
+
+
+def _shape(name: str, value: Any, found: dict[str, Any]) -> str:
+    """Return a section on what a command prints; an option's tells only what it adds."""
+    base = found.get(name.rpartition(" --")[0])
+    if base is None:
+        return f"### {name}\n\n{_keys(value)}"
+    added = {key: one for key, one in value.items() if key not in base}
+    return f"### {name}\n\nBeside the keys without the option: {_keys(added)}"
+
+
+def _output(folder: str, line: str) -> str:
+    """Return what a command prints on a desk of its own, without the user's settings."""
+    env = {name: None for name in os.environ if name.startswith("REVIEWDESK_")}
+    env |= {"REVIEWDESK_DESK": f"{folder}/desk.db", "REVIEWDESK_REVIEWER": "ada"}
+    env |= {"REVIEWDESK_CONFIG": f"{folder}/config.toml"}
+    Path(folder, "config.toml").touch()
+    done = CliRunner().invoke(cli, line.split(), env=env, catch_exceptions=False)
+    if done.exit_code:
+        raise RuntimeError(f"{line}: {done.output}")
+    return done.stdout
+
+
+def _keys(value: Any) -> str:
+    """Return a list of a record's keys, with the keys of the records in it one level down."""
+    what = "A list; each row has" if isinstance(value, list) else "A record with"
+    record = value[0] if isinstance(value, list) else value
+    plain = [key for key, one in record.items() if not _inner(one)]
+    rows = [f"- {_code(key)}: {_code(*_inner(one))}" for key, one in record.items() if _inner(one)]
+    lines = [
+        f"{what} {', '.join(_code(key) for key in plain)}" if plain else what.removesuffix(" with")
+    ]
+    return "\n".join([lines[0] + (", and:\n" if rows else "."), *rows])
+
+
+def _inner(value: Any) -> list[str]:
+    """Return the keys of a record, or of the first record of a list; none of anything else."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return list(value) if isinstance(value, dict) else []
+
+
+def _code(*texts: str) -> str:
+    return " ".join(f"`{text}`" for text in texts)
+
+
+def _table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
+    """Return a Markdown table; a bar is escaped, because it would end the cell."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in body]
+    rows = [f"| {' | '.join(line)} |" for line in (head, *cells)]
+    return "\n".join([rows[0], f"|{'---|' * len(head)}", *rows[1:]])
+
+
+BLOCKS = {
+    "keys": ("keys.md", keys_table),
+    "command line": ("keys.md", command_line_table),
+    "options": ("commands.md", options_text),
+    "report": ("report.md", report_text),
+    "names": ("library.md", library_table),
+    "shapes": ("json.md", shapes_text),
+}
+"""The page and the maker of each made part, by the name in its marks."""
+
+
+def main() -> None:
+    """Replace what stands between the marks."""
+    for name, (page, make) in BLOCKS.items():
+        path = FOLDER / page
+        text = path.read_text(encoding="utf-8")
+        block = f"<!-- made: {name} -->\n{make()}\n<!-- /made -->"
+        marks = rf"<!-- made: {name} -->.*?<!-- /made -->"
+        made, times = re.subn(marks, lambda _, block=block: block, text, count=1, flags=re.DOTALL)
+        if not times:
+            raise SystemExit(f"{path}: no marks of {name}")
+        path.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

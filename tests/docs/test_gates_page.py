@@ -1,0 +1,34 @@
+"""The way from labels to a gate, run as its page says it, from an empty desk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.docs.pages import DOCS, run_page
+
+PAGE = DOCS / "how-to" / "gates-in-ci.md"
+
+
+def test_every_command_of_the_way_does_what_it_says(tmp_path: Path) -> None:
+    finished, stderr = run_page(PAGE, tmp_path)
+    assert [one.code for one in finished] == [0, 0, 0, 0, 1, 3, 0], stderr
+    assert [one.code for one in finished] == [one.block.code for one in finished]
+    opened, imported, figures, passed, failed, unsure, job = (one.stdout for one in finished)
+    assert len(opened.splitlines()) >= 40
+    assert imported.startswith("40 rows, 40 labelled, 40 of them new, 0 unknown, 0 conflicts")
+    assert "design census" in imported
+    assert figures.startswith("May this judge gate? Yes")
+    assert "ECE 0.057" in " ".join(figures.split())
+    assert passed.startswith("PASS")
+    assert failed.startswith("FAIL")
+    assert "ece is 0.0565, must be at most 0.05" in failed
+    # Wilson's interval of 33 of 40 begins at 0.68.
+    assert unsure.startswith("PASS")
+    assert "accuracy is 0.825, 0.6805 to 0.9125, must be at least 0.75" in unsure
+    assert "(accuracy is 0.6805 to 0.9125, which reaches past 0.75)" in stderr
+    assert job.endswith("every gate passed\n")
+    assert (tmp_path / "judge-gates.xml").read_bytes().startswith(b"<?xml")
+    labels = (tmp_path / "judge" / "labels.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["weight"] for line in labels} == {1.0}
+    assert not {"input", "output", "rubric"} & json.loads(labels[0]).keys()

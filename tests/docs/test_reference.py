@@ -1,0 +1,82 @@
+"""What docs/reference says of commands, keys, filters and settings, held against the program."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from benchmarks.reference import BLOCKS, FOLDER, commands, keys_table
+from reviewdesk.app.keys.actions import ACTIONS
+from reviewdesk.app.keys.keymap import Keymap, checked
+from reviewdesk.domain.assessment.flags import SHORT
+from reviewdesk.domain.query import words
+from reviewdesk.domain.query.filter import ORDERS, parse_filter
+from reviewdesk.settings import load_settings
+from tests.docs.pages import blocks, codes
+
+COMMANDS, FILTERS, SETTINGS = (FOLDER / f"{n}.md" for n in ("commands", "filters", "settings"))
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(n, c, id=n) for n, c in commands()])
+def test_every_command_is_documented(name: str, command: click.Command) -> None:
+    table = COMMANDS.read_text(encoding="utf-8").split("## Options")[0]
+    short = name.removeprefix("reviewdesk ")
+    assert f"`{name}" in table or f"`{short}" in table, f"{name} is not in the table"
+    assert command.help, f"{name} has no help"
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_what_is_made_from_the_code_is_up_to_date(name: str) -> None:
+    page, make = BLOCKS[name]
+    text = (FOLDER / page).read_text(encoding="utf-8")
+    found = re.search(rf"<!-- made: {name} -->\n(.*?)\n<!-- /made -->", text, re.DOTALL)
+    assert found
+    assert found.group(1) == make(), "run python benchmarks/reference.py"
+
+
+def test_every_key_is_in_the_table() -> None:
+    table, keymap = keys_table(), Keymap.of(ACTIONS)
+    for action in ACTIONS.values():
+        for key in keymap.shown(action.id).split():
+            written = "\\|" if key == "|" else key
+            assert f"`{written}`" in table, f"{key} of {action.id}"
+
+
+def test_every_flag_and_order_is_documented() -> None:
+    found = codes(FILTERS)
+    assert {short.rstrip("!") for short in SHORT.values()} <= {*found}
+    assert {*ORDERS} <= {*found}
+
+
+def documented_filters() -> list[str]:
+    table = FILTERS.read_text(encoding="utf-8").split("| write | keeps |", 1)[1]
+    section = table.split("`o` orders by", 1)[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    return [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+
+
+def test_every_documented_filter_is_understood() -> None:
+    found = documented_filters()
+    assert len(found) > 30
+    for text in found:
+        assert parse_filter(text).groups
+
+
+def test_every_word_of_the_filter_language_is_documented() -> None:
+    parsed = [parse_filter(text) for text in documented_filters()]
+    known = {term.name for found in parsed for term in found.terms()}
+    for known_words in (words.STATES, words.CHOICES, words.NAMED, words.NUMBERS, words.TEXTS):
+        assert known_words.keys() <= known
+    assert {*words.OPERATORS} <= {*codes(FILTERS)}
+
+
+def test_the_settings_of_the_page_can_be_used(tmp_path: Path) -> None:
+    (example,) = (block for block in blocks(SETTINGS) if block.language == "toml")
+    file = tmp_path / "config.toml"
+    file.write_text(example.text, encoding="utf-8")
+    found = load_settings(environ={"REVIEWDESK_CONFIG": str(file)})
+    assert found.blind
+    assert checked(found).keys("defer") == ("S",)
