@@ -18,7 +18,7 @@ from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.work.coverage import DrawnItem, SeenItems
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.item import pages, painted_item
-from reviewdesk.app.texts.layout import ItemLayout, Passage
+from reviewdesk.app.texts.layout import ItemLayout, TextPassage
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Item, Run, View
 from reviewdesk.errors import ReviewDeskError
@@ -195,7 +195,7 @@ def view_of(
     state, (width, height) = controller.state, room(size)
     layout = painted_item(item, width, height, hidden=False, reading=state.reading).layout
     top = state.scroll.top
-    line = layout.top_for(top, height) if isinstance(top, Passage) else layout.line(top)
+    line = layout.top_for(top, height) if isinstance(top, TextPassage) else layout.line(top)
     furthest = max(part.below for part in layout.parts) - height
     return max(0, min(line, furthest)), height, layout
 

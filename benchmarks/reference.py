@@ -206,7 +206,8 @@ def _shape(name: str, value: Any, found: dict[str, Any]) -> str:
 
 def _output(folder: str, line: str) -> str:
     """Return what a command prints on a desk of its own, without the user's settings."""
-    env = {name: None for name in os.environ if name.startswith("REVIEWDESK_")}
+    ours = [name for name in os.environ if name.startswith("REVIEWDESK_")]
+    env: dict[str, str | None] = dict.fromkeys(ours)
     env |= {"REVIEWDESK_DESK": f"{folder}/desk.db", "REVIEWDESK_REVIEWER": "ada"}
     env |= {"REVIEWDESK_CONFIG": f"{folder}/config.toml"}
     Path(folder, "config.toml").touch()
@@ -262,11 +263,12 @@ def main() -> None:
     for name, (page, make) in BLOCKS.items():
         path = FOLDER / page
         text = path.read_text(encoding="utf-8")
-        block = f"<!-- made: {name} -->\n{make()}\n<!-- /made -->"
-        marks = rf"<!-- made: {name} -->.*?<!-- /made -->"
-        made, times = re.subn(marks, lambda _, block=block: block, text, count=1, flags=re.DOTALL)
-        if not times:
+        mark, end = f"<!-- made: {name} -->\n", "\n<!-- /made -->"
+        before, start, rest = text.partition(mark)
+        if not start or end not in f"\n{rest}":
             raise SystemExit(f"{path}: no marks of {name}")
+        after = f"\n{rest}".partition(end)[2]
+        made = f"{before}{mark}{make()}{end}{after}"
         path.write_text(made, encoding="utf-8")
 
 
