@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk.app.controllers.requests import DocumentForm
+from reviewdesk.app.controllers.requests import PanelsForm
 from reviewdesk.desk import Desk
+from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.records import Truth
 from reviewdesk.reports.bytes.source import Source
 from tests.app.reviewkit import Review
@@ -57,12 +58,12 @@ def test_trimmed_dissents_and_words_are_found(review: Review) -> None:
     every = len(review.session.keys)
     review.typed("filter", "trim")
     assert 0 < len(review.session.keys) < every
-    assert all("trimmed_dissent" in row.flags for row in review.desk.rows(review.session.keys))
+    assert all(Flag.TRIMMED_DISSENT in row.flags for row in review.desk.rows(review.session.keys))
     review.command("filter")
     assert len(review.session.keys) == every
-    review.typed("search", "refund")
+    review.typed("search", "sorry")
     before = review.current
-    review.press("match.next")
+    review.press("search.next")
     assert review.current != before
 
 
@@ -71,10 +72,11 @@ def test_what_went_wrong_is_tagged_and_found_again(review: Review) -> None:
     review.typed("tags", "wrong-policy, tone")
     tagged = review.current
     review.press("mark")
-    for wanted in ("tag:tone", "mark"):
+    # The report has a tag of that name, too.
+    for wanted, most in (("tag:tone", 10), ("tag:wrong-policy", 1), ("mark", 1)):
         review.command(f"filter {wanted}")
         assert review.current == tagged
-        assert len(review.session.keys) == 1
+        assert len(review.session.keys) <= most
 
 
 def test_a_second_panel_is_compared_and_labels_are_taken_away(
@@ -84,7 +86,7 @@ def test_a_second_panel_is_compared_and_labels_are_taken_away(
     review.command(f"open sample_runs/{SECOND}")
     assert review.session.run.name == SECOND.removesuffix(".jsonl")
     review.command("compare")
-    assert isinstance(review.dialog, DocumentForm)
+    assert isinstance(review.dialog, PanelsForm)
     review.answer(None)
     review.command(f"run {RUN.removesuffix('.jsonl')}")
     review.command("export labels.jsonl")
@@ -96,6 +98,6 @@ def test_the_page_says_what_is_done_here() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     for said in (
         f"`:open sample_runs/{SECOND}`", "`:compare`", "`:export labels.jsonl`", "`:filter`",
-        "type `trim`", "`/` then `refund`", "`wrong-policy, tone`", "`tag:tone` or `mark`",
+        "type `trim`", "`/` then `sorry`", "`wrong-policy, tone`", "`tag:tone` or `mark`",
     ):  # fmt: skip
         assert said in text
