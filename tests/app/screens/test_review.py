@@ -31,7 +31,7 @@ async def test_the_first_look_has_flags_table_and_item(opened: tuple[Desk, Run])
         drawn = stage.drawn()
         for text in ("QUEUE", "RESPONSE", "FLAGS", "JURORS", "judge-2", "NUMBERS", "trimmed"):
             assert text in drawn
-        assert "20 pass or fail labels until figures mean something" in drawn
+        assert "figures after 20 more labels" in drawn
 
 
 async def test_a_label_is_saved_shown_and_moves_on(opened: tuple[Desk, Run]) -> None:
