@@ -32,7 +32,7 @@ _BLIND = (
     (),
 )
 """The columns of the line. The first choice that leaves room for the name is used."""
-_NAME = 15
+_NAME = 24
 _TITLES = {"day": "loaded"}
 
 

@@ -29,10 +29,11 @@ def test_a_run_on_one_line(tmp_path: Path) -> None:
     # W = .03 + .43 + .04 over N = 8, M2 = 3.53 - 8 * .5875² = .76875: alpha = 1 - .0625 / .10982.
     assert row(line, 120).split() == ["run", "canonical", "3", "1", "1", "0.431", "1", "0",
                                       "2025-01-31", "12:00"]  # fmt: skip
-    assert row(line, 85).split() == ["run", "3", "1", "1", "0.431", "1", "0", "2025-01-31"]
-    assert row(line, 78).split() == ["run", "3", "1", "1", "0.431", "1", "0"]
-    assert row(line, 60).split() == ["run", "3", "1", "1", "0.431"]
-    assert row(line, 50).split() == ["run", "3", "1", "1"]
+    assert row(line, 94).split() == ["run", "3", "1", "1", "0.431", "1", "0", "2025-01-31"]
+    assert row(line, 84).split() == ["run", "3", "1", "1", "0.431", "1", "0"]
+    assert row(line, 78).split() == ["run", "3", "1", "1", "0.431", "1"]
+    assert row(line, 66).split() == ["run", "3", "1", "1", "0.431"]
+    assert row(line, 57).split() == ["run", "3", "1", "1"]
     assert row(line, 30).split() == ["run"]
     assert row(replace(line, alphas=RunAlphas()), 78).split()[4] == "-"
 

@@ -24,13 +24,13 @@ async def test_tab_gives_the_keys_to_the_details_and_back(tmp_path: Path) -> Non
     desk, run = open_run(tmp_path / "d.db", report([verdict(i) for i in range(1, 4)]))
     async with staged(desk, run, size=SMALL) as stage:
         await stage.press("f5")
-        assert "AUDIT" not in stage.drawn()
+        assert "REPORT" not in stage.drawn()
         assert "tab details" in stage.drawn()
         await stage.press("tab", *"jjjjjjjj")
         assert stage.app.focused is details(stage)
         assert "tab list" in stage.drawn()
         # What was below the edge can be read; the cursor of the list stands where it was.
-        assert "AUDIT" in stage.drawn()
+        assert "REPORT" in stage.drawn()
         assert "▸ ● run" in stage.drawn()
         await stage.press("shift+tab")
         assert stage.app.focused is not details(stage)
