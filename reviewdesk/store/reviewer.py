@@ -25,10 +25,11 @@ def _view(text: str) -> View | None:
     try:
         found = View(**json.loads(text))
         parse_order(found.order)
+        (found.filter + (found.item or "")).encode()
     except (AttributeError, RecursionError, TypeError, UsageError, ValueError):
         return None
-    texts = (found.filter, "" if found.item is None else found.item)
-    fits = all(isinstance(text, str) for text in texts) and isinstance(found.blind, bool)
+    fits = isinstance(found.filter, str) and isinstance(found.item, str | None)
+    fits = fits and isinstance(found.blind, bool) and type(found.hundreds) is int
     return found if fits else None
 
 

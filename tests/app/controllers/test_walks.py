@@ -82,6 +82,11 @@ def texts(item: Item) -> set[tuple[str, str]]:
     return {(item.item_hash, name) for name in names}
 
 
+def open_on(review: Review) -> bool:
+    """Whether the item's texts are in view."""
+    return review.state.where == "review" and review.state.panes.readable
+
+
 class Walk:
     """A review that does something at random, and is held against a witness after each step."""
 
@@ -134,8 +139,8 @@ class Walk:
         elif kind < 0.05:
             review.resize(dice.choice(SIZES))
         elif kind < 0.12:
-            panes = review.state.panes
-            if review.state.where == "review" and review.session.item and panes.readable:
+            item = review.session.item
+            if item and open_on(review) and review.pane.layout.item == item.item_hash:
                 review.scroll(dice.choice([-20, -5, 1, 3, 10, 40]))
         elif kind < 0.2:
             review.command(dice.choice(COMMANDS))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reviewdesk.desk import Desk, LoadOptions
 from reviewdesk.domain.records import View
-from tests.app.appkit import SMALL, WIDE, juror, open_run, report, staged, verdict
+from reviewdesk.reports.bytes.source import Source
+from tests.app.appkit import SMALL, WIDE, Stage, juror, open_run, report, staged, verdict
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 def twin(number: int, *, other: bool) -> dict[str, Any]:
-    """Verdicts of one content; every second panel of the other run has nothing in common."""
+    """Verdicts of one content; every second panel of the other run answers otherwise, or not."""
     if not other or number % 2:
         return verdict(number, (0.9, 0.95, 0.85), escalate_for_review=False)
-    jurors = [juror(f"x{i}", s, weight=2.0) for i, s in enumerate((0.1, 0.2, 0.3, 0.9, 0.0))]
-    jurors.append({"id": "y", "score": None, "error": {"message": "timeout"}})
+    # The names of jurors are no answers: pages and completions may tell them.
+    jurors = [juror(f"judge-{i}", s, weight=2.0) for i, s in enumerate((0.1, 0.9, 0.0))]
+    if number % 4 == 0:
+        jurors = [{**one, "score": None, "error": {"message": "timeout"}} for one in jurors]
     return verdict(
         number,
         jurors=jurors,
@@ -31,35 +40,50 @@ def twin(number: int, *, other: bool) -> dict[str, Any]:
     )
 
 
-STEPS: list[list[str]] = [
-    [],
-    ["J"],
-    ["enter"],
-    ["escape", "escape"],
-    ["tab"],
-    ["greater_than_sign"],
-    ["tab", "less_than_sign"],
-    ["equals_sign"],
-    ["s"],
-    ["full_stop"],
-    ["comma"],
-    ["e"],
-    ["escape", "question_mark"],
-]
-"""What is pressed one step after another; the twins are compared after each."""
+STEPS = """
+|J|enter|escape escape|tab|greater_than_sign|tab less_than_sign|equals_sign|s|full_stop|comma|e
+escape question_mark|pagedown|escape|m|m|T|escape|C|escape|t|escape|c|escape|d|y|R|escape
+u|u|ctrl+p|=wr|escape|backslash|=wr|tab|escape|backslash|=juror:|tab|escape|backslash|=tag:|tab
+escape|backslash|=flip:|tab|escape|backslash =wrong enter|n|backslash =!wrong enter|n
+backslash =wrong:pass enter|n|o|escape|colon =order enter|escape|colon =order -score enter|n
+slash =thinks enter|slash =answer enter|escape|colon =go 99 enter|z|z|less_than_sign
+colon =pace enter|escape|colon =compare enter|escape|colon =compare second enter|escape
+colon =kept.forget enter|n|f3|f2|f4|e|escape|tab|tab|tab|tab|tab|v|i|enter|escape|f5|e|escape
+d|escape|j|tab|escape
+"""
+"""What is pressed, a step after each bar or line; ``=`` begins a text that is typed. The twins are
+compared after each step."""
+
+
+async def step(stage: Stage, keys: str) -> None:
+    """Press the keys of one step."""
+    found = re.fullmatch(r"(\w*) ?=(.*?)( enter)?", keys)
+    before, text, after = found.groups() if found else (keys, "", None)
+    await stage.press(*before.split())
+    if text:
+        await stage.write(text)
+    if after:
+        await stage.press("enter")
 
 
 @pytest.mark.parametrize("size", [WIDE, SMALL], ids=str)
 async def test_twins_draw_the_same_cells(tmp_path: Path, size: tuple[int, int]) -> None:
+    steps = re.split(r"[|\n]", STEPS.strip())
     seen: list[list[object]] = [[], []]
+    path = tmp_path / "desk.db"
     for other in (False, True):
-        body = report([twin(i, other=other) for i in range(1, 13)])
-        desk, run = open_run(tmp_path / f"{other}.db", body, seed="same")
-        async with staged(desk, run, size=size, view=View(blind=True)) as stage:
-            for keys in STEPS:
-                await stage.press(*keys)
+        # The file is named on the screen of runs, the time in the history.
+        path.unlink(missing_ok=True)
+        bodies = [[twin(i, other=one) for i in range(1, 13)] for one in (other, not other)]
+        desk = Desk.open(path, reviewer="ann", clock=lambda: NOON)
+        for name, body in zip(("first", "second"), bodies, strict=True):
+            source = Source.from_bytes(f"{name}.json", json.dumps(report(body)).encode())
+            desk.load(source, LoadOptions(seed="same"))
+        async with staged(desk, desk.run("first"), size=size, view=View(blind=True)) as stage:
+            for keys in steps:
+                await step(stage, keys)
                 seen[other].append(stage.styled())
-    for keys, one, twin_ in zip(STEPS, *seen, strict=True):
+    for keys, one, twin_ in zip(steps, *seen, strict=True):
         assert one == twin_, keys
 
 

@@ -94,6 +94,10 @@ def test_a_damaged_view_counts_as_none(tmp_path: Path) -> None:
         '{"order": 3}',
         '{"order": "zzz"}',
         '{"blind": "yes"}',
+        '{"hundreds": "x"}',
+        '{"hundreds": null}',
+        '{"item": 7}',
+        '{"item": "\\ud800"}',
         "[" * 100_000,
     ):
         desk.conn.execute("INSERT OR REPLACE INTO views VALUES (?, 'ann', ?)", (run.key, text))
