@@ -9,11 +9,12 @@ from typing import Any
 
 from reviewdesk.app.controllers.core import Core
 from reviewdesk.app.controllers.requests import Jump, Sideways
-from reviewdesk.app.texts.reading import FOLDS
+from reviewdesk.app.texts.reading import FOLDS, TITLE
 from reviewdesk.domain.records import Item
 from reviewdesk.views.document import Tone
 from reviewdesk.views.verdict import FIGURES, REASONS
 
+_FOLDED_TEXTS = {TITLE: "name", "rubric": "rubric", "input": "input", "reference": "reference"}
 _SIDEWAYS = 8
 """Columns by which one key press scrolls unwrapped lines."""
 
@@ -85,13 +86,23 @@ class ReadingController:
         core.say(off if folds else on, Tone.MUTED)
 
     def _unfold_texts(self) -> None:
-        """Show long texts whole, or fold them again."""
-        core = self._core
+        """Show the kinds of text that are folded in view whole, or fold all kinds again.
+
+        What is not long here keeps folding where it is: one long input must not open every rubric.
+        """
+        core, item = self._core, self._core.session.item
         opened = core.reading.open_sections
-        whole = opened >= FOLDS
-        kept = opened - FOLDS if whole else opened | FOLDS
-        core.reading = replace(core.reading, open_sections=kept)
-        core.say("long texts are folded" if whole else "long texts are shown whole", Tone.MUTED)
+        found = frozenset() if item is None else core.seen.folded(item)
+        if not found and not opened & FOLDS:
+            core.say_here("no text folds here")
+            return
+        core.reading = replace(
+            core.reading, open_sections=opened | found if found else opened - FOLDS
+        )
+        names = " and ".join(word for name, word in _FOLDED_TEXTS.items() if name in found)
+        core.say(
+            f"shown whole where it is long: {names}" if found else "long texts fold", Tone.MUTED
+        )
 
     def _toggle(self, name: str, on: str, off: str) -> None:
         """Turn one reading option on or off, and say which."""

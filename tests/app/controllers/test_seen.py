@@ -69,6 +69,22 @@ def test_a_key_scrolls_to_a_response_that_was_not_on_screen(tmp_path: Path) -> N
         assert review.labels.count(Truth.FAIL) == 1
 
 
+def test_a_key_opens_the_kinds_of_text_that_fold_here_and_then_folds_all(tmp_path: Path) -> None:
+    with reviewed(tmp_path, output="answer", input=numbered(60)) as review:
+        review.press("unfold")
+        # Another item's long rubric still folds, and the long input of another is whole.
+        assert review.state.reading.open_sections == {"input"}
+        assert review.notice == "shown whole where it is long: input"
+        review.press("unfold")
+        assert review.state.reading.open_sections == set()
+        assert review.notice == "long texts fold"
+        # In an item without long texts there is nothing to open, but what is open folds again.
+        review.press("unfold", "item.next", "unfold")
+        assert review.state.reading.open_sections == set()
+        review.press("unfold")
+        assert review.notice == "no text folds here"
+
+
 def fresh(review: Review) -> None:
     """Forget what was on screen, and begin the item at its start."""
     forget(review)

@@ -153,6 +153,12 @@ class SeenItems:
                 return text.unseen(part)
         return None
 
+    def folded(self, item: Item) -> frozenset[str]:
+        """Return the names of the item's texts that are folded."""
+        found = self._items.get(item.item_hash)
+        parts = () if found is None else found.drawn.layout.parts
+        return frozenset(one.name for one in parts if one.folded)
+
     def paged(self, item: Item) -> Place:
         """Return the heading of a text that has several pages, of a response if one has."""
         found = self._items.get(item.item_hash)
