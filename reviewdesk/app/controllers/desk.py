@@ -124,7 +124,7 @@ class DeskController:
 
     def _runs(self) -> None:
         load = partial(self._files.load, review=False)
-        page = RunsController(self._core, load, self._panels.compare)
+        page = RunsController(self._core, load, self._panels.named)
         if self._core.go(page):
             page.arrived()
 

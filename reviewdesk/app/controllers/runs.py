@@ -37,9 +37,13 @@ class RunsController:
     where = RUNS
 
     def __init__(
-        self, core: Core, load: Callable[[str], None], compare: Callable[[Run], None]
+        self, core: Core, load: Callable[[str], None], compare: Callable[[str], None]
     ) -> None:
-        """Act on the desk of ``core``; ``load`` loads a report, ``compare`` compares with a run."""
+        """Act on the desk of ``core``; ``load`` loads a report.
+
+        ``compare`` compares the run under review with the named one, or with the newest that
+        shares items.
+        """
         self._core, self._load, self._compare_with = core, load, compare
         self._runs: list[RunLine] = []
         self._details: dict[str, RunDetails] = {}
@@ -80,7 +84,7 @@ class RunsController:
         pane = "list" if self.reading else "details"
         offered = {"run.open": some, "pane.next": pane, "stop": running and "stop"}
         wanted = ("run.load", "leave", "explain", "screen.calibration", "help", "quit", "command")
-        other = self._chosen is not None and self._chosen.hash != self._core.session.run.hash
+        other = some and len(self._runs) > 1
         return {**offered, "run.compare": other, "run.remove": some, **dict.fromkeys(wanted, True)}
 
     def arrived(self) -> None:
@@ -125,10 +129,8 @@ class RunsController:
         core, chosen = self._core, self._chosen
         if chosen is None:
             return
-        if chosen.hash == core.session.run.hash:
-            core.say_here("this run is under review: choose the one to compare it with", Tone.WARN)
-            return
-        self._compare_with(chosen)
+        under_review = chosen.hash == core.session.run.hash
+        self._compare_with("" if under_review else chosen.hash)
 
     def _ask_file(self) -> None:
         form = PromptForm(

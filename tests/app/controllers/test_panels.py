@@ -46,12 +46,24 @@ def test_the_chosen_run_is_compared_with_the_one_under_review(tmp_path: Path) ->
         assert len(review.session.keys) == 2
 
 
+def test_from_the_run_under_review_the_newest_of_the_same_items_is_compared(
+    tmp_path: Path,
+) -> None:
+    with reviewing(tmp_path) as review:
+        again = second_run(review.desk)
+        review.press("screen.runs")
+        assert review.hint("run.compare") is True
+        review.press("run.compare")
+        found = form(review).found
+        assert (found.first.name, found.second.name) == ("run", again.name)
+
+
 def test_the_run_under_review_is_not_compared_with_itself(tmp_path: Path) -> None:
     with reviewing(tmp_path) as review:
         review.press("screen.runs")
         assert review.hint("run.compare") is False
         review.press("run.compare")
-        assert review.notice.startswith("this run is under review")
+        assert review.notice.startswith("no other loaded run judged these items")
         review.command("compare run")
         assert review.notice.startswith("run is one run, and two are compared")
         assert review.dialogs == []
