@@ -59,14 +59,25 @@ class ReviewSession:
         return self.repeats.rows(self.desk.rows(keys))
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:
-        """Apply another filter or order; keep the current item if it is still in the queue."""
+        """Apply another filter, and keep the item if it is there, or begin another order."""
         view = self.session.view
         new = replace(
             view,
             filter=view.filter if filter_text is None else filter_text,
             order=view.order if order is None else order,
         )
-        self._requery(new)
+        if order in {None, view.order}:
+            self._requery(new)
+            return
+        left = self.session.item
+        self._query(new)
+        if not self.session.keys:
+            self._land(None)
+        else:
+            self.show(self._next_undecided(-1) or 0)
+        if left is not None:
+            self._trail.append(left.row.key)
+        self.save()
 
     def set_blind(self, blind: bool) -> None:
         """Turn blind review on or off; keep the current item."""

@@ -82,7 +82,13 @@ def test_the_order_is_asked_for_and_applied(tmp_path: Path) -> None:
         assert review.dialog == OrderForm("draw", blind=False)
         review.answer("-file")
         assert review.session.view.order == "-file"
-        # The item in view stays in view.
+        # The order begins with its first item, and the one that was in view is one key away.
+        assert review.session.index == 0
+        assert review.current != first
+        review.press("back")
+        assert review.current == first
+        # The order in force changes nothing.
+        review.command("order -file")
         assert review.current == first
         review.press("order")
         review.answer(None)
