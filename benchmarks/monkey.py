@@ -37,6 +37,8 @@ LABELS = {
     "f": ("fail", 0), "2": ("fail", 0), "F": ("fail", 1),
     "i": ("unsure", 0), "3": ("unsure", 0), "I": ("unsure", 1),
 }  # fmt: skip
+Pressed = list[tuple[str, int] | None]
+"""The label keys in their order; ``None`` is a key that may have given any label."""
 FUNCTION = ["\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~", "\x1b1", "\x1b2", "\x1b3", "\x1b4"]
 ARROWS = ["\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F"]
 OTHERS = [*" \t\r\x1b\x7f", *"jkJKgGhlszwxubrdcmtnN@y|[]o\\/?:U", "\x10", "\x04", "\x15", "\x12"]
@@ -116,7 +118,7 @@ def start(folder: Path) -> Session:
     return session
 
 
-def press(session: Session, dice: random.Random, pressed: list[tuple[str, int]]) -> bool:
+def press(session: Session, dice: random.Random, pressed: Pressed) -> bool:
     """One random thing; label keys are written down in their order."""
     kind = dice.random()
     if kind < 0.02:
@@ -135,14 +137,21 @@ def press(session: Session, dice: random.Random, pressed: list[tuple[str, int]])
             return False
         key = dice.choice(list(LABELS))
         pressed.append(LABELS[key])
-        return session.send(key)
+        if not session.send(key) or dice.random() < 0.5:
+            return session.drain()
+        # The first press may have brought the response on screen, and asked for another.
+        pressed.append(LABELS[key])
+        return session.drain(0.25) and session.send(key)
     if kind < 0.25:
         return session.send(dice.choice(FUNCTION))
     if kind < 0.40:
         return session.send(dice.choice(ARROWS))
     if kind < 0.402:
         return session.send(dice.choice(["q", "\x11", "\x18"]))
-    return session.send(dice.choice(OTHERS))
+    other = dice.choice(OTHERS)
+    # It may be the answer to whether a label that was chosen by name is given.
+    pressed += [None] if other == "y" else []
+    return session.send(other)
 
 
 def given(folder: Path) -> list[tuple[str, int]]:
@@ -157,11 +166,11 @@ def given(folder: Path) -> list[tuple[str, int]]:
         conn.close()
 
 
-def strays(labels: list[tuple[str, int]], pressed: list[tuple[str, int]]) -> int:
+def strays(labels: list[tuple[str, int]], pressed: Pressed) -> int:
     """How many labels no key gave: those that do not follow, in order, from the keys."""
     keys, missing = iter(pressed), 0
     for label in labels:
-        missing += not any(key == label for key in keys)
+        missing += not any(key in (None, label) for key in keys)
     return missing
 
 
@@ -171,7 +180,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=45)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    dice, pressed = random.Random(options.seed), []
+    dice = random.Random(options.seed)
+    pressed: Pressed = []
     count = starts = faults = 0
     with tempfile.TemporaryDirectory() as name:
         folder, end = Path(name), time.monotonic() + 60 * options.minutes

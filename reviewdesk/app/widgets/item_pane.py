@@ -57,7 +57,8 @@ class ItemPane(Pane):
         return self.layout_of_item.line(self._top)
 
     def _anchor_at(self, line: int) -> None:
-        self._top = self.layout_of_item.place(line)
+        if self.layout_of_item.parts:
+            self._top = self.layout_of_item.place(line)
 
     @property
     def stops(self) -> list[int]:
@@ -75,6 +76,8 @@ class ItemPane(Pane):
         """Paint the item for the width and the height of the pane."""
         self._height = self.page
         self._paints += 1
+        # A pane without a width paints nothing, and so shows nothing.
+        self.layout_of_item = ItemLayout()
         super().repaint()
 
     # what is on screen

@@ -73,6 +73,25 @@ async def test_a_scroll_that_was_not_drawn_does_not_count(tmp_path: Path) -> Non
         assert seen_lines(stage) == known
 
 
+async def test_a_pane_without_a_width_shows_nothing(tmp_path: Path) -> None:
+    opened = open_run(tmp_path / "d.db", report([verdict(1, output=LONG)]))
+    async with staged(*opened, size=SMALL, view=View(order="file")) as stage:
+        await stage.press("w", "ctrl+d")
+        left = stage.cells()[2:-4]
+        for size in ((1, 1), SMALL):
+            await stage.pilot.resize_terminal(*size)
+            await stage.settle()
+        assert stage.cells()[2:-4] == left
+        pane = stage.review.item
+        pane.styles.max_width = 0
+        forget(stage)
+        await stage.settle()
+        pane.render_lines(pane.size.region)
+        assert pane.layout_of_item.parts == ()
+        await stage.settle()
+        assert seen_lines(stage) == 1
+
+
 async def test_an_item_is_shown_where_it_was_left(tmp_path: Path) -> None:
     items = [verdict(1, output=LONG), verdict(2, output=LONG)]
     opened = open_run(tmp_path / "d.db", report(items))
