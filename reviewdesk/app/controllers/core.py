@@ -160,8 +160,7 @@ class Core:
         self.seek += seek
         if not keep:
             item = None if seek else self.session.item
-            since = 0 if item is None else self.review.repeats.since(item.row.key)
-            at = self.seen.opened(item, since)
+            at = self.seen.opened(item, self.review.repeats.since(item))
             self.reading, self.start = replace(self.reading, page=at), self.start + 1
             self.guard.hide()
         self.read_reruns()

@@ -39,12 +39,10 @@ class AnnotationController:
     """Notes, tags and marks, of the item on screen or of the one that was labelled last."""
 
     def __init__(self, core: Core) -> None:
-        """Act on the session of ``core``."""
+        """Act on the session of ``core``; unsaved texts are kept by verdict and since when."""
         self._core = core
         self._tags: dict[tuple[int, int], str] = {}
-        """Tags that were typed and not saved, by verdict key and when its item came back."""
-        self._unsaved: dict[tuple[int, int], str] = {}
-        """Notes that the desk could not save, so that no typed text is lost."""
+        self._unsaved = dict(self._tags)
         self._digits: tuple[str, ...] = ()
         self._own: dict[str, None] | None = None
         """The reviewer's tags, read once: the counts of a large desk take long to read."""
@@ -100,16 +98,15 @@ class AnnotationController:
         if item is None:
             return
         core, key, note = self._core, item.row.key, item.note or ""
-        since = core.review.repeats.since(key)
-        draft = self._unsaved.pop((key, since), None) or drafts.draft(core.desk, key, since)
+        since = core.review.repeats.since(item)
+        text = self._unsaved.pop((key, since), None) or drafts.draft(core.desk, key, since) or note
         # Even after a crash the next start must open at the item that the draft belongs to.
         with contextlib.suppress(ReviewDeskError):
             core.review.save()
 
         def state(text: str) -> str:
-            if text != note:
-                return "draft kept, not saved as a note yet"
-            return "as saved" if note else ""
+            saved = "as saved" if note else ""
+            return saved if text == note else "draft kept, not saved as a note yet"
 
         def changed(text: str) -> str:
             try:
@@ -119,7 +116,6 @@ class AnnotationController:
                 return f"draft not kept: {error.message}"
             return state(text)
 
-        text = note if draft is None else draft
         form = NoteForm(item.verdict.id, text, changed, state(text))
         core.ask(form, partial(self._take_note, item))
 
@@ -127,10 +123,10 @@ class AnnotationController:
         core, key = self._core, item.row.key
         if answer is None:
             return
-        since = core.review.repeats.since(key)
+        since = core.review.repeats.since(item)
         try:
             if answer.given:
-                self._save_note(key, answer.text)
+                self._save_note(item, answer.text)
                 return
             kept = drafts.draft(core.desk, key, since)
         except ReviewDeskError:
@@ -139,24 +135,21 @@ class AnnotationController:
         name, write = show_line(item.verdict.id, 80), core.keys.first("note")
         core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
 
-    def _save_note(self, key: int, text: str) -> None:
-        repeated = self._core.review.repeats
-        whole = repeated.whole_note(key, text)
+    def _save_note(self, item: Item, text: str) -> None:
+        core, key = self._core, item.row.key
+        whole = core.review.repeats.whole_note(key, text)
         if whole is None:
-            self._core.desk.note(key, text)
+            core.desk.note(key, text)
         else:
-            repeats.note(self._core.desk, key, whole, text)
-        drafts.keep(self._core.desk, key, "", repeated.since(key))
+            repeats.note(core.desk, key, whole, text)
+        drafts.keep(core.desk, key, "", core.review.repeats.since(item))
         self._saved("note", key)
 
     def _note_now(self, text: str) -> None:
         if (item := self._core.item("write about")) is not None:
-            self._save_note(item.row.key, text)
+            self._save_note(item, text)
 
     # tags
-
-    def _place(self, item: Item) -> tuple[int, int]:
-        return item.row.key, self._core.review.repeats.since(item.row.key)
 
     def _type_tags(self, item: Item | None) -> None:
         if item is None:
@@ -165,7 +158,7 @@ class AnnotationController:
         start = ", ".join(item.tags) + (", " if item.tags else "")
         form = PromptForm(
             "Tags of",
-            self._tags.pop(self._place(item), start),
+            self._tags.pop((item.row.key, core.review.repeats.since(item)), start),
             check=split_tags,
             complete=last_of_list(lambda: marks.known_tags(core.desk)),
             hint="What went wrong, in your own words, with commas: wrong-policy, invented-fact.",
@@ -179,7 +172,7 @@ class AnnotationController:
         if answer.given:
             self._tag(item.row.key, answer.text)
         elif answer.text != start:
-            self._tags[self._place(item)] = answer.text
+            self._tags[item.row.key, self._core.review.repeats.since(item)] = answer.text
             name, write = show_line(item.verdict.id, 80), self._core.keys.first("tags")
             self._core.say_here(f"{name}: tags not saved, {write} goes on with them")
 

@@ -83,9 +83,9 @@ class Repeats:
         """Return the repeat that a label of this verdict would be, or ``None``."""
         return self._by_key.get(key)
 
-    def since(self, key: int) -> int:
-        """Return the event after which a verdict's item came back, 0 if it did not."""
-        found = self.of(key)
+    def since(self, item: Item | None) -> int:
+        """Return the event after which an item came back, 0 if it did not."""
+        found = None if item is None else self.of(item.row.key)
         return 0 if found is None else found.since
 
     def placed(self, keys: array[int]) -> array[int]:
