@@ -87,7 +87,7 @@ for command in (
     panel.panel,
     desk.desk,
     config.config,
-    completion.completion,
+    start.completion,
     explain.explain,
 ):
     cli.add_command(command)

@@ -35,12 +35,6 @@ VARIABLE = "_REVIEWDESK_COMPLETE"
 _PLAIN = re.compile(r"[\w@%+=:./][\w@%+=:./-]*")
 """Names that no shell treats specially, because bash inserts a completion without quoting it."""
 
-_SETUP = """\b
-bash, in ~/.bashrc:  eval "$(reviewdesk completion bash)"
-zsh, in ~/.zshrc, after compinit:  eval "$(reviewdesk completion zsh)"
-fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
-"""
-
 
 class _Bash(BashComplete):
     """Completion for bash, which also splits words at colons and replaces only the last part."""
@@ -68,18 +62,6 @@ class _Bash(BashComplete):
     def format_completion(self, item: CompletionItem[str]) -> str:
         """Format an item without the part before the last colon, which is on the line already."""
         return f"{item.type},{item.value.removeprefix(self._kept)}"
-
-
-@click.command(
-    "completion", epilog=_SETUP, short_help="Print the script that completes commands in a shell."
-)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the script that completes commands, options and names of your desk in a shell.
-
-    It completes run names, verdict ids, formats and, within single quotes, the words of a filter.
-    """
-    answer(click.get_current_context().find_root().command, f"{shell}_source")
 
 
 def answer(cli: click.Command, instruction: str) -> int:

@@ -1,4 +1,4 @@
-"""What a newcomer runs first: the program without a command, and the demo."""
+"""What a newcomer runs first: the program without a command, the demo, shell completion."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ _MOST_FILES = 40
 _MOST_NAMED = 3
 _MOST_BYTES = 64 << 20
 """The size up to which a file is looked into: this must not keep anybody waiting."""
+
+_SETUP = """\b
+bash, in ~/.bashrc:  eval "$(reviewdesk completion bash)"
+zsh, in ~/.zshrc, after compinit:  eval "$(reviewdesk completion zsh)"
+fish, in ~/.config/fish/config.fish:  reviewdesk completion fish | source
+"""
 
 
 @click.command(epilog="Example: reviewdesk demo")
@@ -100,3 +106,18 @@ def _reports(folder: Path) -> Iterator[str]:
         return
     reports = (path.name for path in held[:_MOST_FILES] if files.is_report(path, _MOST_BYTES))
     yield from islice(reports, _MOST_NAMED)
+
+
+@click.command(
+    "completion", epilog=_SETUP, short_help="Print the script that completes commands in a shell."
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@shared_options
+def completion(*, shell: str) -> None:
+    """Print the script that completes commands, options and names of your desk in a shell.
+
+    It completes run names, verdict ids, formats and, within single quotes, the words of a filter.
+    """
+    from reviewdesk.cli.completion import answer
+
+    answer(click.get_current_context().find_root().command, f"{shell}_source")

@@ -7,7 +7,7 @@ writes to the desk.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -159,19 +159,12 @@ class ReviewSession:
         return True
 
     def go_on(self) -> None:
-        """Go on after a label: to the next undecided item or, at a second look, to the next row.
-
-        It is a second look if the item was decided when the queue was read, and a filter chose it
-        or nothing in the queue is undecided. The row itself stays until the queue is read again.
-        """
-        session, index = self.session, self.session.index
-        second = (
-            index is not None
-            and session.keys[index] in self._decided
-            and not self.repeats.of(session.keys[index])
-            and (session.view.filter or self._next_undecided() is None)
-        )
-        if not (second and self.step(1)):
+        """Go on after a label: to the next undecided item or, at a second look, to the next row."""
+        # The row itself stays until the queue is read again.
+        chosen = self.session.view.filter or self._next_undecided() is None
+        if not (
+            chosen and _was_decided(self.session, self._decided, self.repeats) and self.step(1)
+        ):
             self.next_undecided()
 
     def _next_undecided(self, after: int | None = None) -> int | None:
@@ -237,6 +230,14 @@ class ReviewSession:
         """Save the view, so that the next start resumes here, and the verdicts that were seen."""
         self.desk.save_view(self.session.run, self.view())
         exposure.keep(self.desk, self.exposure.unkept())
+
+
+def _was_decided(session: Session, decided: Collection[int], repeats: Repeats) -> bool:
+    """Whether the item was decided when the queue was read; one that came back was not."""
+    if session.index is None:
+        return False
+    key = session.keys[session.index]
+    return key in decided and not repeats.of(key)
 
 
 def _place(keys: array[int], key: int) -> int | None:
