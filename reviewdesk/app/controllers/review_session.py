@@ -160,11 +160,9 @@ class ReviewSession:
 
     def go_on(self) -> None:
         """Go on after a label: to the next undecided item or, at a second look, to the next row."""
-        # The row itself stays until the queue is read again.
         chosen = self.session.view.filter or self._next_undecided() is None
-        if not (
-            chosen and _was_decided(self.session, self._decided, self.repeats) and self.step(1)
-        ):
+        second = chosen and _was_decided(self.session, self._decided, self.repeats)
+        if not (second and self.step(1)):
             self.next_undecided()
 
     def _next_undecided(self, after: int | None = None) -> int | None:
