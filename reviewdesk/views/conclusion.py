@@ -55,7 +55,8 @@ def run_conclusion(page: CalibrationPage, *, blind: bool = False) -> Section:
         )
         return _section(f"{_ASKS} Not yet: {text}", more)
     if not design.stands:
-        subject = f"{plural(line.n, 'label')}, and they do not stand for the run"
+        they = "it does" if line.n == 1 else "they do"
+        subject = f"{plural(line.n, 'label')}, and {they} not stand for the run"
         why, _, _ = MEANS[design].partition(":")
         return _section(f"{_ASKS} Not yet: {subject} ({design.value}: {why}).", more)
     if line.n < FEWEST:

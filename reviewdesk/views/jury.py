@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from reviewdesk.domain.assessment.assess import Assessment, Seat, State
@@ -33,6 +34,7 @@ from reviewdesk.views.document import (
 from reviewdesk.views.words import number
 
 _BIG = {Decision.PASS: Tone.BIG_PASS, Decision.FAIL: Tone.BIG_FAIL}
+_ASIDE = re.compile(r"\s*\([^()]*\)")
 _LOUD = (Flag.ESCALATED, Flag.BIAS_WARNING, Flag.TRIMMED_DISSENT)
 _DISSENT_LINES = 3
 """The lines that the reason of a dissent gets where the reasons are cut."""
@@ -97,7 +99,7 @@ def headline(item: Item) -> tuple[Words, ...]:
         decided.append(_quiet(f" {found.votes.passes} of {found.votes.answered} pass"))
     if label := _consensus(item):
         decided += [_quiet(", label "), outside(label, 40, Tone.MUTED)]
-    return tuple(decided), *_alarms(found, named=bool(label)), *_strongest_dissent(item)
+    return tuple(decided), *_alarms(item, named=bool(label)), *_strongest_dissent(item)
 
 
 def _quiet(text: str) -> Text:
@@ -109,11 +111,13 @@ def _plain_number(value: float) -> str:
     return f"{round(value, 3):g}"
 
 
-def _alarms(found: Assessment, *, named: bool) -> list[Words]:
-    """Return why the verdict is escalated, or else what is flagged, the most important first.
+def _alarms(item: Item, *, named: bool) -> list[Words]:
+    """Return why the verdict is escalated, and then what is flagged, the most important first.
 
-    Unless its outcome is ``named`` already, they say why there is no decision.
+    A flag that the reason names is not named twice. Unless its outcome is ``named`` already, they
+    say why there is no decision.
     """
+    found = item.assessment
     reasons = {note.flag: note.reason for note in found.notes}
     low = found.band is Band.LOW
     names = [
@@ -123,14 +127,28 @@ def _alarms(found: Assessment, *, named: bool) -> list[Words]:
     ]
     if low and Flag.DERIVED_LOW not in reasons:
         names.append("agreement low")
-    shown = [_quiet(name) for name in names]
+    why = _escalation(item) if Flag.ESCALATED in reasons else []
+    told = " ".join(why).replace("agreement is low", "agreement low")
+    shown: list[Text] = [outside(reason, 40, Tone.MUTED) for reason in why]
+    shown += [_quiet(name) for name in names if name not in told]
     named = named or found.decision is Decision.INCONCLUSIVE
     if Flag.NO_VERDICT in reasons and not named:
         shown.append(outside(reasons[Flag.NO_VERDICT], 80, Tone.MUTED))
     if Flag.ESCALATED not in reasons:
         return [*shown] or [_quiet("not escalated")]
     first, *others = shown or [outside(reasons[Flag.ESCALATED], 80, Tone.MUTED)]
-    return [(_quiet("escalated: "), first), *others]
+    # Where the report gives no reason, what is flagged only stands beside the escalation.
+    return [(_quiet("escalated: " if why else "escalated, "), first), *others]
+
+
+def _escalation(item: Item) -> list[str]:
+    """Return the reasons that the report gives for its escalation, else those recomputed.
+
+    What they say in brackets is left to the list of flags.
+    """
+    stated = item.verdict.body.get("escalation_reasons") if item.verdict.escalate else None
+    found = stated or () if item.verdict.escalate else item.assessment.escalation
+    return [_ASIDE.sub("", reason) for reason in found]
 
 
 def _consensus(item: Item) -> str | None:

@@ -126,7 +126,20 @@ LABELS = [juror(name, None, label="MERGE" if name == "b" else "SPLIT") for name 
 HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "escalated": (
         {"jurors": SPLIT, "score": 0.72, "escalate_for_review": True},
-        f'pass 0.72 against 0.7 · escalated: {WHY} · dissent c: "Starts too early."',
+        f'pass 0.72 against 0.7 · escalated, {WHY} · dissent c: "Starts too early."',
+    ),
+    # A flag that the reason names is not named twice.
+    "escalated for a reason": (
+        {
+            "jurors": SPLIT,
+            "score": 0.72,
+            "escalate_for_review": True,
+            "escalation_reasons": ["agreement is low (r_wg -0.24)", "split"],
+        },
+        (
+            "pass 0.72 against 0.7 · escalated: agreement is low · split · "
+            'one vote decides · rules disagree · dissent c: "Starts too early."'
+        ),
     ),
     "not escalated": (
         {"scores": (0.9, 0.9, 0.9), "score": 0.9},
@@ -147,7 +160,7 @@ HEADLINES: dict[str, tuple[dict[str, Any], str]] = {
     "inconclusive": (
         {"jurors": SPLIT, "decision": "inconclusive", "score": 0.5, "escalate_for_review": True},
         (
-            "inconclusive 0.5 against 0.7 · escalated: one vote decides · rules disagree · "
+            "inconclusive 0.5 against 0.7 · escalated, one vote decides · rules disagree · "
             "mismatch · agreement low · split"
         ),
     ),
@@ -171,7 +184,7 @@ def test_a_verdict_in_one_line(tmp_path: Path, name: str) -> None:
 
 def test_the_line_is_cut_from_its_end_and_keeps_decision_score_and_why(tmp_path: Path) -> None:
     found = item(tmp_path, **HEADLINES["escalated"][0])
-    start = "pass 0.72 against 0.7 · escalated: one vote decides"
+    start = "pass 0.72 against 0.7 · escalated, one vote decides"
     assert line(found, 79) == f'{start} · dissent c: "Starts too e…'
     assert line(found, 110) == f'{start} · rules disagree · dissent c: "Starts too early."'
     assert line(found, 40) == f"{start[:39]}…"
