@@ -9,6 +9,7 @@ import pytest
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import View
 from reviewdesk.reports.bytes.source import Source
+from reviewdesk.settings import Settings
 from tests.app.builders import SMALL, WIDE
 from tests.app.reviewkit import Review
 from tests.helpers import ROOT
@@ -37,7 +38,9 @@ def test_no_label_is_saved_before_its_response_was_on_screen(
         pytest.skip("the shared data is not here")
     desk = Desk.open(tmp_path / "d.db", reviewer="ann")
     run = desk.load(Source.from_path(report)).run
-    review = Review(desk, run, view=View(order="file"), size=size)
+    # The page after a hundred labels would take the next key.
+    settings = Settings(hundreds=False)
+    review = Review(desk, run, view=View(order="file"), size=size, settings=settings)
     total = len(review.session.keys)
     for _ in range(total):
         item, presses = review.item, 0
