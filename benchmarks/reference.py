@@ -70,7 +70,8 @@ def options_text() -> str:
 
 
 def _command_section(path: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=path)
+    # click keeps the first help option that it makes of a command, so this has the program's names.
+    context = click.Context(command, info_name=path, **cli.context_settings)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     said = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
     parts = [f"### {path}", f"```text\n{usage}\n```", *said]

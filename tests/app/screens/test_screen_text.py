@@ -42,6 +42,7 @@ async def test_the_hostile_report_stays_text(tmp_path: Path, size: tuple[int, in
         hold(stage)
 
 
+@pytest.mark.slow
 async def test_no_colour_keeps_every_fact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk, run = open_run(tmp_path / "d.db", report([verdict(1), verdict(2)]))
     async with staged(desk, run) as stage:
