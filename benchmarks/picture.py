@@ -16,7 +16,7 @@ LABELLED = 12
 """The items labelled before the picture: the first of the draw."""
 WRONG = {"refund-after-30-days", "deposit-release-date", "storm-closure-long"}
 """Where the panel erred among them."""
-WIDE, SMALL = (160, 46), (80, 24)
+WIDE = (160, 46)
 START, PACE = datetime(2025, 1, 6, 9, tzinfo=UTC), timedelta(seconds=40)
 """When the desk is opened, and how long it is between two looks at its clock."""
 
@@ -31,21 +31,9 @@ async def calibration(folder: Path) -> str:
     return await draw(folder, "desk", WIDE, "f4")
 
 
-async def light(folder: Path) -> str:
-    """The same in the light theme."""
-    return await draw(folder, "desk-light", WIDE)
-
-
-async def small(folder: Path) -> str:
-    """The jury alone, on a small terminal."""
-    return await draw(folder, "desk", SMALL, "enter")
-
-
 PICTURES = {
     "desk.svg": desk,
     "calibration.svg": calibration,
-    "light.svg": light,
-    "small.svg": small,
 }
 
 

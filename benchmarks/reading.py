@@ -15,6 +15,7 @@ from statistics import mean
 
 from reviewdesk.app.controllers.jobs import Job
 from reviewdesk.app.controllers.review import ReviewController
+from reviewdesk.app.controllers.view import Panes
 from reviewdesk.app.controllers.work.coverage import DrawnItem, SeenItems
 from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.paint.item import pages, painted_item
@@ -28,7 +29,6 @@ from reviewdesk.settings import Settings
 SIZES = ((80, 24), (100, 30), (160, 48), (220, 60))
 FRAME = 6
 """Lines of the terminal that stand around the item's pane."""
-WIDE = 140
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_runs"
 
 
@@ -89,8 +89,9 @@ def loaded(desk: Desk, folders: list[Path]) -> Iterator[Run]:
 def room(size: tuple[int, int]) -> tuple[int, int]:
     """Return columns and lines of the item's pane: side by side with two others, or alone."""
     width, height = size
-    beside = width - max(45, width * 3 // 10)
-    return (int(beside / 2.25) - 3 if width >= WIDE else width - 2), height - FRAME
+    panes = Panes(width=width)
+    # Two columns of a pane are its scroll bar and what is left free before it.
+    return (panes.columns["item"] if panes.wide else width) - 2, height - FRAME
 
 
 def layout_of(item: Item, size: tuple[int, int], *, fold: bool) -> tuple[ItemLayout, int]:
