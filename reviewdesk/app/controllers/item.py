@@ -132,7 +132,9 @@ class AnnotationController:
         except ReviewDeskError:
             self._unsaved[key, since] = answer.text
             raise
-        name, write = show_line(item.verdict.id, 80), core.keys.first("note")
+        now = core.session.item
+        action = "note" if now is not None and now.row.key == key else "note.labelled"
+        name, write = show_line(item.verdict.id, 80), core.keys.first(action)
         core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
 
     def _save_note(self, item: Item, text: str) -> None:

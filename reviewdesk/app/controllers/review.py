@@ -195,8 +195,12 @@ class ReviewController:
             self.core.page.reading = reading
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return queue rows that come on screen; may raise ReviewDeskError."""
+        """Return queue rows; may raise ReviewDeskError."""
         return self.core.review.rows(keys)
+
+    def listed(self, keys: Sequence[int]) -> None:
+        """Hear which rows of the queue were drawn on screen."""
+        self.core.review.exposure.listed(self.core.session, keys)
 
     def complain(self, error: ReviewDeskError) -> None:
         """Show the error of a part that could not be drawn."""

@@ -54,8 +54,7 @@ class ReviewSession:
         self._land(view.item, stay=parse_filter(view.filter).decided)
 
     def rows(self, keys: Sequence[int]) -> list[QueueRow]:
-        """Return the queue rows of ``keys``, and record that they came on screen."""
-        self.exposure.listed(self.session, keys)
+        """Return the queue rows of ``keys``."""
         return self.repeats.rows(self.desk.rows(keys))
 
     def reorder(self, *, filter_text: str | None = None, order: str | None = None) -> None:

@@ -55,7 +55,9 @@ class ReviewScreen(DeskScreen):
         with Horizontal(id="body"):
             with Vertical(id="queue-column", classes="column"):
                 yield Bar(id="queue-title")
-                yield QueueList(self.front.controller.rows, id="queue")
+                yield QueueList(
+                    self.front.controller.rows, self.front.controller.listed, id="queue"
+                )
             for pane in (ItemPane(id="item"), JuryPane(id="jury")):
                 yield Divider(pane.id or "")
                 with Vertical(id=f"{pane.id}-column", classes="column"):

@@ -37,12 +37,13 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(
         self,
         fetch: Callable[[Sequence[int]], list[QueueRow]],
+        drawn: Callable[[Sequence[int]], None],
         *,
         id: str | None = None,  # noqa: A002
     ) -> None:
-        """Start empty. ``fetch`` returns the rows of the keys that are on screen."""
+        """Start empty. ``fetch`` returns the rows of keys; ``drawn`` hears what was drawn."""
         super().__init__(id=id)
-        self._fetch = fetch
+        self._fetch, self._drawn = fetch, drawn
         self._keys: array[int] = array("q")
         self._cursor: int | None = None
         self._blind = False
@@ -145,4 +146,6 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         strip = to_strip(self, content, width, under)
         if row is not None:
             self._strips[index, width, current] = strip
+            # More rows are fetched than are on screen; what was not drawn was not seen.
+            self._drawn([row.key])
         return strip

@@ -35,7 +35,7 @@ def test_a_blind_label_is_blind_until_its_panel_was_seen(tmp_path: Path, opened_
 
 def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(order="file")) as review:
-        review.controller.rows(review.session.keys[:2])
+        review.controller.listed(review.session.keys[:2])
         review.press("blind")
         assert review.session.hidden
         review.press("label.pass", "label.pass", "label.pass")
@@ -45,7 +45,7 @@ def test_an_item_seen_open_is_not_blind_afterwards(tmp_path: Path) -> None:
 
 def test_rows_of_a_blind_list_tell_nothing(tmp_path: Path) -> None:
     with reviewing(tmp_path, view=View(blind=True)) as review:
-        review.controller.rows(review.session.keys)
+        review.controller.listed(review.session.keys)
         review.press("label.pass")
         assert [event.detail["blind"] for event in review.events()] == [True]
 

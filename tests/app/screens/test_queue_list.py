@@ -27,6 +27,7 @@ class ListApp(App[None]):
         self.inks = {ink.value: Style.null() for ink in Ink}
         super().__init__()
         self.asked: list[int] = []
+        self.drawn: set[int] = set()
         self.fail = fail
         self.failures = 0
 
@@ -40,7 +41,7 @@ class ListApp(App[None]):
         return [row(key) for key in keys]
 
     def compose(self) -> ComposeResult:
-        yield QueueList(self.fetch)
+        yield QueueList(self.fetch, self.drawn.update)
 
     def on_paint_failed(self, message: PaintFailed) -> None:
         assert message.error.message == "the desk is gone"
@@ -72,6 +73,20 @@ async def test_moving_within_a_page_reads_nothing_again() -> None:
             queue.point(place)
             await pilot.pause()
         assert len(app.asked) == PAGE
+
+
+async def test_what_is_fetched_and_not_drawn_was_not_seen() -> None:
+    app = ListApp()
+    async with app.run_test(size=(60, 20)) as pilot:
+        queue = app.query_one(QueueList)
+        queue.fill(array("q", range(1000)), blind=False)
+        queue.point(0)
+        await pilot.pause()
+        assert len(app.asked) == PAGE > 20
+        assert app.drawn == set(range(20))
+        queue.point(20)
+        await pilot.pause()
+        assert app.drawn == set(range(21))
 
 
 async def test_a_failing_desk_is_told_once_and_draws_blanks() -> None:
