@@ -132,9 +132,7 @@ class AnnotationController:
         except ReviewDeskError:
             self._unsaved[key, since] = answer.text
             raise
-        now = core.session.item
-        action = "note" if now is not None and now.row.key == key else "note.labelled"
-        name, write = show_line(item.verdict.id, 80), core.keys.first(action)
+        name, write = show_line(item.verdict.id, 80), _key_of_note(core, key)
         core.say_here(f"{name}: draft kept, {write} goes on with it" if kept else "")
 
     def _save_note(self, item: Item, text: str) -> None:
@@ -327,3 +325,10 @@ class ItemController:
         core.requests.append(Copy(text))
         where = str(keep_copy(text, "copied.json")).replace(str(Path.home()), "~", 1)
         core.say(f"copied, {len(text):,} characters of JSON; also in {where}", Tone.NOTE)
+
+
+def _key_of_note(core: Core, key: int) -> str:
+    """Return the key that opens a verdict's note: it is in view, or was just labelled."""
+    now = core.session.item
+    in_view = now is not None and now.row.key == key
+    return core.keys.first("note" if in_view else "note.labelled")

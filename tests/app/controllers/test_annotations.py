@@ -220,7 +220,7 @@ def test_a_note_on_the_item_just_labelled_names_it_and_says_what_became_of_it(
         assert (form.name, form.state) == ("item/001", "")
         assert form.changed("rude") == "draft kept, not saved as a note yet"
         review.leave("rude")
-        assert review.notice == "item/001: draft kept, c goes on with it"
+        assert review.notice == "item/001: draft kept, C goes on with it"
         review.press("note.labelled")
         form = review.dialog
         assert isinstance(form, NoteForm)
