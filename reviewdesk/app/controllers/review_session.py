@@ -159,8 +159,8 @@ class ReviewSession:
 
     def go_on(self) -> None:
         """Go on after a label: to the next undecided item or, at a second look, to the next row."""
-        chosen = self.session.view.filter or self._next_undecided() is None
-        second = chosen and _was_decided(self.session, self._decided, self.repeats)
+        second = _was_decided(self.session, self._decided, self.repeats)
+        second = second and bool(self.session.view.filter or self._next_undecided() is None)
         if not (second and self.step(1)):
             self.next_undecided()
 
