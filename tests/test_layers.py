@@ -73,7 +73,8 @@ ALLOWED = {
         "platformdirs", "remote", "scale",
     },
     "cli": {
-        "desk", "views", "domain", "errors", "cli", "settings", "click", "app", "system", "web", "mcp",
+        "desk", "views", "domain", "errors", "cli", "settings", "click", "app", "system", "web",
+        "mcp",
     },
     "app": {"app", "desk", "views", "domain", "errors", "settings", "system", *SCREEN},
     "web": {"desk", "domain", "errors", "system", "views", "web", "aiohttp", "textual_serve"},

@@ -53,8 +53,8 @@ def outline_object(
 ) -> None:
     """Fill the outline from the object at the window's position; an error keeps what was read.
 
-    ``steps_in`` is called before each value and may look at the outline so far. If it returns True,
-    a value that is too long is reduced to a shell (``Window.skim``) instead of being an error.
+    ``steps_in`` is asked of each value that is too long, and may look at the outline so far. If it
+    returns True, the value is reduced to a shell (``Window.skim``) instead of being an error.
     The list of a key that ``leaps`` is only counted, because its reader checks it while it reads;
     where the outline is ``streamed``, the look ends there.
     """
@@ -65,7 +65,6 @@ def outline_object(
         if len(outline.keys) >= _MAX_KEYS:
             raise fail("$", f"has more than {_MAX_KEYS} keys", "")
         outline.keys[key] = None
-        look_at = window.skim if steps_in() else window.value
         path = spell_path((key,))
         if window.peek() == "[":
             samples: list[Any] = []
@@ -75,14 +74,14 @@ def outline_object(
                 outline.stopped = True
                 return
             for _ in window.elements():
-                value = look_at(f"{path}[{outline.lengths[key]}]")
+                value = window.skim(f"{path}[{outline.lengths[key]}]", allowed=steps_in)
                 outline.lengths[key] += 1
                 if len(samples) < _SAMPLES:
                     samples.append(value)
                 elif leaps(key):
                     outline.lengths[key] += window.leap()
         else:
-            outline.keys[key] = look_at(path)
+            outline.keys[key] = window.skim(path, allowed=steps_in)
     outline.goes_on = window.peek() != ""
 
 

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -295,15 +295,18 @@ class Window(Scroll):
         except _TooLongError as error:
             raise self._fail(where, TOO_LONG, "") from error
 
-    def skim(self, where: str, depth: int = 0) -> Any:
+    def skim(self, where: str, depth: int = 0, allowed: Callable[[], bool] = lambda: True) -> Any:
         """Decode the value that starts here, or return a shell of it if it is too long to hold.
 
         A shell has an object's first members or a list's first elements; a text becomes None.
-        ``depth`` is the number of too long values around this one.
+        ``depth`` is the number of too long values around this one. ``allowed`` is asked before a
+        shell is made: if it returns False, a value that is too long is an error, as in ``value``.
         """
         try:
             return self._value(where)
-        except _TooLongError:
+        except _TooLongError as error:
+            if not allowed():
+                raise self._fail(where, TOO_LONG, "") from error
             start = self.peek()
         if start == '"':
             self._step_over_text()
