@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from reviewdesk.errors import PanelError, SuiteError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import read_yaml
-from reviewdesk.reports.panels.cases_file import count_cases
+from reviewdesk.reports.panels.cases_file import read_cases
 from reviewdesk.reports.suites.suite import read_suite
 from reviewdesk.reports.validation import Strict, Wanted, validated
 from reviewdesk.reports.wording import FieldError, FieldProblem
@@ -120,7 +120,7 @@ def test_nothing_of_a_key_is_shown_of_suites_and_cases(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=r"\$\.jury\[0\]\.run: must be a text, found a value that"):
         read_suite(str(tmp_path / "s.yml"))
     with pytest.raises(PanelError, match=r"\$\.output: must be a text, found a value that may"):
-        count_cases(Source.from_bytes("c", f'{{"id": "a", "output": ["{KEY}"]}}'.encode()))
+        list(read_cases(Source.from_bytes("c", f'{{"id": "a", "output": ["{KEY}"]}}'.encode())))
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,9 @@ def can_turn(verdict: Verdict) -> bool:
 
     Each of them may vote either way with any score from 0 to 1, abstain or fail. False is certain:
     whatever they answer, the decision of the full panel is that of the ballots so far. For rules on
-    votes it is also tight. For rules on scores it holds by the bounds of ``score_bounds``, and for
-    a weighted vote of labels as long as no label can catch up with the first.
+    votes it is also tight. A mean, a median, an extreme and a trimmed mean rise with every score,
+    so for rules on scores all further scores are taken as 0, and as 1. For a weighted vote of
+    labels it holds as long as no label can catch up with the first.
     """
     return stopped_early(verdict.ballots) and len(reachable(verdict)) > 1
 
@@ -51,25 +52,6 @@ def reachable(verdict: Verdict) -> frozenset[Decision | None]:
             return _ANY
         found |= _reachable_by(STRATEGIES[strategy], verdict, waiting)
     return frozenset(found)
-
-
-def score_bounds(verdict: Verdict) -> tuple[float, float] | None:
-    """Return the lowest and the highest panel score that the full panel could have.
-
-    With ``k`` more scores, each from 0 to 1, a mean, a median, an extreme and a trimmed mean are
-    lowest if all ``k`` are 0 and highest if all are 1, because they rise with every score; a
-    weighted average of all weights w is lowest at ``Σ s·w / (Σ w + Σ w')`` and highest at
-    ``(Σ s·w + Σ w') / (Σ w + Σ w')``. The bounds are over every ``k`` that is possible, and over
-    the median where it replaces another rule. Return ``None`` for a rule that reads no scores, and
-    without a score.
-    """
-    values: list[float | None] = []
-    for strategy, waiting in _strategies(verdict):
-        if strategy is None or STRATEGIES[strategy].reads is not Reads.SCORES:
-            return None
-        values += _values(STRATEGIES[strategy], verdict, waiting)
-    known = [value for value in values if value is not None]
-    return (min(known), max(known)) if known and len(known) == len(values) else None
 
 
 def _strategies(verdict: Verdict) -> Iterator[tuple[Strategy | None, int]]:

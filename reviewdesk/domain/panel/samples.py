@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias, cast
 
@@ -174,22 +174,3 @@ def position_flip(ballot: CanonicalBallot, threshold: float | None) -> bool:
         if which == last and not group[0].get("masked")
     }
     return votes >= {True, False}
-
-
-def first_round(jurors: Iterable[CanonicalBallot], threshold: float) -> list[CanonicalBallot]:
-    """Return the ballots of round one, as the samples of a panel of two rounds hold them.
-
-    A ballot without samples was not asked again, and stands for both rounds.
-    """
-    found = []
-    for ballot in jurors:
-        samples = [one for one in answers(ballot) if one.get("round", 1) == 1]
-        seat = {key: value for key, value in ballot.items() if key in (*_SEAT, "meta")}
-        found.append(
-            one_ballot(
-                cast(CanonicalBallot, seat), cast("list[CanonicalBallot]", samples), threshold
-            )
-            if samples
-            else ballot
-        )
-    return found

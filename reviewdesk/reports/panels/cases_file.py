@@ -236,18 +236,6 @@ def read_cases(source: Source) -> Iterator[Case]:
         raise PanelError(error.file, error.where, error.problem, error.hint) from error
 
 
-def count_cases(source: Source) -> int:
-    """Check every case and return their number, before anything is spent on the first.
-
-    Raises:
-        PanelError: a line is not a valid case, or the file has no cases.
-    """
-    count = sum(1 for _ in read_cases(source))
-    if not count:
-        raise PanelError(source.shown_name, "", "holds no cases", "Write one a line.")
-    return count
-
-
 def case_from(row: object) -> Case:
     """Return the case that a mapping describes.
 

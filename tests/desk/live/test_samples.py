@@ -12,7 +12,7 @@ from reviewdesk.desk.live.batch import BatchListener, judge_cases, preview
 from reviewdesk.domain.assessment.assess import assess
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
-from reviewdesk.domain.panel.samples import first_round
+from reviewdesk.domain.panel.samples import one_ballot
 from reviewdesk.domain.verdict import Generator, Policy, verdict_from_body
 from reviewdesk.live.records import Response
 from reviewdesk.views.json.panel import batch
@@ -158,7 +158,12 @@ def test_round_two_decides_and_round_one_stands_beside_it(room: Room) -> None:
     found = checked(body)
     assert found.votes.passes == 3
     # Round one, derived again from the samples: one of three passes, and the median fails.
-    first = first_round(body["jurors"], 0.7)
+    first = [
+        one_ballot(
+            {"id": ballot["id"]}, [one for one in ballot["samples"] if one["round"] == 1], 0.7
+        )
+        for ballot in body["jurors"]
+    ]
     earlier: Any = {**body, "jurors": first, "decision": None}
     read = verdict_from_body(earlier, Policy(), Generator())
     made = assess(read)
