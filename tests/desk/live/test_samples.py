@@ -133,6 +133,18 @@ def test_a_case_without_an_alternative_is_asked_in_one_order(room: Room) -> None
     checked(body)
 
 
+def of_round_one(body: Any) -> Any:
+    """Assess a body anew from the samples of round one alone."""
+    first = [
+        one_ballot(
+            {"id": ballot["id"]}, [one for one in ballot["samples"] if one["round"] == 1], 0.7
+        )
+        for ballot in body["jurors"]
+    ]
+    earlier: Any = {**body, "jurors": first, "decision": None}
+    return assess(verdict_from_body(earlier, Policy(), Generator()))
+
+
 def test_round_two_decides_and_round_one_stands_beside_it(room: Room) -> None:
     room.put(("c0",), more="rounds: 2\n", count=3)
     seen = []
@@ -158,15 +170,7 @@ def test_round_two_decides_and_round_one_stands_beside_it(room: Room) -> None:
     found = checked(body)
     assert found.votes.passes == 3
     # Round one, derived again from the samples: one of three passes, and the median fails.
-    first = [
-        one_ballot(
-            {"id": ballot["id"]}, [one for one in ballot["samples"] if one["round"] == 1], 0.7
-        )
-        for ballot in body["jurors"]
-    ]
-    earlier: Any = {**body, "jurors": first, "decision": None}
-    read = verdict_from_body(earlier, Policy(), Generator())
-    made = assess(read)
+    made = of_round_one(body)
     assert (made.votes.passes, made.decision) == (1, "fail")
     # The others' reasons are anonymous, fenced with the nonce, and without control characters.
     text = next(one for one in seen if "why m0" not in one)
