@@ -33,6 +33,8 @@ def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ..
     if one.label is not None:
         sight = _SIGHT.get(detail.get("blind"), "") + _SEEN.get(detail.get("seen"), "")
         imported = ", imported" if detail.get("imported") else ""
+        many = detail.get("together")
+        imported += f", with {many - 1:,} more" if isinstance(many, int) and many > 1 else ""
         words.append(f" {one.label.value}{'?' if one.tentative else ''}{imported}{sight}")
     if one.kind in {"undo", "redo"}:
         words += [": ", outside(detail.get("was") or "", 60)]

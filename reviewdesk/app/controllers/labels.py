@@ -22,8 +22,15 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.settings import Feedback
 from reviewdesk.views.document import Tone
 
-_TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
+TRUTHS = {"pass": Truth.PASS, "fail": Truth.FAIL, "unsure": Truth.UNSURE}
+"""The labels by the last word of their actions."""
 _WORDS = {Truth.PASS: "pass", Truth.FAIL: "fail", Truth.UNSURE: "can't tell"}
+
+
+def label_name(action: str) -> str:
+    """Return the label that an action gives, in words."""
+    kind, _, word = action.partition(".")
+    return f"{_WORDS[TRUTHS[word]]}{', tentative' * (kind == 'tentative')}"
 
 
 class LabelController:
@@ -42,7 +49,7 @@ class LabelController:
             "defer": self._defer,
             **UndoController(self._core).verbs,
         }
-        for word, truth in _TRUTHS.items():
+        for word, truth in TRUTHS.items():
             verbs[f"label.{word}"] = partial(self._label, truth, tentative=False)
             verbs[f"tentative.{word}"] = partial(self._label, truth, tentative=True)
         return verbs
@@ -67,10 +74,9 @@ class LabelController:
         if core.desk.read_only:
             core.say(READ_ONLY, Tone.FAIL)
             return False
-        kind, _, word = name.partition(".")
         key = core.keys.first(name)
         again = f"Press {key}" if key else "Choose it again"
-        again += f" to label it {_WORDS[_TRUTHS[word]]}{', tentative' * (kind == 'tentative')}."
+        again += f" to label it {label_name(name)}."
         if not core.panes.readable:
             core.choose("item")
             core.say_here(f"The item is open. {again}", Tone.TEXT)
@@ -97,10 +103,9 @@ class LabelController:
             now = core.session.item
             # Another window may have written meanwhile: label only if it is still this verdict.
             if answer and now is not None and now.row.key == item.row.key:
-                self._give(now, _TRUTHS[word], tentative=tentative)
+                self._give(now, TRUTHS[word], tentative=tentative)
 
-        what = _WORDS[_TRUTHS[word]] + (", tentative" if tentative else "")
-        question = f"Label {show_line(item.verdict.id, 80)} {what}?"
+        question = f"Label {show_line(item.verdict.id, 80)} {label_name(name)}?"
         core.ask(QuestionForm(question, "u takes it back."), answered)
 
     def _give(self, item: Item, truth: Truth, *, tentative: bool) -> None:

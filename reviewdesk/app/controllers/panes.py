@@ -34,7 +34,9 @@ class PaneController:
     def _shift(self, by: int, *, around: bool = False) -> None:
         """Give the keys to the pane one level deeper or back."""
         panes = self._core.panes
-        if name := panes.beside(by, around=around):
+        if by < 0 and not around and self._core.session.chosen:
+            self._core.review.choose(frozenset())
+        elif name := panes.beside(by, around=around):
             self._core.choose(name)
         elif by > 0:
             self._unfold()

@@ -13,7 +13,6 @@ from reviewdesk.app.controllers.core import REVIEW, RUNS, Core, back_up
 from reviewdesk.app.controllers.desk import DeskController
 from reviewdesk.app.controllers.item import AnnotationController, ItemController
 from reviewdesk.app.controllers.jobs import Runner
-from reviewdesk.app.controllers.labels import LabelController
 from reviewdesk.app.controllers.panes import PaneController
 from reviewdesk.app.controllers.queue import QueueController
 from reviewdesk.app.controllers.reading import ReadingController
@@ -23,6 +22,7 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import Panes, ViewState
 from reviewdesk.app.controllers.work.pace import PaceController
 from reviewdesk.app.controllers.work.queue_reader import QueueReader
+from reviewdesk.app.controllers.work.selection import SelectionController
 from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
 from reviewdesk.app.keys.keymap import Keymap
@@ -69,7 +69,7 @@ class ReviewController:
         item, self.rerun = ItemController(core, self.queue.use), RerunController(core)
         annotations = AnnotationController(core)
         reading, pace = ReadingController(core, pages), PaceController(core)
-        self.labels = LabelController(core, pace.labelled, annotations.labelled_fail)
+        self.labels = SelectionController(core, pace.labelled, annotations.labelled_fail)
         self.panes = PaneController(core, reading.verbs["jury.reasons"])
         commands = self.queue.commands | annotations.commands | self.rerun.commands | pace.commands
         self.desk = DeskController(core, self.choose, commands, colourless=colourless)
@@ -251,13 +251,20 @@ def _runs(core: Core) -> RunsController | None:
     return core.page if isinstance(core.page, RunsController) else None
 
 
+def _label_hints(many: int, readable: bool) -> dict[str, object]:
+    """Return the labels for the footer; they are given to all that are selected, if any are."""
+    names = "label.pass", "label.fail", "label.unsure"
+    if not many:
+        return dict.fromkeys(names, readable)
+    return {name: f"{ACTIONS[name].hint} {many:,}" for name in names}
+
+
 def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object]:
     """Return the review screen's actions for the footer, as ``keys.actions.hints`` takes."""
     item, found = session.item, session.found
     has_item, open_item = item is not None, item is not None and not session.hidden
-    labels = has_item and panes.readable
     first: dict[str, object] = {
-        **dict.fromkeys(("label.pass", "label.fail", "label.unsure"), labels),
+        **_label_hints(len(session.chosen), has_item and panes.readable),
         "reveal": has_item and session.hidden,
         "deeper": panes.beside(1) or (open_item and "reasons"),
         "jury.figures": open_item and (panes.current == "jury" or not panes.alone),
@@ -277,7 +284,7 @@ def _hints(session: Session, panes: Panes, *, pages: int) -> Mapping[str, object
             **dict.fromkeys(("help", "quit"), True),
             **dict.fromkeys(("defer", "note", "tags"), has_item),
             **dict.fromkeys(("tags.labelled", "note.labelled"), session.progress.labelled > 0),
-            "shallower": panes.beside(-1),
+            "shallower": "select none" if session.chosen else panes.beside(-1),
             **dict.fromkeys(("filter", "search"), True),
             "blind": "open" if session.view.blind else True,
             **dict.fromkeys(("explain", "screen.calibration", "screen.runs"), True),

@@ -56,6 +56,8 @@ class Session:
     told: bool = False
     """Whether the queue was finished, after which ``Feedback.END`` shows the panel's answers."""
     found: SearchHits | None = None
+    chosen: frozenset[int] = frozenset()
+    """The verdicts that are selected, to be labelled together."""
 
     @property
     def size(self) -> str:

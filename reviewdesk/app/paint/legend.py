@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from reviewdesk.app.paint.row import DECISIONS, DEFERRED, LABELS, LOUD, NOTED, TENTATIVE, UNSAVED
+from reviewdesk.app.paint.row import (
+    CHOSEN,
+    DECISIONS,
+    DEFERRED,
+    LABELS,
+    LOUD,
+    NOTED,
+    TENTATIVE,
+    UNSAVED,
+)
 from reviewdesk.app.paint.styled import Lines, Piece, flow, heading, line, pad, paragraph
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.assessment.flags import SHORT, WORDS
@@ -41,6 +50,7 @@ SIGNS: tuple[tuple[Piece, str], ...] = (
     (("▶", Ink.STRONG), "the pane that has the keys"),
     (("*", Ink.NOTE), "marked by you; behind a model family: one read from a longer list of names"),
     ((f"{FOLDED} {UNFOLDED}", Ink.HEAD), "a section of the jury that is folded, or open"),
+    ((CHOSEN, Ink.KEY), "selected: the next label is given to all that are"),
     ((NOTED, Ink.NOTE), "a note is there; while blind, one of your own"),
     ((UNSAVED, Ink.NOTE), "behind a label: waits until another process lets it be saved"),
     (("◆", Ink.WARN), "asks for a person; of a juror: disagreed with the verdict and was trimmed"),

@@ -33,7 +33,7 @@ LABELS: dict[str | None, tuple[str, str]] = {
     "disputed": ("!", Ink.WARN),
     None: ("·", Ink.MUTED),
 }
-MARKED, NOTED = "*", "¶"
+MARKED, NOTED, CHOSEN = "*", "¶", "+"
 DEFERRED = ("z", Ink.NOTE)
 TENTATIVE = "?"
 """The suffix of a tentative label."""
@@ -80,14 +80,16 @@ def _leading(names: Sequence[str], between: str, room: int) -> str:
     return next((text for text in fitting if len(text) <= room), "")
 
 
-def row_pieces(row: Row, width: int, *, current: bool, blind: bool) -> list[Piece]:
+def row_pieces(
+    row: Row, width: int, *, current: bool, blind: bool, chosen: bool = False
+) -> list[Piece]:
     """Return the pieces of one verdict's line. A blind session shows only id, test and label."""
     mark, ink = label_mark(row)
     # What others wrote may give away what they think of the item.
     noted = row.noted or (row.noted_by_others and not blind)
     pieces: list[Piece] = [
         ("▸" if current else " ", Ink.KEY),
-        (MARKED if row.marked else " ", Ink.NOTE),
+        (CHOSEN, Ink.KEY) if chosen else (MARKED if row.marked else " ", Ink.NOTE),
         (NOTED if noted else " ", Ink.NOTE),
         (pad(mark, 3), ink),
     ]

@@ -181,6 +181,7 @@ class ReviewScreen(DeskScreen):
     def _draw_queue(self, state: ViewState, before: ViewState | None) -> None:
         session, queue = state.session, self.queue
         queue.fill(session.keys, blind=session.view.blind)
+        queue.choose(session.chosen)
         if before is not None and before.rows != state.rows:
             queue.reload()
         if before is None or _place(before) != _place(state):
@@ -235,6 +236,7 @@ def _title_notes(state: ViewState) -> dict[str, str]:
     count = session.size
     none = session.index is None or session.item is None
     where = f"{count} shown" if none else f"{(session.index or 0) + 1:,} of {count}"
+    where += f" · {len(session.chosen):,} selected" * bool(session.chosen)
     alone = f"{where}  {inline(session.item.verdict.id, 60)}" if session.item else where
     # With the queue in view, its cursor already shows which item is current.
     notes = dict.fromkeys(PANES, alone if panes.alone else "")

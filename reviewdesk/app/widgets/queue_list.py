@@ -47,6 +47,7 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._keys: array[int] = array("q")
         self._cursor: int | None = None
         self._blind = False
+        self._chosen: frozenset[int] = frozenset()
         self._pages: LRUCache[int, list[QueueRow]] = LRUCache(16)
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(512)
         self._failed = False
@@ -58,6 +59,13 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         self._keys, self._blind = keys, blind
         self.virtual_size = Size(self.scrollable_content_region.width, len(keys))
         self.reload()
+
+    def choose(self, chosen: frozenset[int]) -> None:
+        """Show which verdicts are selected."""
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self.notify_style_update()
+            self.refresh()
 
     def reload(self) -> None:
         """Drop the cached rows, so that those on screen are fetched again."""
@@ -168,7 +176,9 @@ class QueueList(ScrollView, can_focus=True, inherit_bindings=False):
         content = (
             Content("")
             if row is None
-            else queue_line(row, room, current=current, blind=self._blind)
+            else queue_line(
+                row, room, current=current, blind=self._blind, chosen=row.key in self._chosen
+            )
         )
         strip = to_strip(self, content, width, under)
         if row is not None:

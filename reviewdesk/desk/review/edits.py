@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review import items
@@ -26,7 +26,8 @@ class Edit:
     """One edit of the item of the verdict ``key``; calling it saves it in one transaction.
 
     ``facts`` are kept in the event. ``more_tags`` are added to the tags that the item has then;
-    ``view`` is what the reviewer has on screen after the edit.
+    ``view`` is what the reviewer has on screen after the edit. ``others`` are edits of other items,
+    which are saved with this one and taken back with it.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Edit:
     tentative: bool = False
     more_tags: Sequence[str] = ()
     view: View | None = None
+    others: Sequence[Edit] = ()
 
     def __call__(self, desk: OpenFile) -> Event | None:
         """Save the edit and return its event; ``None`` if the item has these tags already.
@@ -44,11 +46,8 @@ class Edit:
             BusyError: another process holds the lock.
             ReviewDeskError: it cannot be saved for another reason.
         """
-        entry = NewEvent(
-            self.kind, desk.at(), label=self.label, tentative=self.tentative, detail=self.facts
-        )
         with writing(desk.conn, desk.path):
-            run, placed = items.about(desk, self.key, entry, self.more_tags)
+            run, placed = self.placed(desk)
             if (before := saved(desk, placed)) is not None:
                 return before
             if self.kind == "tags" and "added" not in self.facts:
@@ -57,7 +56,20 @@ class Edit:
                     return None
             if self.view is not None:
                 reviewer.save_view(desk.conn, run, desk.reviewer, self.view)
-            return events.append(desk.conn, desk.reviewer, [placed])[0]
+            entries = {placed.item: placed}
+            once = {name: value for name, value in self.facts.items() if name == ONCE}
+            for other in self.others:
+                _, entry = replace(other, facts={**other.facts, **once}).placed(desk)
+                # Verdicts of the same content share their label.
+                entries.setdefault(entry.item, entry)
+            return events.append(desk.conn, desk.reviewer, [*entries.values()])[0]
+
+    def placed(self, desk: OpenFile) -> tuple[int, NewEvent]:
+        """Return the key of the item's run and the event of this edit, without the others."""
+        entry = NewEvent(
+            self.kind, desk.at(), label=self.label, tentative=self.tentative, detail=self.facts
+        )
+        return items.about(desk, self.key, entry, self.more_tags)
 
 
 def with_key(facts: Mapping[str, object]) -> dict[str, object]:

@@ -104,7 +104,8 @@ def own_tags(desk: OpenFile, entry: NewEvent) -> tuple[str, ...]:
 def undo_event(desk: OpenFile, kind: str, action: int) -> NewEvent:
     """Build the event that undoes or redoes an action, with a description of that action."""
     first, count = events.of_action(desk.conn, desk.reviewer, action)
-    was = f"import of {count} labels" if count > 1 else _event_words(first)
+    many = f"import of {count} labels" if first.detail.get("imported") else f"{count} labels"
+    was = many if count > 1 else _event_words(first)
     return NewEvent(
         kind,
         desk.at(),

@@ -38,7 +38,14 @@ _MOST_FILES = 9
 _LARGEST = 16 << 20
 _HINT = "Delete the file if you do not need it."
 _FACTS: Mapping[str, Mapping[str, type]] = {
-    "label": {"blind": bool, "revealed_at": str, "seen": bool, "told": bool, "again": str},
+    "label": {
+        "blind": bool,
+        "revealed_at": str,
+        "seen": bool,
+        "told": bool,
+        "again": str,
+        "together": int,
+    },
     "repeat": {"blind": bool, "unseen": bool, "seen": bool},
     "note": {"note": str, "added": str},
     "tags": {"tags": list, "added": list},
@@ -82,7 +89,8 @@ class UnsavedEdit:
         if isinstance(edit, NoteDraft):
             return f"unfinished note {show_line(self.verdict, 80)}"
         word = edit.label.value if edit.label else edit.kind
-        return f"{word} {show_line(self.verdict, 80)}"
+        more = f" and {len(edit.others)} more" * bool(edit.others)
+        return f"{word} {show_line(self.verdict, 80)}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +161,7 @@ def _shape(desk: Desk, at: datetime, edit: Kept) -> dict[str, Any]:
         "label": edit.label,
         "tentative": edit.tentative,
         "facts": dict(edit.facts),
+        **({"others": [_shape(desk, at, one) for one in edit.others]} if edit.others else {}),
     }
 
 
@@ -256,10 +265,19 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
     key = 0 if run is None else verdicts.find(desk.conn, run, verdict)
     if not key or verdicts.by_key(desk.conn, key)["item"].hex() != item:
         raise ValueError("holds an edit of an item that this desk has not")
-    edit: Kept = Edit(kind, key, facts, label, given["tentative"])
+    others = tuple(_other(desk, one, kind, facts[ONCE]) for one in given.get("others", ()))
+    edit: Kept = Edit(kind, key, facts, label, given["tentative"], others=others)
     if kind == "draft":
         edit = NoteDraft(key, facts["text"], facts.get("since", 0))
     return UnsavedEdit(at.astimezone(UTC), verdict, edit)
+
+
+def _other(desk: Desk, given: Mapping[str, Any], kind: str, once: str) -> Edit:
+    """Return a checked edit that is saved together with another one of its kind."""
+    found = _edit(desk, {**given, "facts": {**given["facts"], ONCE: once}}).edit
+    if not isinstance(found, Edit) or (kind, found.kind) != ("label", "label") or found.others:
+        raise ValueError("holds edits together that no key gives")
+    return found
 
 
 def _is_saved(desk: Desk, one: UnsavedEdit, last: str) -> bool:

@@ -146,8 +146,8 @@ class Outbox:
             self._taken.clear()
         at = write.at or self._desk.clock()
         item = write.item
-        skips = same_items(self._desk, item) if item and write.decides else frozenset()
-        return self._add(replace(write, at=at, skips=skips))
+        same = same_items(self._desk, item) if item and write.decides else frozenset()
+        return self._add(replace(write, at=at, skips=write.skips | same))
 
     def keep(self, slot: object, act: Callable[[Desk], object]) -> bool:
         """Save what is no event, such as a draft; only the newest of a ``slot`` is kept."""

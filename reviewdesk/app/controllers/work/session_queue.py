@@ -84,7 +84,7 @@ class SessionQueue:
         found = self.session.found
         self.session = replace(
             self.session, view=view, keys=keys, whole=whole, index=None, item=None,
-            found=found and found.placed(keys),
+            found=found and found.placed(keys), chosen=frozenset(),
         )  # fmt: skip
         self.session = replace(self.session, progress=self.progress())
         self._read_repeats()
@@ -120,6 +120,10 @@ class SessionQueue:
         # Before the item, and among the deferred ones, comes only what is last of all.
         late = found <= after or self.desk.rows([session.keys[found]])[0].deferred
         return None if late else found
+
+    def choose(self, keys: frozenset[int]) -> None:
+        """Select verdicts, in place of those that are selected."""
+        self.session = replace(self.session, chosen=keys)
 
     def found(self, found: SearchHits | None, placed: array[int] | None = None) -> None:
         """Store the hits of a search, which may be ``placed`` in a queue; ``None`` clears them."""

@@ -122,7 +122,8 @@ def _is_of(event: Event, run: Run) -> bool:
 def _event_text(event: Event) -> str:
     """Return what an undo or redo changed, and where, in words."""
     what = show_line(str(event.detail.get("was") or event.label or event.kind))
-    place = f" on {_clip(show_line(event.verdict))}" if event.verdict else ""
+    alone = event.verdict and event.detail.get("count", 1) == 1
+    place = f" on {_clip(show_line(event.verdict or ''))}" if alone else ""
     other = f" in {show_line(event.run)}" if event.run and not event.verdict else ""
     return f"{what}{place}{other}"
 
