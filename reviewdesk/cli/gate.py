@@ -15,10 +15,8 @@ from reviewdesk.errors import ExitCode, NotFoundError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.gates.expect import EntryResult, SuiteResult
+    from reviewdesk.domain.gates.expect import SuiteResult
 
-_MOST_FAILED, _MOST_SKIPPED = 10, 3
-"""The most failed and the most skipped checks of an entry that are printed."""
 _MOST_KEPT = 100
 """The most findings of each status that are kept for the XML; JSON keeps all."""
 
@@ -32,6 +30,12 @@ _MOST_KEPT = 100
     help="Write JUnit XML to FILE as well.",
 )
 @click.option(
+    "--markdown",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write the result as Markdown to FILE as well, as the summary of a job.",
+)
+@click.option(
     "--require-representative",
     "strict",
     is_flag=True,
@@ -39,7 +43,9 @@ _MOST_KEPT = 100
 )
 @json_option
 @shared_options
-def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
+def gate(
+    *, suite: str, junit: str | None, markdown: str | None, strict: bool, as_json: bool
+) -> None:
     """Hold juries and judges to what SUITE.yml expects.
 
     A suite names reports, loaded runs and labels files. Exits 0 where nothing failed, 1 where a
@@ -53,10 +59,9 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     writes them, and some are of the rest that nothing flagged. A file of confidence and correct
     alone never does, and neither does a reliability block of another set.
     """
-    from reviewdesk.desk.gates.results import write_junit
+    from reviewdesk.desk.gates.results import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
-    from reviewdesk.domain.gates.limits import GateStatus
-    from reviewdesk.domain.safetext import show_line
+    from reviewdesk.views.gates import doubt_lines, text
     from reviewdesk.views.json import gates
 
     with ExitStack() as stack:
@@ -64,20 +69,28 @@ def gate(*, suite: str, junit: str | None, strict: bool, as_json: bool) -> None:
     if as_json:
         put_json(gates.suite(found))
     else:
-        _print(found)
+        for line in text(found):
+            put(line)
     for error in found.errors:
         say(error)
     if strict:
-        for entry in found.unrepresentative:
-            say(f"not representative: {show_line(entry.name, 200)} ({'; '.join(entry.doubts)})")
+        for line in doubt_lines(found):
+            say(line)
     if junit is not None:
         write_junit(found, Path(junit))
+    if markdown is not None:
+        write_markdown(found, Path(markdown), representative=strict)
+    click.get_current_context().exit(_exit_code(found, strict=strict))
+
+
+def _exit_code(found: SuiteResult, *, strict: bool) -> ExitCode:
+    from reviewdesk.domain.gates.limits import GateStatus
+
     if found.errors:
-        click.get_current_context().exit(ExitCode.BAD_INPUT)
+        return ExitCode.BAD_INPUT
     if found.count(GateStatus.FAIL):
-        click.get_current_context().exit(ExitCode.FAILED)
-    if strict and found.unrepresentative:
-        click.get_current_context().exit(ExitCode.NOT_REPRESENTATIVE)
+        return ExitCode.FAILED
+    return ExitCode.NOT_REPRESENTATIVE if strict and found.unrepresentative else ExitCode.OK
 
 
 def _desk(stack: ExitStack) -> Desk:
@@ -89,33 +102,3 @@ def _desk(stack: ExitStack) -> Desk:
     if not path.exists():
         raise NotFoundError(f"there is no desk at {path}", "Name it with --desk, or use report:.")
     return stack.enter_context(open_desk())
-
-
-def _print(found: SuiteResult) -> None:
-    from reviewdesk.domain.gates.limits import GateStatus
-
-    for entry in found.entries:
-        put("\n".join(_lines(entry)))
-    counted = [
-        f"{found.count(GateStatus.PASS)} passed",
-        f"{found.count(GateStatus.FAIL)} failed",
-        f"{found.count(GateStatus.SKIP)} skipped",
-    ]
-    if found.errors:
-        counted.append(f"{len(found.errors)} could not be run")
-    entries = len(found.entries)
-    put(f"{entries} gate{'s' * (entries != 1)}: {', '.join(counted)}")
-
-
-def _lines(entry: EntryResult) -> list[str]:
-    from reviewdesk.desk.gates.results import finding_lines, headline
-    from reviewdesk.domain.safetext import show_line
-
-    name = show_line(entry.name, 200)
-    if entry.error:
-        return [f"ERROR  {name}"]
-    lines = [f"{entry.status.upper():5}  {name}  ({headline(entry)})"]
-    return [
-        *lines,
-        *(f"       {text}" for text in finding_lines(entry, _MOST_FAILED, _MOST_SKIPPED)),
-    ]

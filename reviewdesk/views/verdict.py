@@ -11,7 +11,6 @@ from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.records import Event, Item
 from reviewdesk.domain.safetext import hidden_count
 from reviewdesk.views import jury as juries
-from reviewdesk.views import rerun
 from reviewdesk.views.document import (
     Block,
     Document,
@@ -27,6 +26,7 @@ from reviewdesk.views.document import (
     outside,
 )
 from reviewdesk.views.events import RERUNS, event, given, tag_list
+from reviewdesk.views.live import rerun
 from reviewdesk.views.provenance import provenance
 from reviewdesk.views.whatif import item_what_if
 from reviewdesk.views.words import VOTES, plural

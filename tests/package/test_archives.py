@@ -124,4 +124,5 @@ def test_the_wheel_of_the_source_distribution_is_the_wheel(built: Path, tmp_path
     assert {"reviewdesk/py.typed", "reviewdesk/cli/__init__.py"} <= names
     assert wheel[f"{info}/entry_points.txt"].split() == [
         b"[console_scripts]", b"reviewdesk", b"=", b"reviewdesk.cli:main",
+        b"[pytest11]", b"reviewdesk", b"=", b"reviewdesk.pytest",
     ]  # fmt: skip

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from reviewdesk.domain.panel import rerun_result
     from reviewdesk.domain.panel.rerun import RerunRequest
     from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunSummary
-    from reviewdesk.views import rerun as rerun_views
     from reviewdesk.views import words
+    from reviewdesk.views.live import rerun as rerun_views
 else:
     commands = Later("app.keys.commands")
     panels = Later("domain.panel.rerun")
@@ -38,7 +38,7 @@ else:
     rerun_form = Later("app.controllers.rerun_form")
     rerun_plan = Later("desk.live.rerun_plan")
     rerun_result = Later("domain.panel.rerun_result")
-    rerun_views = Later("views.rerun")
+    rerun_views = Later("views.live.rerun")
     unfinished = Later("desk.live.unfinished")
     words = Later("views.words")
 

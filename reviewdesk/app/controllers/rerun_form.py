@@ -19,7 +19,7 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.views.rerun import unfinished_text
+from reviewdesk.views.live.rerun import unfinished_text
 from reviewdesk.views.words import money, plural
 
 if TYPE_CHECKING:

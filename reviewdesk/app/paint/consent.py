@@ -13,8 +13,8 @@ from reviewdesk.app.paint.styled import Lines, inline
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.desk.live.rerun import payloads
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
-from reviewdesk.views.panel import consent
-from reviewdesk.views.rerun import asked
+from reviewdesk.views.live.panel import consent
+from reviewdesk.views.live.rerun import asked
 
 if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun_plan import ReadyRerun

@@ -151,7 +151,7 @@ def _carry_out(order: Order) -> BatchSummary:
 def _dry_run(cases: str, panel: str) -> None:
     from reviewdesk.desk.live.batch import BatchEnvironment, preview
     from reviewdesk.views.document import Facts, Section
-    from reviewdesk.views.panel import hosts
+    from reviewdesk.views.live.panel import hosts
 
     plan, sent = preview(
         cases, panel, BatchEnvironment.real(sys.stdin.buffer if cases == "-" else None)
@@ -164,7 +164,7 @@ def _dry_run(cases: str, panel: str) -> None:
 
 def _agreed(plan: ConsentPlan, *, yes: bool) -> bool:
     """Print what is about to be sent, and ask for consent unless ``yes`` gives it."""
-    from reviewdesk.views.panel import consent
+    from reviewdesk.views.live.panel import consent
 
     say_section(consent(plan))
     say("see it all with --dry-run")
@@ -201,7 +201,7 @@ def _put_plain(found: BatchSummary) -> None:
     from reviewdesk.cli.plain import section_text
     from reviewdesk.views.document import Section
     from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.panel import turnout
+    from reviewdesk.views.live.panel import turnout
     from reviewdesk.views.words import money
 
     figures = shapes.figures(found)

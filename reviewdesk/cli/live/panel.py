@@ -42,7 +42,7 @@ def check(*, path: str, generator: str | None, as_json: bool) -> None:
     from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.domain.verdict import Generator
     from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.panel import panel as composition
+    from reviewdesk.views.live.panel import panel as composition
 
     current_settings()  # they may name the keys
     found = check_panel(path, generator=Generator(generator) if generator else None)
@@ -111,7 +111,7 @@ def _tell(path: str, draft: PanelDraft, *, as_json: bool) -> None:
     from reviewdesk.cli.plain import document_text
     from reviewdesk.desk.live.panel_check import check_panel
     from reviewdesk.views.json import panel as shapes
-    from reviewdesk.views.panel import panel as composition
+    from reviewdesk.views.live.panel import panel as composition
 
     found = check_panel(path)
     if as_json:
@@ -130,7 +130,7 @@ def _probe(path: str, *, yes: bool) -> bool:
     from reviewdesk.cli.terminal import agreed
     from reviewdesk.desk.live import panel_new
     from reviewdesk.desk.live.rerun import panel_from
-    from reviewdesk.views.panel import consent
+    from reviewdesk.views.live.panel import consent
 
     spec: PanelSpec = panel_from(path)
     say_section(consent(panel_new.probe_plan(spec)))

@@ -183,7 +183,7 @@ def _unfinished(desk: Desk, order: RerunOrder) -> list[ReadyRerun]:
 def _give_up(desk: Desk) -> None:
     from reviewdesk.desk.live.rerun_batch import give_up
     from reviewdesk.desk.live.unfinished import unfinished
-    from reviewdesk.views.rerun import unfinished_text
+    from reviewdesk.views.live.rerun import unfinished_text
 
     for one in unfinished(desk):
         give_up(desk, one)
@@ -201,8 +201,8 @@ def _print_payloads(desk: Desk, found: list[ReadyRerun]) -> None:
 def _agreed(ready: ReadyRerun) -> bool:
     """Print what is about to be sent, and ask for consent unless ``--yes`` gave it."""
     from reviewdesk.cli.terminal import agreed
-    from reviewdesk.views.panel import consent
-    from reviewdesk.views.rerun import asked
+    from reviewdesk.views.live.panel import consent
+    from reviewdesk.views.live.rerun import asked
 
     say_section(consent(ready.plan, asked(ready.asked), ready.contracts, ready.order.max_cost))
     return ready.order.yes or agreed("send?")
@@ -212,7 +212,7 @@ def _carry_out(desk: Desk, ready: ReadyRerun, *, as_json: bool) -> None:
     """Ask for consent, ask the jurors, and print what came of it."""
     from reviewdesk.desk.live.rerun_batch import RerunListener, run_now
     from reviewdesk.views.document import Section
-    from reviewdesk.views.panel import turnout
+    from reviewdesk.views.live.panel import turnout
 
     if not _agreed(ready):
         say("nothing was sent")
@@ -240,8 +240,8 @@ def _report(desk: Desk, ready: ReadyRerun, found: RerunSummary, *, as_json: bool
     """Print the result of each verdict; of those that a filter chose, the ones that turned over."""
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.live.rerun_history import of_item
-    from reviewdesk.views import rerun as views
     from reviewdesk.views.json import review as shapes
+    from reviewdesk.views.live import rerun as views
 
     records = (
         (item, next(one for one in of_item(desk, item) if one.plan == done.plan).rerun)

@@ -14,7 +14,7 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.records import View
 from reviewdesk.errors import ReviewDeskError, UsageError
 from reviewdesk.settings import Settings
-from reviewdesk.views.rerun import asked
+from reviewdesk.views.live.rerun import asked
 from tests.app.builders import verdict
 from tests.app.panelkit import KEY, NOWHERE, broken, form_of, opened, panel_file
 

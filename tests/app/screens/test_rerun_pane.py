@@ -15,8 +15,8 @@ from reviewdesk.desk import Desk
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import Arrival, OpenRerun, RerunHistory
 from reviewdesk.domain.records import Item, Run, Truth, View
-from reviewdesk.views import rerun
 from reviewdesk.views.document import Document
+from reviewdesk.views.live import rerun
 from tests.app.appkit import SMALL, WIDE, jury_lines, open_run, report, staged, verdict
 from tests.app.rerunkit import KEY, NAMES, panel_file
 from tests.helpers import controls

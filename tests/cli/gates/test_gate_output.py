@@ -64,6 +64,37 @@ def test_junit(gate: Gate, tmp_path: Path) -> None:
         assert before is None or other.read_bytes() == before
 
 
+def test_markdown(gate: Gate, tmp_path: Path) -> None:
+    made = tmp_path / "out.md"
+    entries = [entry(case, case=case) for case in ("calm", "split", "nobody")]
+    assert gate(*entries, options=("--markdown", made)).code == 2
+    head, *rest = made.read_text(encoding="utf-8").split("\n\n")
+    assert head.startswith("# Gates (`")
+    assert rest[0] == "**3 gates: 1 passed, 1 failed, 0 skipped, 1 could not be run**"
+    assert [one.split("`")[:2] for one in rest if not one.startswith("```")][1:] == [
+        ["PASS ", "calm"], ["**FAIL** ", "split"], ["**ERROR** ", "nobody"],
+    ]  # fmt: skip
+    told = [one for one in rest if one.startswith("```text\n")]
+    assert "must be at least 0.7" in told[0]
+    assert 'suite.yml:14: case: no verdict of report.json has the id or test "nobody"' in told[1]
+    # Its own file is written over, anybody else's is not.
+    assert gate(entries[0], options=("--markdown", made)).code == 0
+    assert "1 gate: 1 passed" in made.read_text(encoding="utf-8")
+    before = (tmp_path / "report.json").read_bytes()
+    done = gate(entries[0], options=("--markdown", tmp_path / "report.json"))
+    assert (done.code, len(done.lines)) == (2, 1)
+    assert (tmp_path / "report.json").read_bytes() == before
+
+
+def test_markdown_tells_which_labels_are_no_proof(cli: Cli, tmp_path: Path) -> None:
+    made = tmp_path / "out.md"
+    options = ("--require-representative", "--markdown", made)
+    done = cli("gate", SAMPLES / "judge-gates.yml", *options)
+    wanted = [line for line in done.lines if line.startswith("not representative: ")]
+    found = made.read_text(encoding="utf-8").splitlines()
+    assert [line for line in found if line.startswith("not representative: ")] == wanted != []
+
+
 def test_the_sample_suite(cli: Cli, write: Write) -> None:
     path = SAMPLES / "jury-gates.yml"
     done = cli("gate", path)

@@ -12,7 +12,7 @@ import pytest
 from reviewdesk.desk.live.rerun import JURORS
 from reviewdesk.desk.live.rerun_history import of_item
 from reviewdesk.live.wires.vendors import VENDORS, endpoint
-from reviewdesk.views.rerun import asked
+from reviewdesk.views.live.rerun import asked
 from tests.helpers import load, open_desk
 from tests.live.builders import KEY
 from tests.live.server import Server

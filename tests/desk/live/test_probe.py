@@ -18,9 +18,9 @@ from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.rerun import RerunRequest
 from reviewdesk.domain.panel.samples import answers
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
-from reviewdesk.views import rerun as views
 from reviewdesk.views.json import review as shapes
-from reviewdesk.views.rerun import asked
+from reviewdesk.views.live import rerun as views
+from reviewdesk.views.live.rerun import asked
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.server import Seen, Server, answer, envelope
 from tests.live.server import verdict as said

@@ -22,7 +22,7 @@ from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
 from reviewdesk.views.json import review as shapes
-from reviewdesk.views.rerun import result
+from reviewdesk.views.live.rerun import result
 from tests import rerunkit
 from tests.helpers import load, open_desk, report, verdict
 from tests.live.server import Server

@@ -1,0 +1,96 @@
+"""The plugin of pytest: its fixture ``reviewdesk_gate`` holds juries and judges to a suite.
+
+pytest loads this module at every start, so that it imports nothing of the project until a test
+asks for the fixture.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.gates.expect import SuiteResult
+
+__all__ = ["Gate", "reviewdesk_gate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Runs suites of gates for one test; paths are relative to the root folder of pytest."""
+
+    node: pytest.Item
+    folder: Path
+
+    def __call__(
+        self,
+        suite: str | Path,
+        *,
+        report: str | Path | None = None,
+        desk: str | Path | None = None,
+        require_representative: bool = False,
+    ) -> SuiteResult:
+        """Run a suite, fail the test as ``reviewdesk gate`` would, and return what was found.
+
+        ``report`` is a file that every ``jury:`` entry is held to, in place of the one that it
+        names. ``desk`` holds the runs that entries name; by default it is the user's own.
+        """
+        from reviewdesk.desk.gates.suite import run_suite
+        from reviewdesk.domain.gates.limits import GateStatus
+        from reviewdesk.domain.safetext import show
+        from reviewdesk.errors import ReviewDeskError
+        from reviewdesk.views.gates import doubt_lines, text
+
+        problem = ""
+        with ExitStack() as stack:
+            try:
+                found = run_suite(
+                    str(self._placed(suite)),
+                    lambda: _desk(stack, None if desk is None else self._placed(desk)),
+                    report=None if report is None else self._placed(report),
+                )
+            except ReviewDeskError as error:
+                problem = str(error)
+        if problem:
+            pytest.fail(show(problem), pytrace=False)
+        doubts = [*doubt_lines(found)] if require_representative else []
+        *lines, counted = text(found)
+        # pytest's summary of all tests has the first line alone.
+        told = show("\n".join([counted, *lines, *found.errors, *doubts]), 1_000_000)
+        if found.errors or found.count(GateStatus.FAIL) or doubts:
+            pytest.fail(told, pytrace=False)
+        self.node.add_report_section("call", "reviewdesk gate", told)
+        return found
+
+    def _placed(self, path: str | Path) -> Path:
+        """Return the path of a file, relative to the folder where pytest was started if in it."""
+        whole, here = self.folder / path, Path.cwd()
+        return whole.relative_to(here) if whole.is_relative_to(here) else whole
+
+
+def _desk(stack: ExitStack, named: Path | None) -> Desk:
+    """Open the desk that holds the runs; raise NotFoundError rather than create one."""
+    from contextlib import closing
+
+    from reviewdesk.desk.core import Desk, default_path
+    from reviewdesk.errors import NotFoundError
+
+    path = named or default_path()
+    if not path.exists():
+        raise NotFoundError(f"there is no desk at {path}", "Name it with desk=, or use report:.")
+    return stack.enter_context(closing(Desk.open(path)))
+
+
+@pytest.fixture
+def reviewdesk_gate(request: pytest.FixtureRequest) -> Gate:
+    """Hold a run's juries and judges to a suite: ``reviewdesk_gate("judge/suite.yml")``.
+
+    The test fails with what ``reviewdesk gate`` prints, and passes where it would exit with 0.
+    """
+    node: pytest.Item = request.node
+    return Gate(node, request.config.rootpath)

@@ -1,0 +1,145 @@
+"""What a suite of gates found: a line for each entry, its findings in words, and the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reviewdesk.domain.gates.expect import EntryKind, EntryResult, Finding, SuiteResult
+from reviewdesk.domain.gates.limits import GateStatus
+from reviewdesk.domain.safetext import show_line
+from reviewdesk.views.document import (
+    Block,
+    Document,
+    Paragraph,
+    Quote,
+    Section,
+    Text,
+    Tone,
+    outside,
+)
+
+_MOST_FAILED, _MOST_SKIPPED = 10, 3
+"""The most failed and the most skipped checks of an entry that are told."""
+_TONES = {"PASS": Tone.PASS, "FAIL": Tone.FAIL, "SKIP": Tone.MUTED, "ERROR": Tone.FAIL}
+
+
+def gates(result: SuiteResult, *, representative: bool = False) -> Document:
+    """Describe the result of a suite; ``representative`` tells which labels are no proof."""
+    tone = Tone.FAIL if result.errors or result.count(GateStatus.FAIL) else Tone.TEXT
+    blocks: list[Block] = [Paragraph(counts(result), tone)]
+    for entry in result.entries:
+        blocks += _entry(entry)
+    blocks += [Quote(line) for line in (doubt_lines(result) if representative else ())]
+    return Document((Section("Gates", tuple(blocks), outside(result.suite)),))
+
+
+def _entry(entry: EntryResult) -> Iterator[Block]:
+    word = _word(entry)
+    checked = () if entry.error else (" ", outside(headline(entry)))
+    yield Paragraph((outside(entry.name, 200), *checked), lead=Text(f"{word} ", _TONES[word]))
+    if lines := "\n".join(_below(entry)):
+        yield Quote(lines)
+
+
+def text(result: SuiteResult) -> Iterator[str]:
+    """Yield the lines that say what a suite found; what could not be run is named without why."""
+    for entry in result.entries:
+        name = show_line(entry.name, 200)
+        yield f"{_word(entry):5}  {name}" + (f"  ({headline(entry)})" if not entry.error else "")
+        if not entry.error:
+            yield from (f"       {line}" for line in _below(entry))
+    yield counts(result)
+
+
+def counts(result: SuiteResult) -> str:
+    """Return how many gates passed, failed, were skipped or could not be run."""
+    counted = [
+        f"{result.count(GateStatus.PASS)} passed",
+        f"{result.count(GateStatus.FAIL)} failed",
+        f"{result.count(GateStatus.SKIP)} skipped",
+    ]
+    if result.errors:
+        counted.append(f"{len(result.errors)} could not be run")
+    entries = len(result.entries)
+    return f"{entries} gate{'s' * (entries != 1)}: {', '.join(counted)}"
+
+
+def doubt_lines(result: SuiteResult) -> Iterator[str]:
+    """Yield a line for each entry whose labels do not stand for a whole run, with the reasons."""
+    for entry in result.unrepresentative:
+        yield f"not representative: {show_line(entry.name, 200)} ({'; '.join(entry.doubts)})"
+
+
+def _word(entry: EntryResult) -> str:
+    return "ERROR" if entry.error else entry.status.upper()
+
+
+def _below(entry: EntryResult) -> Iterator[str]:
+    if entry.error:
+        return iter((entry.error,))
+    return finding_lines(entry, _MOST_FAILED, _MOST_SKIPPED)
+
+
+def headline(entry: EntryResult) -> str:
+    """Return what an entry checked and how much of it passed."""
+    parts = [show_line(entry.source, 120)]
+    if entry.case is not None:
+        parts.append(show_line(entry.case, 120))
+    judged = sum(entry.units.values())
+    if entry.kind is EntryKind.JURY and judged and entry.case is None:
+        parts.append(f"{entry.units[GateStatus.PASS]} of {judged} verdicts pass")
+    if skipped := entry.counts[GateStatus.SKIP]:
+        parts.append(f"{skipped} checks skipped" if skipped > 1 else "1 check skipped")
+    if entry.origins:
+        counts = " and ".join(f"{count} {origin}" for origin, count in entry.origins.items())
+        parts.append(f"values: {counts}")
+    return ", ".join([*parts, *entry.notes])
+
+
+def finding_lines(entry: EntryResult, fails: int, skips: int) -> Iterator[str]:
+    """Yield the findings of an entry in words, the failed ones first.
+
+    A calibration entry yields all findings, because a figure may pass by a narrow margin. A jury
+    entry yields only those that do not pass, because it has findings for every verdict.
+    """
+    yield from details(entry, GateStatus.FAIL, fails)
+    yield from details(entry, GateStatus.SKIP, skips)
+    if entry.kind is EntryKind.CALIBRATION:
+        yield from details(entry, GateStatus.PASS, fails)
+
+
+def details(entry: EntryResult, status: GateStatus, most: int) -> Iterator[str]:
+    """Yield at most ``most`` findings of one status in words, then the number of the rest."""
+    mine = [found for found in entry.findings if found.status is status][:most]
+    yield from map(sentence, mine)
+    if more := entry.counts[status] - len(mine):
+        yield f"and {more} more (--json has all)"
+
+
+def sentence(found: Finding) -> str:
+    """Describe one finding: the verdict, the value and its source, and what it must be."""
+    reading = found.reading
+    origin = " ".join(word for word in (reading.origin, reading.metric) if word)
+    where = f"{show_line(found.verdict, 120)}: " if found.verdict is not None else ""
+    text = f"{where}{found.expected.target} is {value_words(found)}"
+    text += f" ({origin})" if origin else ""
+    if reading.low is not None and reading.high is not None:
+        text += f", {reading.low:.4g} to {reading.high:.4g}"
+    if found.status is GateStatus.SKIP:
+        return f"{text}: skipped, {found.note}"
+    text += f", must {show_line(found.expected.matcher.words(), 300)}"
+    if found.margin is not None:
+        text += f", margin {found.margin:+.6g}"
+    if found.note:
+        text += f" ({show_line(found.note, 300)})"
+    if found.status is GateStatus.PASS or not found.expected.message:
+        return text
+    return f"{text}: {show_line(found.expected.message)}"
+
+
+def value_words(found: Finding) -> str:
+    """Return the value of a finding as text that fits on a line."""
+    value = found.reading.value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"{value:.6g}" if isinstance(value, int | float) else f'"{show_line(value, 120)}"'

@@ -1,0 +1,205 @@
+"""A document of every kind, of a sample and of hostile texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.desk.figures.jurors import jurors_page
+from reviewdesk.desk.figures.labels_file import calibrate_file
+from reviewdesk.desk.figures.two_panels import panel_comparison
+from reviewdesk.desk.figures.whatif import what_if as what_if_of
+from reviewdesk.desk.figures.whatif import what_if_item
+from reviewdesk.desk.figures.work import work_page
+from reviewdesk.desk.gates.suite import run_suite
+from reviewdesk.desk.labels.transfer import import_labels
+from reviewdesk.desk.live.panel_check import check_panel
+from reviewdesk.desk.live.rerun_history import beside, of_item
+from reviewdesk.desk.review.runs import run_details
+from reviewdesk.domain.labels.pace import TimedLabel
+from reviewdesk.domain.labels.repeats import LabelPair
+from reviewdesk.domain.labels.work import WorkPage, agreements, reasons_to_stop, work_pace
+from reviewdesk.domain.panel.consent import ConsentPlan
+from reviewdesk.domain.panel.rerun import flip_rates
+from reviewdesk.domain.panel.rerun_result import RerunHistory
+from reviewdesk.domain.panel.turnout import Turnout, Turnouts
+from reviewdesk.domain.records import Item, Run, Truth
+from reviewdesk.domain.stats.figures import Ranged, Target
+from reviewdesk.domain.whatif.item import attacks
+from reviewdesk.reports import Source
+from reviewdesk.reports.labels.reader import read_labels
+from reviewdesk.views import jurors as juror_views
+from reviewdesk.views import pace, whatif
+from reviewdesk.views import run as run_views
+from reviewdesk.views.calibration import calibration, file_calibration
+from reviewdesk.views.calibration import summary as calibration_summary
+from reviewdesk.views.comparison import comparison, two_panels
+from reviewdesk.views.document import Document, Section
+from reviewdesk.views.gates import gates
+from reviewdesk.views.jurors import jurors
+from reviewdesk.views.live import rerun
+from reviewdesk.views.live.panel import consent, panel, turnout
+from reviewdesk.views.reliability import reliability
+from reviewdesk.views.verdict import headline, jury, verdict
+from tests.helpers import SAMPLES, load, open_desk, report, tag
+from tests.helpers import verdict as body_of
+from tests.views.live.test_panel import FAR, NEAR, SHA
+
+HOSTILE = (
+    "\x1b[31mred\x1b[0m [bold]markup[/] <b onclick='x'>&amp;</b> `tick` ``two`` | pipe \\| ## 1. "
+    "@ann #12 **strong** \u202eevil\u202c 日本語 e\u0301 \x00\x9b ~~~ --- <details> $x$"
+)
+JUROR = "\x1b|`<b>`"
+"""A name for places where even a wide terminal cuts long ones."""
+
+
+def hostile_report() -> bytes:
+    lines = f"{HOSTILE}\n    {HOSTILE}\n\n- {HOSTILE}"
+    again = body_of("a", 0.2, 0.3, 0.8)
+    body = body_of(
+        f"a {HOSTILE}", 0.9, None, 0.2, flagged=True, input=lines, output=lines, rubric=HOSTILE,
+        alternative=lines, reference=[HOSTILE, "second"], bias_warning=HOSTILE,
+        case={"test": HOSTILE, "tags": ["tag", HOSTILE]},
+        checks=[{"name": HOSTILE, "pass": False, "reason": HOSTILE}, {"name": "x", "pass": None}],
+        human={"label": "pass", "by": HOSTILE, "note": HOSTILE},
+    )  # fmt: skip
+    body["jurors"][0] |= {"id": JUROR, "model": HOSTILE, "reason": lines}
+    body["jurors"][1]["error"] = {"message": HOSTILE}
+    again["jurors"][0] |= {"id": JUROR, "reason": HOSTILE}
+    names = ("id", "case", "input", "output", "rubric", "alternative", "reference")
+    again |= {name: body[name] for name in names}
+    body["reruns"] = [again]
+    return report(
+        body,
+        body_of("b"),
+        title=HOSTILE,
+        report_id=HOSTILE[:60],
+        producer={"name": HOSTILE, "version": HOSTILE},
+        generator={"model": HOSTILE, "vendor": HOSTILE},
+    )
+
+
+def of_run(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
+    """The documents about a run as a whole."""
+    page, seated = calibration_page(desk, run), jurors_page(desk, run)
+    details = replace(run_details(desk, run), progress=desk.progress(run))
+    noted = replace(details, run=replace(details.run, notes=(HOSTILE, "second")))
+    yield "calibration", calibration(page)
+    yield "calibration of such items", calibration(page, target=Target.ITEMS)
+    yield "calibration, blind", calibration(page, blind=True)
+    yield "calibration summary", calibration_summary(page)
+    yield "reliability", reliability(page)
+    yield "reliability, blind", reliability(page, blind=True)
+    yield "reliability table", reliability(page, as_table=True)
+    yield "run", run_views.run(noted)
+    yield "run, blind", run_views.run(noted, blind=True)
+    yield "run in short", Document((run_views.short(noted), run_views.summary(details)))
+    yield "jurors", jurors(seated)
+    yield "jurors of such items", jurors(seated, target=Target.ITEMS)
+    yield "jurors, blind", jurors(seated, blind=True)
+    yield "what if", whatif.what_if(what_if_of(desk, run))
+    yield "pace", pace.work(work_page(desk, run))
+    yield "pace, worked", pace.work(worked(desk, run))
+    yield "pace, blind", pace.work(work_page(desk, run, blind=True))
+
+
+def worked(desk: Desk, run: Run) -> WorkPage:
+    """A page of pace in which every part has something to say."""
+    at = datetime(2025, 1, 31, tzinfo=UTC)
+    timed = [TimedLabel(at + timedelta(seconds=10 * n), 10.0 + n / 10) for n in range(250)]
+    pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=n > 5) for n in range(20)]
+    stop = reasons_to_stop(timed, agreements(pairs), Ranged(0.8, 0.79, 0.81))
+    page = replace(work_page(desk, run), agreement=agreements(pairs), pace=work_pace(timed))
+    return replace(page, stop=stop)
+
+
+def of_verdicts(desk: Desk, run: Run) -> Iterator[tuple[str, Document]]:
+    """The documents about single verdicts of a run."""
+    listed = [told(desk, desk.item(key)) for key in desk.queue(run)]
+    for number, (item, history) in enumerate(listed):
+        yield f"verdict {number}", verdict(item, history)
+        yield f"jury {number}", jury(item, history, "R")
+        yield f"headline {number}", Document((Section("", headline(item)),))
+        yield f"what if {number}", Document((whatif.item_what_if(item),))
+        results = what_if_item(item)
+        bought = [(row.variant, attacks(item.verdict, row.variant)) for row in results]
+        yield f"policies {number}", whatif.policies(item, results, bought)
+        for record in of_item(desk, item):
+            yield f"re-run {number}", Document((rerun.result(item, record.rerun),))
+            yield f"comparison {number}", comparison(item, beside(item, record))
+    flips = next(history.here for _, history in listed)
+    yield "re-runs of the run", Document(tuple(juror_views.flips(flips)))
+    escalated = [(item, history.reruns) for item, history in listed]
+    yield "escalated", Document((run_views.escalated(escalated, run_details(desk, run)),))
+
+
+def told(desk: Desk, item: Item) -> tuple[Item, RerunHistory]:
+    reruns = tuple(record.rerun for record in of_item(desk, item))
+    rates = flip_rates([(item.verdict, reruns)])
+    return item, RerunHistory(reruns, rates, rates)
+
+
+def of_panels() -> dict[str, Document]:
+    """The documents about a panel: what it is, what is sent to it, and who answered."""
+    checked = check_panel(str(SAMPLES / "panel-hosted.yaml"), {})
+    plan = ConsentPlan((NEAR, FAR), ("m", HOSTILE), 3, 0.01234, ("A_KEY",), SHA)
+    turned = Turnouts({JUROR: Turnout(JUROR, 4)}, {})
+    return {
+        "panel": panel(checked.panel, checked.missing, ("B_KEY",)),
+        "consent": Document((consent(plan, "one juror of p", (1,)),)),
+        "turnout": Document((Section("", turnout(turned)),)),
+    }
+
+
+def of_gates() -> Iterator[tuple[str, Document]]:
+    """The documents about suites: one that fails, one that cannot be run, with hostile names."""
+    found = run_suite(str(SAMPLES / "judge-gates.yml"), lambda: pytest.fail("no run is named"))
+    first, second = found.entries
+    hostile = replace(first, name=HOSTILE, source=HOSTILE, notes=(HOSTILE,))
+    doubtful = replace(second, name=HOSTILE, doubts=(HOSTILE,))
+    broken = replace(first, error=f"{HOSTILE}\n{HOSTILE}")
+    nasty = replace(found, suite=HOSTILE, entries=(hostile, doubtful, broken))
+    yield "gates", gates(found)
+    yield "gates, hostile", gates(nasty, representative=True)
+
+
+@cache
+def documents() -> dict[str, Document]:
+    """A document of every kind: of a sample whose verdicts have labels, and of hostile texts."""
+    labels = SAMPLES / "library-desk-truth.jsonl"
+    rows = Source.from_path(SAMPLES / "labels-example.jsonl")
+    found = {
+        "labels file": file_calibration(calibrate_file(rows)),
+        **of_panels(),
+        **dict(of_gates()),
+    }
+    with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
+        run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run
+        found["no labels"] = calibration(calibration_page(desk, run))
+        import_labels(desk, run, read_labels(Source.from_path(labels)))
+        found |= of_run(desk, run)
+        sample = desk.load(Source.from_path(SAMPLES / "hostile.json")).run
+        found |= {f"sample: {name}": made for name, made in of_verdicts(desk, sample)}
+        nasty = load(desk, hostile_report(), f"{HOSTILE[:40].replace('/', '')}.json")
+        other = json.loads(hostile_report()) | {"report_id": f"again {HOSTILE[:40]}"}
+        again = load(desk, json.dumps(other).encode(), "again.json")
+        for key in desk.queue(nasty):
+            desk.note(key, HOSTILE)
+            tag(desk, key, ["<b> &amp; `x`", "second"])
+            desk.label(key, Truth.PASS)
+        compared = panel_comparison(desk, nasty, again)
+        found |= {f"panels: {b}": two_panels(compared, blind=b) for b in (False, True)}
+        found["no panels"] = two_panels(panel_comparison(desk, nasty, run))
+        for made in (of_run, of_verdicts):
+            found |= {f"hostile: {name}": one for name, one in made(desk, nasty)}
+    return found
