@@ -174,6 +174,8 @@ SHAPES = (
     ("gate", f"gate {SAMPLES / 'library-gates.yml'}"),
     ("labels list", "labels list --run library-desk"),
     ("labels tags", "labels tags --run support-bot"),
+    ("labels agreement", "labels agreement --run support-bot"),
+    ("labels disagreements", "labels disagreements --run support-bot"),
     ("panel check", f"panel check {SAMPLES / 'panel-hosted.yaml'}"),
     ("panel new", "panel new NEW --juror openai/gpt-5-mini"),
     ("filters", "filters"),
@@ -182,7 +184,10 @@ SHAPES = (
     ("desk verify", "desk verify"),
     ("desk repair", "desk repair"),
     ("config", "config"),
-    ("label, defer", "label support-bot:helmet-hygiene fail"),
+    (
+        "label, defer, labels adjudicate",
+        "labels adjudicate support-bot:refund-after-30-days fail",
+    ),
     ("undo, redo", "undo"),
     ("labels import", f"labels import {SAMPLES / 'library-desk-truth.jsonl'} --run library-desk"),
     ("judge", f"judge {SAMPLES / 'cases.jsonl'} --panel PANEL -o REPORT --yes"),
@@ -199,6 +204,9 @@ _PREPARED = (
     f"ingest {' '.join(str(SAMPLES / f'{run}.jsonl') for run in _RUNS)}",
     f"labels import {SAMPLES / 'library-desk-truth.jsonl'} --run library-desk",
     "label support-bot:refund-after-30-days fail --tag tone",
+    "--reviewer ben label support-bot:refund-after-30-days pass --note thirty",
+    "label support-bot:two-apologies pass",
+    "--reviewer ben label support-bot:two-apologies pass",
     "filters save todo esc",
 )
 

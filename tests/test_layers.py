@@ -46,6 +46,7 @@ NUMPY = {
     "domain/stats/corp.py",
     "domain/stats/fit.py",
     "domain/stats/panel_intervals.py",
+    "domain/stats/raters.py",
     "domain/stats/rates.py",
     "domain/stats/recalibration.py",
     "domain/stats/reliability.py",

@@ -18,7 +18,7 @@ from reviewdesk.errors import AmbiguousError, NotFoundError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
-    from reviewdesk.domain.records import Run
+    from reviewdesk.domain.records import Event, Run
     from reviewdesk.views.document import Section
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -201,3 +201,25 @@ class ProgressLine:
         """Remove the progress line from the terminal."""
         if self._shown:
             click.echo("\r\x1b[2K", nl=False, err=True)
+
+
+def report_event(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
+    """Print an event and the item's label after it."""
+    from reviewdesk.domain.safetext import show_line
+    from reviewdesk.views.json import review as shapes
+
+    if made is None:
+        say(nothing)
+        if as_json:
+            put_json(None)
+        return
+    run = next((found for found in desk.runs() if found.hash == made.run), None)
+    held = None
+    if run is not None and made.verdict is not None:
+        row = desk.rows([desk.find(run, made.verdict)])[0]
+        held = row.label
+    if as_json:
+        put_json(shapes.event(run, made, held))
+        return
+    what = made.detail.get("was") or made.label or ""
+    put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")

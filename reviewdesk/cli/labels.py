@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reviewdesk.cli import completion
+from reviewdesk.cli import completion, team
 from reviewdesk.cli.common import (
     chosen_run,
     force_option,
@@ -18,6 +18,7 @@ from reviewdesk.cli.common import (
     put,
     put_json,
     put_json_list,
+    report_event,
     run_option,
     say,
     shared_options,
@@ -27,7 +28,7 @@ from reviewdesk.errors import UsageError
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
     from reviewdesk.desk.labels.rows import Resample
-    from reviewdesk.domain.records import Event, Run
+    from reviewdesk.domain.records import Run
 
 _FORMATS = ("mcptest", "full", "yaml", "csv", "reliability", "suite")
 _SOURCES = ("support", "score", "reported", "vote_share")
@@ -58,7 +59,7 @@ def label(
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
         made = desk.label(key, Truth(truth), tentative=tentative, note=note, tags=tags)
-        _report(desk, made, as_json=as_json)
+        report_event(desk, made, as_json=as_json)
 
 
 @click.command(epilog="Example: reviewdesk defer refund-after-30-days")
@@ -70,7 +71,7 @@ def defer(*, verdict: str, run_name: str | None, as_json: bool) -> None:
     """Put VERDICT off to the end of your queue, still undecided."""
     with open_desk() as desk:
         _, key = named_verdict(desk, verdict, run_name)
-        _report(desk, desk.defer(key), as_json=as_json)
+        report_event(desk, desk.defer(key), as_json=as_json)
 
 
 @click.command(epilog="Example: reviewdesk undo")
@@ -82,7 +83,7 @@ def undo(*, as_json: bool) -> None:
     It goes back without a limit, across restarts.
     """
     with open_desk() as desk:
-        _report(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
+        report_event(desk, desk.undo(), as_json=as_json, nothing="nothing to undo")
 
 
 @click.command(epilog="Example: reviewdesk redo")
@@ -91,34 +92,17 @@ def undo(*, as_json: bool) -> None:
 def redo(*, as_json: bool) -> None:
     """Bring back what the last undo took; a new label clears it."""
     with open_desk() as desk:
-        _report(desk, desk.redo(), as_json=as_json, nothing="nothing to redo")
-
-
-def _report(desk: Desk, made: Event | None, *, as_json: bool, nothing: str = "") -> None:
-    """Print the event and the item's label after it."""
-    from reviewdesk.domain.safetext import show_line
-    from reviewdesk.views.json import review as shapes
-
-    if made is None:
-        say(nothing)
-        if as_json:
-            put_json(None)
-        return
-    run = next((found for found in desk.runs() if found.hash == made.run), None)
-    held = None
-    if run is not None and made.verdict is not None:
-        row = desk.rows([desk.find(run, made.verdict)])[0]
-        held = row.label
-    if as_json:
-        put_json(shapes.event(run, made, held))
-        return
-    what = made.detail.get("was") or made.label or ""
-    put(f"{made.kind} {what}".rstrip() + f"  {show_line(made.verdict or '')}")
+        report_event(desk, desk.redo(), as_json=as_json, nothing="nothing to redo")
 
 
 @click.group()
 def labels() -> None:
     """Write, read and list labels."""
+
+
+labels.add_command(team.agreement)
+labels.add_command(team.disagreements)
+labels.add_command(team.adjudicate)
 
 
 @labels.command("export", epilog="Example: reviewdesk labels export --format full -o labels.jsonl")
@@ -141,7 +125,7 @@ def export(
     *, kind: str, confidence: str | None, resample: int | None, seed: str | None,
     output: Path | None, force: bool, run_name: str | None,
 ) -> None:  # fmt: skip
-    """Write a run's labels, for a gate, an archive or another desk."""
+    """Write a run's labels for a gate or another desk."""
     drawn = _resample(kind, confidence, resample, seed)
     if kind == "suite" and output is None:
         raise UsageError("--format suite: writes two files into a folder", "Name it with -o.")
@@ -246,7 +230,8 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
             return
         for row in found:
             mark = row["label"] + ("?" if row["tentative"] else "")
-            who = show_line(f"{row['id']}  {row['reviewer']}  {row['at']}")
+            by = f"{'adjudicated by ' * row['adjudicated']}{row['reviewer']}"
+            who = show_line(f"{row['id']}  {by}  {row['at']}")
             tags = f"  [{show_line(', '.join(row['tags']))}]" if row["tags"] else ""
             put(f"{mark:8} {row['decision'] or '-':13} {who}{tags}")
 
@@ -256,7 +241,7 @@ def list_(*, run_name: str | None, as_json: bool) -> None:
 @json_option
 @shared_options
 def tags_(*, run_name: str | None, as_json: bool) -> None:
-    """Count the items of a run that carry each tag, the most used first."""
+    """Count the items of a run that carry each tag."""
     from reviewdesk.desk.review.marks import tag_counts
     from reviewdesk.domain.safetext import show_line
     from reviewdesk.views.json.shape import plain

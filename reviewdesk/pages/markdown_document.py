@@ -110,7 +110,8 @@ def _table(one: Table) -> Iterator[str]:
 
 def _quote_cell(one: Quote) -> str:
     lines = show(one.text, one.limit).split("\n")
-    return " ".join(code(line, cell=True) for line in lines if line.strip())
+    quoted = (code(line, cell=True) for line in lines if line.strip())
+    return " ".join(filter(None, (_cell(one.lead).strip(), *quoted)))
 
 
 def table(

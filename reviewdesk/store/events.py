@@ -18,7 +18,7 @@ from reviewdesk.store.rows import insert, record, value
 DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and
 re-runs. No reviewer's name begins with ``@``."""
-STANDING = ("label", "note", "defer", "tags", "mark", "repeat")
+STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 
 _KINDS = ", ".join(f"'{kind}'" for kind in STANDING)

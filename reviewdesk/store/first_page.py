@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
-SCHEMA = 16
+SCHEMA = 17
 """The version of the schema that these statements read."""
 SECONDS = 0.05
 """How long all the statements together may take."""
@@ -220,10 +220,13 @@ def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: st
         tuple(by_item),
     )
     labels: dict[bytes, dict[str, tuple[str, bool]]] = {}
+    settled: dict[bytes, str] = {}
     for item, kind, author, label, tentative, text in found:
         detail, own = json.loads(text), author == reviewer
         for row in by_item[item]:
-            if kind == "label":
+            if kind == "adjudicate":
+                settled[item] = label
+            elif kind == "label":
                 labels.setdefault(item, {})[author] = label, bool(tentative)
                 row.deferred = row.deferred and not own
             elif own and kind == "defer":
@@ -236,9 +239,8 @@ def _add_labels(conn: sqlite3.Connection, rows: Sequence[FirstRow], reviewer: st
     for item, given in labels.items():
         words = {word for word, _ in given.values()}
         for row in by_item[item]:
-            row.label = words.pop() if len(words) == 1 else "disputed"
-            row.tentative = any(unsure for _, unsure in given.values())
-            words = {row.label}
+            row.label = settled.get(item, min(words) if len(words) == 1 else "disputed")
+            row.tentative = any(unsure for _, unsure in given.values()) and item not in settled
 
 
 def _done(conn: sqlite3.Connection, run: int) -> int:

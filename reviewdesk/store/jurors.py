@@ -47,8 +47,8 @@ def dated_truths(conn: sqlite3.Connection, run: int) -> Iterator[DatedTruth]:
     """Yield the run's verdicts with a pass or fail label, in file order."""
     rows = conn.execute(
         """SELECT v.key, b.body, v.decision, t.truth, t.at
-           FROM (SELECT item, min(label) AS truth, max(at) AS at FROM labels GROUP BY item
-                 HAVING min(label) = max(label) AND min(label) IN ('pass', 'fail')) t
+           FROM (SELECT l.item, t.truth, max(l.at) AS at FROM labels l JOIN truths t USING (item)
+                 WHERE t.truth IN ('pass', 'fail') GROUP BY l.item) t
            CROSS JOIN verdicts v ON v.item = t.item AND v.run = ?
            JOIN bodies b ON b.verdict = v.key ORDER BY v.key""",
         (run,),

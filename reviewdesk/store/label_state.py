@@ -1,9 +1,10 @@
 """The state of the labels at this moment, kept beside the log that it can be replayed from.
 
 ``current_events`` names the newest standing label, deferral, mark, tags and note of each item and
-person. ``label_marks`` holds one byte for each verdict, so that the labels of a run are read at
-once. ``tag_uses`` counts the items that carry each person's tags. They are brought up to date in
-the transaction that appends an event, and only for the items that it touches.
+person, and the newest adjudication of each item. ``label_marks`` holds one byte for each verdict,
+so that the labels of a run are read at once. ``tag_uses`` counts the items that carry each person's
+tags. They are brought up to date in the transaction that appends an event, and only for the items
+that it touches.
 """
 
 from __future__ import annotations
@@ -79,6 +80,35 @@ LAYOUT = (
 )
 """The statements that make the tables of the current state, and the views over them."""
 
+_STANDING = """CREATE VIEW standing_events AS
+            SELECT e.* FROM label_events e
+            WHERE e.kind IN ('label', 'note', 'defer', 'tags', 'mark', 'repeat', 'adjudicate')
+              AND ifnull((SELECT u.kind FROM label_events u
+                          WHERE u.target = e.action AND u.desk = e.desk
+                            AND u.reviewer = e.reviewer
+                          ORDER BY u.seq DESC LIMIT 1), 'redo') = 'redo'"""
+_SETTLED = """
+            UNION ALL SELECT item, 'adjudication' AS slot, '' AS author, max(key) AS key, label,
+                             0 AS tentative, 1 AS seen
+            FROM standing_events WHERE kind = 'adjudicate' GROUP BY item"""
+_TRUTHS = """CREATE VIEW truths AS
+            SELECT item,
+                   coalesce(max(iif(slot = 'adjudication', label, NULL)),
+                            iif(min(label) = max(label), min(label), 'disputed')) AS truth,
+                   iif(max(slot = 'adjudication'), 0, max(tentative)) AS tentative,
+                   max(seen) AS seen
+            FROM current_events WHERE slot IN ('label', 'adjudication') GROUP BY item
+            HAVING max(slot = 'label')"""
+
+
+def add_adjudications(conn: sqlite3.Connection) -> None:
+    """Let the newest adjudication of an item be its truth, beside the labels that it settles."""
+    for name in ("truths", "replayed_events", "standing_events"):
+        conn.execute(f"DROP VIEW {name}")
+    for statement in (_STANDING, _REPLAYED + _SETTLED, _TRUTHS):
+        conn.execute(statement)
+
+
 _COLUMNS = "item, slot, author, key, label, tentative, seen"
 _TAGS = "SELECT DISTINCT item, author, tag FROM item_tags WHERE tag IS NOT NULL"
 _BYTES = f"""SELECT v.key, {TENTATIVE} * t.tentative | {UNSEEN} * (NOT t.seen)
@@ -114,7 +144,7 @@ def follow(conn: sqlite3.Connection, items: Collection[bytes]) -> None:
     after = _tags_of(conn, tagged)
     after.subtract(before)
     _add_tags(conn, after)
-    labelled = sorted({row[0] for row in held ^ found if row[1] == "label"})
+    labelled = sorted({row[0] for row in held ^ found if row[1] in {"label", "adjudication"}})
     keys = in_pages(conn, "SELECT key FROM verdicts WHERE item IN (*)", labelled)
     _write_bytes(conn, dict.fromkeys((row[0] for row in keys), 0) | _bytes_of(conn, labelled))
 

@@ -14,19 +14,26 @@ from reviewdesk.store.verdicts import first_key
 
 
 def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
-    """Return the labels of an item, each with its author's newest note and current tags."""
+    """Return the labels of an item, each with its author's newest note and current tags.
+
+    The newest adjudication comes first, if there is one.
+    """
     # SQLite's json_extract ends a text at NUL, so SQL only selects the event.
     rows = conn.execute(
-        """SELECT l.*, n.detail AS noted FROM labels l
+        """SELECT l.item, l.label, l.tentative, l.key, e.author, e.reviewer, e.at, e.run,
+                  e.verdict, e.detail, l.slot = 'adjudication' AS adjudicated, n.detail AS noted
+           FROM current_events l JOIN label_events e ON e.key = l.key
            LEFT JOIN current_events c
-                  ON c.item = l.item AND c.slot = 'note' AND c.author = l.author
-           LEFT JOIN label_events n ON n.key = c.key WHERE l.item = ? ORDER BY l.author""",
+                  ON c.item = l.item AND c.slot = 'note' AND c.author = e.author
+           LEFT JOIN label_events n ON n.key = c.key
+           WHERE l.item = ? AND l.slot IN ('label', 'adjudication') ORDER BY l.slot, e.author""",
         (item,),
     )
     tagged = tags_of_item(conn, item)
     return [
         {
             **dict(row),
+            "adjudicated": bool(row["adjudicated"]),
             "note": (json.loads(row["noted"])["note"] if row["noted"] else None) or None,
             "tags": list(tagged.get(row["author"], ())),
         }
@@ -34,11 +41,12 @@ def of_item(conn: sqlite3.Connection, item: bytes) -> list[dict[str, Any]]:
     ]
 
 
-def held(conn: sqlite3.Connection, item: bytes, author: str) -> Truth | None:
-    """Return the label that an author gave an item, or ``None``."""
+def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label") -> Truth | None:
+    """Return the label or adjudication that an author gave an item, or ``None``."""
     row = conn.execute(
-        "SELECT label FROM current_events WHERE item = ? AND slot = 'label' AND author = ?",
-        (item, author),
+        """SELECT c.label FROM current_events c JOIN label_events e ON e.key = c.key
+           WHERE c.item = ? AND c.slot = ? AND e.author = ?""",
+        (item, slot, author),
     ).fetchone()
     return Truth(row["label"]) if row else None
 

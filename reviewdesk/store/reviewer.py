@@ -166,7 +166,7 @@ class Done:
     action: int
     target: int | None
     untimed: bool
-    """Whether the event came from a file or the shell, and so is not work on screen."""
+    """Whether the event took no time of its own: from a file or the shell, or one of many."""
 
 
 def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
@@ -174,7 +174,8 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
     rows = conn.execute(
         """SELECT seq, at, kind, run, item, action, target,
                   (json_extract(detail, '$.imported') IS NOT NULL OR (
-                     kind = 'label' AND json_extract(detail, '$.blind') IS NULL)) AS untimed
+                     kind = 'label' AND json_extract(detail, '$.blind') IS NULL)
+                   OR json_extract(detail, '$.together') > 1) AS untimed
            FROM label_events WHERE desk = ? AND reviewer = ? AND seq > ? ORDER BY seq""",
         (desk_id(conn), reviewer, after),
     )

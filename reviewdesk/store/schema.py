@@ -12,7 +12,7 @@ from reviewdesk.errors import DeskError
 from reviewdesk.store import reruns, runs
 from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
 from reviewdesk.store.copies.backup import back_up
-from reviewdesk.store.label_state import LAYOUT, rebuild
+from reviewdesk.store.label_state import LAYOUT, add_adjudications, rebuild
 from reviewdesk.store.load import orders
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -341,6 +341,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keep_label_state,
     cover_runs,
     keep_orders,
+    add_adjudications,
 )
 
 
@@ -365,7 +366,7 @@ def migrate(
         return
     refuse_read_only(conn, "and of an older reviewdesk, so it cannot be brought up to date")
     if version and copies:
-        _back_up(conn, path, version)
+        back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
     with writing(conn, path):
         # Another process may have migrated while this one waited for the lock.
         version = conn.execute("PRAGMA user_version").fetchone()[0]
@@ -388,11 +389,6 @@ def is_current(path: Path) -> bool:
         return False
     found = (int.from_bytes(head[68:72]), int.from_bytes(head[60:64]))
     return found == (APPLICATION_ID, len(MIGRATIONS))
-
-
-def _back_up(conn: sqlite3.Connection, path: Path, version: int) -> None:
-    target = path.with_name(f"{path.name}.schema-{version}.backup")
-    back_up(conn, path, target, replace=True)
 
 
 def _run(conn: sqlite3.Connection, *statements: str) -> None:

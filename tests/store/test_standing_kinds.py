@@ -15,6 +15,8 @@ from reviewdesk.store import audit, events, label_state, schema
 from reviewdesk.store.events import NewEvent
 from tests.helpers import SINCE_MEASURES, load, mark, numbered, open_desk, tag, unmeasure
 
+SINCE_LABELS = {schema.let_repeats_stand, schema.keep_label_state, label_state.add_adjudications}
+
 
 @dataclass(frozen=True)
 class Older:
@@ -40,7 +42,7 @@ def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Older:
         # Loading fills it; it came later than what is tested here.
         desk.conn.execute("CREATE TABLE case_tags (run, tag, verdict)")
         for later in SINCE_MEASURES:
-            if later not in {schema.let_repeats_stand, schema.keep_label_state}:
+            if later not in SINCE_LABELS:
                 later(desk.conn)
         run = load(desk, numbered(3))
         desk.conn.execute("DROP TABLE case_tags")

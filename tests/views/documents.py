@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -27,20 +28,24 @@ from reviewdesk.desk.live.panel_check import check_panel
 from reviewdesk.desk.live.rerun_history import beside, of_item
 from reviewdesk.desk.review.runs import run_details
 from reviewdesk.domain.labels.pace import TimedLabel
-from reviewdesk.domain.labels.repeats import LabelPair
+from reviewdesk.domain.labels.repeats import LabelPair, self_agreement
+from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
 from reviewdesk.domain.labels.work import WorkPage, agreements, reasons_to_stop, work_pace
 from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.rerun import flip_rates
 from reviewdesk.domain.panel.rerun_result import RerunHistory
 from reviewdesk.domain.panel.turnout import Turnout, Turnouts
-from reviewdesk.domain.records import Item, Run, Truth
+from reviewdesk.domain.records import Item, Pace, Run, Truth
 from reviewdesk.domain.stats.figures import Ranged, Target
+from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
+from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.item import attacks
 from reviewdesk.reports import Source
 from reviewdesk.reports.labels.reader import read_labels
 from reviewdesk.views import jurors as juror_views
 from reviewdesk.views import pace, whatif
 from reviewdesk.views import run as run_views
+from reviewdesk.views import team as team_views
 from reviewdesk.views.calibration import calibration, file_calibration
 from reviewdesk.views.calibration import summary as calibration_summary
 from reviewdesk.views.comparison import comparison, two_panels
@@ -173,6 +178,32 @@ def of_gates() -> Iterator[tuple[str, Document]]:
     yield "gates, hostile", gates(nasty, representative=True)
 
 
+def of_team() -> Iterator[tuple[str, Document]]:
+    """The documents about several reviewers: none, and two of whom one has a hostile name."""
+    nobody = rater_agreement([], ())
+    yield "team of nobody", team_views.team(TeamPage((), nobody, 0, False, 0, 0))
+    yield "no disagreements", team_views.disagreements([])
+    items = Counter[Labels]({("pass", "fail"): 4, ("pass", "pass"): 20, ("fail", "fail"): 3})
+    found = rater_agreement([RatedStratum(items)], ("ann", HOSTILE))
+    pairs = [LabelPair(Truth.PASS, Truth.FAIL, unseen=False)] * 3
+    members = tuple(
+        TeamMember(name, 27, Pace(123.0, 4.0, 27), self_agreement(pairs))
+        for name in ("ann", HOSTILE)
+    )
+    yield "team", team_views.team(TeamPage(members, found, 27, False, 4, 1))
+    same = rater_agreement([RatedStratum(Counter[Labels]({("pass", "pass"): 12}), 40)], ("a", "b"))
+    yield "team, alike", team_views.team(TeamPage((), same, 13, True, 0, 0))
+    at = "2025-01-31T12:00:00+00:00"
+    one = Opinion("ann", Truth.PASS, True, at, None)
+    two = Opinion(HOSTILE, Truth.FAIL, False, at, HOSTILE)
+    settled = Opinion(HOSTILE, Truth.UNSURE, False, at, HOSTILE)
+    listed = [
+        Disagreement(1, HOSTILE, "ab", None, None, (one, two), None),
+        Disagreement(2, "v", "cd", Decision.PASS, 0.9, (one, replace(two, reviewer="cy")), settled),
+    ]
+    yield "disagreements", team_views.disagreements(listed)
+
+
 @cache
 def documents() -> dict[str, Document]:
     """A document of every kind: of a sample whose verdicts have labels, and of hostile texts."""
@@ -182,6 +213,7 @@ def documents() -> dict[str, Document]:
         "labels file": file_calibration(calibrate_file(rows)),
         **of_panels(),
         **dict(of_gates()),
+        **dict(of_team()),
     }
     with TemporaryDirectory() as folder, closing(open_desk(Path(folder) / "d")) as desk:
         run = desk.load(Source.from_path(SAMPLES / "library-desk.jsonl")).run

@@ -210,7 +210,8 @@ def full_rows(desk: Desk, run: Run, source: str | None) -> ExportedRows:
     """Return every label of a run in full; without a row, its confidence and correct are ``null``.
 
     If several people labelled a verdict, only the first label carries the figures, so that a reader
-    counts the verdict once. A design without weights writes the weight ``null``.
+    counts the verdict once; an adjudication comes first. A design without weights writes the weight
+    ``null``.
     """
     made = _labelled_rows(desk, run, source)
     weighted = made.weighing.design.stands
@@ -257,6 +258,7 @@ def _full_row(
         "decision": verdict.decision,
         "truth": label["label"],
         "tentative": bool(label["tentative"]),
+        "adjudicated": label["adjudicated"],
         "stratum": STRATA[verdict.place.stratum],
         "pi": made.weighing.inclusion.get(verdict.place.stratum),
         "weight": weight,

@@ -52,6 +52,7 @@ def list_labels(desk: Desk, run: Run) -> Iterator[dict[str, Any]]:
                 "decision": verdict.decision,
                 "label": label["label"],
                 "tentative": bool(label["tentative"]),
+                "adjudicated": label["adjudicated"],
                 "reviewer": label["author"],
                 "at": detail.get("at") or label["at"],
                 "blind": detail.get("blind"),
@@ -99,7 +100,7 @@ def _new_entries(
 
     Adds to ``counts``, and to ``places`` the lines of rows that match no verdict.
     """
-    entries: dict[tuple[bytes, str], NewEvent] = {}
+    entries: dict[tuple[bytes, str, str], NewEvent] = {}
     for row in rows:
         found = _verdict_of(desk, run, row)
         if found is None:
@@ -107,11 +108,12 @@ def _new_entries(
             continue
         author = row.reviewer or desk.reviewer
         check_name(author, f"line {row.line}: ")
-        held = labels.held(desk.conn, found["item"], author)
-        if (waiting := entries.get((found["item"], author))) is not None:
+        slot = "adjudication" if row.adjudicated else "label"
+        held = labels.held(desk.conn, found["item"], author, slot)
+        if (waiting := entries.get((found["item"], author, slot))) is not None:
             held = waiting.label
         if held is None:
-            entries[found["item"], author] = _label_event(desk, found, row, author, started)
+            entries[found["item"], author, slot] = _label_event(desk, found, row, author, started)
         counts["conflicts"] += held is not None and held is not Truth(row.truth)
         counts["labelled"] += held is None or held is Truth(row.truth)
     return [*entries.values()]
@@ -154,7 +156,7 @@ def _label_event(
         "kept": dict(row.kept) or None,
     }
     return NewEvent(
-        "label",
+        "adjudicate" if row.adjudicated else "label",
         desk.at(),
         run=found["hash"],
         verdict=found["id"],

@@ -46,6 +46,7 @@ _FACTS: Mapping[str, Mapping[str, type]] = {
         "again": str,
         "together": int,
     },
+    "adjudicate": {},
     "repeat": {"blind": bool, "unseen": bool, "seen": bool},
     "note": {"note": str, "added": str},
     "tags": {"tags": list, "added": list},
@@ -254,7 +255,7 @@ def _edit(desk: Desk, given: Mapping[str, Any]) -> UnsavedEdit:
         _FORMS[name](facts[name])
     if kind in {"undo", "redo"}:
         return UnsavedEdit(at.astimezone(UTC), "", undo.Turn(kind, facts))
-    labels = kind in {"label", "repeat"}
+    labels = kind in {"label", "repeat", "adjudicate"}
     if labels is (given["label"] is None) or type(given["tentative"]) is not bool:
         raise ValueError(f"holds a {kind} without a label, or with one that it cannot have")
     label = Truth(given["label"]) if labels else None

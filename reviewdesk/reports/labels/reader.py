@@ -73,6 +73,7 @@ class LabelRow:
     blind: bool | None
     seen: bool | None
     kept: dict[str, Any]
+    adjudicated: bool = False
 
 
 class _Score(Strict):
@@ -95,6 +96,7 @@ class _Label(Strict):
     reviewer: str | None = None
     time: str | None = None
     tentative: bool | None = None
+    adjudicated: bool | None = None
     tags: Annotated[list[str], Wanted("a list of texts")] | None = None
     blind: bool | None = None
     seen: bool | None = None
@@ -223,6 +225,7 @@ def _label_row(line: int, row: Row, fail: Fail) -> LabelRow:
         raise fail(f"line {line}", problem, "")
     stated = found.model_dump() | {
         "tentative": bool(found.tentative),
+        "adjudicated": bool(found.adjudicated),
         "tags": tuple(found.tags or ()),
     }
     return LabelRow(line=line, kept={key: row[key] for key in _KEPT if key in row}, **stated)

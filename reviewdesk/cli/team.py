@@ -1,0 +1,84 @@
+"""Several reviewers from the shell: how far they agree, where they differ, what settles it."""
+
+from __future__ import annotations
+
+import click
+
+from reviewdesk.cli import completion
+from reviewdesk.cli.common import (
+    chosen_run,
+    json_option,
+    named_verdict,
+    open_desk,
+    put,
+    put_json,
+    report_event,
+    run_option,
+    shared_options,
+)
+
+
+@click.command(epilog="Example: reviewdesk labels agreement --run support-bot")
+@run_option
+@json_option
+@shared_options
+def agreement(*, run_name: str | None, as_json: bool) -> None:
+    """Show how far the reviewers of a run agree.
+
+    Raw, by Cohen's kappa for each two and by Krippendorff's alpha for all, with intervals, and each
+    reviewer's pace and agreement with themselves.
+    """
+    from reviewdesk.cli.plain import document_text
+    from reviewdesk.desk.team.agreement import team_page
+    from reviewdesk.views.json import team as shapes
+    from reviewdesk.views.team import team
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        page = team_page(desk, run)
+    if as_json:
+        put_json(shapes.team(run, page))
+    else:
+        put(document_text(team(page)))
+
+
+@click.command(epilog="Example: reviewdesk labels disagreements --run support-bot")
+@run_option
+@json_option
+@shared_options
+def disagreements(*, run_name: str | None, as_json: bool) -> None:
+    """List the verdicts on which people differ."""
+    from reviewdesk.cli.plain import document_text
+    from reviewdesk.desk.team.agreement import disagreements as find
+    from reviewdesk.views.json import team as shapes
+    from reviewdesk.views.team import disagreements as shown
+
+    with open_desk() as desk:
+        run = chosen_run(desk, run_name)
+        found = find(desk, run)
+    if as_json:
+        put_json(shapes.disagreements(run, found))
+    else:
+        put(document_text(shown(found)))
+
+
+@click.command(epilog="Example: reviewdesk labels adjudicate refund-after-30-days fail")
+@click.argument("verdict", shell_complete=completion.verdicts)
+@click.argument("truth", type=click.Choice(["pass", "fail", "unsure"]))
+@click.option("--note", help="Keep the reason with it.")
+@run_option
+@json_option
+@shared_options
+def adjudicate(
+    *, verdict: str, truth: str, note: str | None, run_name: str | None, as_json: bool
+) -> None:
+    """Settle what VERDICT deserved where people differ.
+
+    Their labels stay, and the newest adjudication of an item is its truth.
+    """
+    from reviewdesk.desk.team.adjudication import adjudication
+    from reviewdesk.domain.records import Truth
+
+    with open_desk() as desk:
+        _, key = named_verdict(desk, verdict, run_name)
+        report_event(desk, adjudication(desk, key, Truth(truth), note)(desk), as_json=as_json)

@@ -1,0 +1,1 @@
+"""Several reviewers on one desk: who has which item open, how far they agree, what settles it."""

@@ -1,0 +1,116 @@
+"""How far the people who labelled a run agree, how each of them works, and where they differ."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from reviewdesk.desk.review.history import PaceReader
+from reviewdesk.desk.review.repeats import WorkLog
+from reviewdesk.domain.labels.repeats import self_agreement
+from reviewdesk.domain.labels.sampling import decided_strata, weigh
+from reviewdesk.domain.labels.team import Disagreement, Opinion, TeamMember, TeamPage
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.domain.stats.raters import Labels, RatedStratum, rater_agreement
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.store import figures, labels
+from reviewdesk.store.connect import reading
+from reviewdesk.store.team import opinions
+from reviewdesk.store.verdicts import by_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from reviewdesk.desk.core import Desk
+    from reviewdesk.domain.labels.rows import LabelledRow, RunFigures
+
+_Given = dict[int, dict[str, str]]
+"""The label of each person, by verdict."""
+
+
+def team_page(desk: Desk, run: Run) -> TeamPage:
+    """Compute how the people who labelled a run work, and how far they agree."""
+    with reading(desk.conn, desk.path):
+        labelled = figures.labelled(desk.conn, run.key)
+        totals = figures.run_figures(desk.conn, run.key)
+        given: _Given = {}
+        for one in opinions.author_labels(desk.conn, run.key):
+            given.setdefault(one.verdict, {})[one.author] = one.label
+        by_item = {row.item: given[row.key] for row in labelled}.values()
+        count = Counter(name for said in by_item for name in said)
+        names = sorted({*count, *opinions.reviewers(desk.conn, run.hash)})
+        members = tuple(_member(desk, run, name, count[name]) for name in names)
+        strata, drawn = _strata(labelled, totals, given, names)
+        return TeamPage(
+            members,
+            rater_agreement(strata, names),
+            items=sum(len(said) > 1 for said in by_item),
+            drawn=drawn,
+            disputed=sum(row.place.truth is Truth.DISPUTED for row in labelled),
+            adjudicated=opinions.adjudicated(desk.conn, run.key),
+        )
+
+
+def _strata(
+    labelled: Sequence[LabelledRow], totals: RunFigures, given: _Given, names: Sequence[str]
+) -> tuple[list[RatedStratum], bool]:
+    """Return the items by stratum if their labels were drawn; else all of them as one stratum.
+
+    They stand for the decided verdicts of the run if each of its strata has an item with two labels
+    in the labelled part of its draw.
+    """
+    weighing = weigh([row.place for row in labelled], totals.sizes)
+    held: dict[int, dict[bytes, Labels]] = {h: {} for h in decided_strata(totals.sizes)}
+    every: dict[bytes, Labels] = {}
+    for row, inside in zip(labelled, weighing.drawn, strict=True):
+        found = every[row.item] = tuple(given[row.key].get(name) for name in names)
+        if inside and row.place.stratum in held:
+            held[row.place.stratum][row.item] = found
+    strata = [RatedStratum(Counter(held[h].values()), totals.sizes[h]) for h in held]
+    if strata and all(one.of().n for one in strata):
+        return strata, True
+    return [RatedStratum(Counter(every.values()))], False
+
+
+def _member(desk: Desk, run: Run, name: str, count: int) -> TeamMember:
+    other = copy.copy(desk)
+    other.reviewer = name
+    log = WorkLog(other, run)
+    log.read()
+    pace = PaceReader().read(other, run).pace()
+    return TeamMember(name, count, pace, self_agreement(log.pairs()))
+
+
+def disagreements(desk: Desk, run: Run) -> list[Disagreement]:
+    """Return the verdicts on whose items people differ, those that are not settled first."""
+    with reading(desk.conn, desk.path):
+        found = [_disagreement(desk, key) for key in opinions.disputed(desk.conn, run.key)]
+    return sorted(found, key=lambda one: one.adjudication is not None)
+
+
+def _disagreement(desk: Desk, key: int) -> Disagreement:
+    row = by_key(desk.conn, key)
+    said = labels.of_item(desk.conn, row["item"])
+    settled = [_opinion(one) for one in said if one["adjudicated"]]
+    return Disagreement(
+        key,
+        row["id"],
+        row["item"].hex(),
+        Decision(row["decision"]) if row["decision"] else None,
+        row["score"],
+        tuple(_opinion(one) for one in said if not one["adjudicated"]),
+        settled[0] if settled else None,
+    )
+
+
+def _opinion(label: Mapping[str, Any]) -> Opinion:
+    return Opinion(
+        label["author"],
+        Truth(label["label"]),
+        bool(label["tentative"]),
+        json.loads(label["detail"]).get("at") or label["at"],
+        label["note"],
+    )

@@ -1,0 +1,119 @@
+"""An adjudication is the truth of an item; labels stay, and undo takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.labels.rows import full_rows
+from reviewdesk.desk.labels.transfer import import_labels, list_labels
+from reviewdesk.desk.team.adjudication import adjudication
+from reviewdesk.desk.team.agreement import disagreements
+from reviewdesk.domain.records import Run, Truth
+from reviewdesk.errors import UsageError
+from reviewdesk.reports import Source
+from reviewdesk.reports.labels.reader import read_labels
+from reviewdesk.reports.labels.writer import as_jsonl
+from reviewdesk.store.figures import labelled
+from tests.helpers import load, numbered, open_desk
+
+PASS, FAIL = Truth.PASS, Truth.FAIL
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """Ann and ben labelled v1 and v2; they differ on v1."""
+    with closing(open_desk(tmp_path / "d.db")) as ann:
+        run = load(ann, numbered(6))
+        ann.label(ann.find(run, "v1"), PASS)
+        ann.label(ann.find(run, "v2"), PASS)
+        with closing(open_desk(tmp_path / "d.db", "ben")) as ben:
+            ben.label(ben.find(run, "v1"), FAIL, note="no")
+            ben.label(ben.find(run, "v2"), PASS)
+        yield ann
+
+
+def truth(desk: Desk, name: str = "v1") -> Truth | None:
+    run = desk.run()
+    (row,) = desk.rows([desk.find(run, name)])
+    found = {one.id: one.place.truth for one in labelled(desk.conn, run.key)}
+    assert found.get(name) is row.label
+    return row.label
+
+
+def settle(desk: Desk, word: Truth, name: str = "v1", note: str | None = None) -> None:
+    adjudication(desk, desk.find(desk.run(), name), word, note)(desk)
+
+
+def test_it_is_the_truth_and_the_labels_stay(desk: Desk) -> None:
+    assert truth(desk) is Truth.DISPUTED
+    assert desk.progress(desk.run()).disputed == 1
+    settle(desk, FAIL, note="the rubric says so")
+    assert truth(desk) is FAIL
+    assert desk.progress(desk.run()).disputed == 0
+    (found,) = disagreements(desk, desk.run())
+    assert [(one.reviewer, one.label) for one in found.opinions] == [("ann", PASS), ("ben", FAIL)]
+    settled = found.adjudication
+    assert settled is not None
+    assert (settled.reviewer, settled.label, settled.note) == ("ann", FAIL, "the rubric says so")
+    assert desk.calibration(desk.run()).labelled.n == 2
+    assert desk.verify().problems == ()
+
+
+def test_the_newest_counts_whoever_gave_it_and_undo_brings_back_the_one_before(
+    desk: Desk,
+) -> None:
+    settle(desk, FAIL)
+    with closing(Desk.open(desk.path, reviewer="cy")) as cy:
+        settle(cy, PASS)
+        assert truth(cy) is PASS
+        cy.undo()
+        assert truth(cy) is FAIL
+    # What ann undoes is her own.
+    desk.undo()
+    assert truth(desk) is Truth.DISPUTED
+    assert desk.verify().problems == ()
+
+
+def test_without_labels_it_is_no_truth(desk: Desk) -> None:
+    settle(desk, FAIL)
+    with closing(Desk.open(desk.path, reviewer="ben")) as ben:
+        ben.undo()
+        ben.undo()
+        # Ben's labels are gone; ann's and the adjudication stand.
+        assert truth(ben) is FAIL
+    for _ in range(3):
+        desk.undo()
+    assert truth(desk) is truth(desk, "v2") is None
+    assert desk.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("v2", "its labels are all the same"), ("v3", "it has no label")]
+)
+def test_where_nobody_differs_there_is_nothing_to_settle(desk: Desk, name: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        settle(desk, FAIL, name)
+
+
+def test_a_full_export_carries_it_to_another_desk(desk: Desk, tmp_path: Path) -> None:
+    settle(desk, FAIL, note="so")
+    run = desk.run()
+    rows = full_rows(desk, run, None).rows
+    # The row of the adjudication carries the figures: the panel passed what deserved to fail.
+    keys = "reviewer", "truth", "adjudicated", "correct"
+    assert [tuple(one[key] for key in keys) for one in rows if one["id"] == "v1"] == [
+        ("ann", "fail", True, False), ("ann", "pass", False, None), ("ben", "fail", False, None),
+    ]  # fmt: skip
+    data = as_jsonl(rows).encode()
+    with closing(open_desk(tmp_path / "other.db", "dora")) as other:
+        there: Run = load(other, numbered(6))
+        read = read_labels(Source.from_bytes("l.jsonl", data))
+        for new in (5, 0):
+            assert import_labels(other, there, read).new == new
+        assert truth(other) is FAIL
+        assert {one["note"] for one in list_labels(other, there)} == {"so", "no", None}
