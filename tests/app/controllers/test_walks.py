@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from reviewdesk.app.controllers.view import Notice
 from reviewdesk.app.controllers.work.coverage import DrawnItem
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
+from reviewdesk.desk.review.items import item as read_item
 from reviewdesk.domain.records import Item, View
 from reviewdesk.settings import Settings
 from tests.app.appkit import seeds
@@ -76,6 +78,16 @@ class Witness:
                 self.enough.add(text)
 
 
+@dataclass(frozen=True)
+class Label:
+    """A label of the log: whose, whether its response had been on screen, and how it was given."""
+
+    verdict: str
+    item: str
+    seen: bool
+    bulk: bool
+
+
 def texts(item: Item) -> set[tuple[str, str]]:
     """The responses of an item."""
     names = ["output"] + ["alternative"] * (item.verdict.body.get("alternative") is not None)
@@ -97,6 +109,8 @@ class Walk:
         self.desk, run = open_run(path / "d.db", body)
         settings = Settings(hundreds=False, tags_after_fail=seed % 3 == 0)
         view = View(order="file", blind=bool(seed % 2))
+        keys = [row[0] for row in self.desk.conn.execute("SELECT key FROM verdicts")]
+        self.items = {one.item_hash: one for one in (read_item(self.desk, key) for key in keys)}
         self.review = Review(self.desk, run, view=view, settings=settings, begun=False)
         real = self.review.controller.saw
 
@@ -109,11 +123,13 @@ class Walk:
         self.review.controller.settle()
         self.review.after()
 
-    def labels(self) -> list[str]:
+    def labels(self) -> list[Label]:
         rows = self.desk.conn.execute(
-            "SELECT verdict FROM label_events WHERE kind = 'label' ORDER BY key"
+            """SELECT verdict, lower(hex(item)), json_extract(detail, '$.seen'),
+                      json_extract(detail, '$.together') IS NOT NULL
+               FROM label_events WHERE kind = 'label' ORDER BY key"""
         )
-        return [str(row[0]) for row in rows]
+        return [Label(verdict, item, seen == 1, bool(bulk)) for verdict, item, seen, bulk in rows]
 
     def step(self) -> None:
         """Do something, and compare what became of it."""
@@ -124,9 +140,14 @@ class Walk:
         if open_:
             core.notices["review"] = Notice()
         pressed = self._do()
-        if (more := self.labels()[len(given) :]) and item is not None:
-            assert more == [item.verdict.id]
-            assert texts(item) <= self.witness.some
+        more = self.labels()[len(given) :]
+        for one in more:
+            # Only what was read says so. Labels of a selection may be unread; no other is.
+            assert one.seen <= (texts(self.items[one.item]) <= self.witness.some)
+            assert one.seen or one.bulk
+        if more and not more[0].bulk:
+            assert item is not None
+            assert [one.verdict for one in more] == [item.verdict.id]
         elif pressed in GIVES_LABEL and may:
             assert "on screen yet" not in review.notice
             assert "went on to the right" not in review.notice
