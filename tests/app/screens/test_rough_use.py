@@ -64,8 +64,11 @@ async def test_random_keys_leave_a_whole_desk(opened: tuple[Desk, Run], seed: in
                 await stage.pilot.resize_terminal(pick.randint(1, 180), pick.randint(1, 50))
             stage.clock.wait(pick.choice((0.01, 0.3)))
             await stage.pilot.press(pick.choice([*keys, "x", ":"]))
+            if not stage.app.is_running:
+                break
         await stage.settle()
-        assert stage.app.is_running
+        # Enter in the list of keys or in the palette may choose to close the app.
+        assert stage.app.is_running or stage.app.return_code == 0
         assert stage.desk.verify().ok
 
 
