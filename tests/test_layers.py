@@ -60,17 +60,17 @@ SCREEN = {"textual", "rich"}
 ALLOWED = {
     "domain": {"domain", "errors", "msgspec"},
     "reports": {
-        "domain", "errors", "output", "reports", "msgspec", "pydantic", "pydantic_core", "yaml",
-        "jsonschema", "referencing", "regex", "zstandard",
+        "domain", "errors", "file_output", "reports", "msgspec", "pydantic", "pydantic_core",
+        "yaml", "jsonschema", "referencing", "regex", "zstandard",
     },
-    "store": {"domain", "errors", "output", "store", "sqlite_utils", "system"},
-    "live": {"domain", "errors", "live", "output", "system", "httpx", "httpcore", "h11"},
+    "store": {"domain", "errors", "file_output", "store", "sqlite_utils", "system"},
+    "live": {"domain", "errors", "live", "file_output", "system", "httpx", "httpcore", "h11"},
     "views": {"domain", "errors", "views"},
     "pages": {"domain", "errors", "pages", "views", "jinja2", "markupsafe"},
-    "remote": {"errors", "output", "fsspec"},
+    "remote": {"errors", "file_output", "fsspec"},
     "scale": {"domain", "errors", "remote", "scale", "dask", "distributed", "fsspec", "pyarrow"},
     "desk": {
-        "domain", "reports", "store", "live", "views", "pages", "errors", "output", "desk",
+        "domain", "reports", "store", "live", "views", "pages", "errors", "file_output", "desk",
         "platformdirs", "remote", "scale",
     },
     "cli": {
@@ -83,7 +83,7 @@ ALLOWED = {
     "pytest": {"desk", "domain", "errors", "pytest", "views"},
     "settings": {"errors", "settings", "platformdirs", "pydantic"},
     "errors": {"errors"},
-    "output": {"system"},
+    "file_output": {"system"},
     "system": {"system"},
     "__init__": {"desk", "domain", "errors"},
     "__main__": {"cli"},

@@ -27,7 +27,7 @@ PLACES = {
     "cli/first_frame.py",  # modes of the terminal, before anything else is loaded
     "desk/first_page.py",  # where the desk lies, as above
     "desk/access.py",  # groups of users
-    "output.py",  # names and modes of files
+    "file_output.py",  # names and modes of files
     "system/disk.py",
     "system/locks.py",
     "system/terminal.py",

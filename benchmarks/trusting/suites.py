@@ -77,10 +77,10 @@ WRONG = (
         "tests/app/controllers/test_unsaved.py::test_a_kill_between_two_of_them_saves_none_twice",
     ),
     WrongProgram(
-        "files are written under their own names", "output.py",
+        "files are written under their own names", "file_output.py",
         "    descriptor, part = _open_part(path.parent, _PRIVATE if private else _PUBLIC)\n",
         "    descriptor, part = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), path\n",
-        "tests/test_output.py",
+        "tests/test_file_output.py",
     ),
     WrongProgram(
         "malformed input reaches the parser", "app/terminal/driver.py",
@@ -114,8 +114,8 @@ TESTED = (
     (
         "planted links, existing targets and kills of writers of files",
         "nothing outside overwritten, nothing partial under a final name",
-        ("tests/test_output.py", "tests/cli/test_files_written.py", "tests/desk/test_backups.py",
-         "tests/app/controllers/test_unsaved.py"),
+        ("tests/test_file_output.py", "tests/cli/test_files_written.py",
+         "tests/desk/test_backups.py", "tests/app/controllers/test_unsaved.py"),
     ),
 )  # fmt: skip
 

@@ -10,8 +10,8 @@ from textual.app import App
 from textual.screen import Screen
 
 from reviewdesk.app.keys.actions import ACTIONS, OPENS_TEXT
-from reviewdesk.app.keys.keymap import Keymap
 from reviewdesk.app.keys.names import spellings
+from reviewdesk.app.keys.user_keys import Keymap
 
 LONGEST = 1.0
 """Seconds after which keys count again although the action that would open a text did not come.

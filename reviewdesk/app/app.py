@@ -48,8 +48,8 @@ from reviewdesk.app.controllers.requests import (
 )
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.keys.actions import Action, likely
-from reviewdesk.app.keys.keymap import checked
 from reviewdesk.app.keys.palette import RegistryProvider
+from reviewdesk.app.keys.user_keys import checked
 from reviewdesk.app.paint.item import pages
 from reviewdesk.app.screens.base import DeskScreen
 from reviewdesk.app.screens.bindings import app_bindings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from reviewdesk.app.controllers.work.coverage import DrawnItem
+from reviewdesk.app.controllers.work.on_screen import DrawnItem
 from reviewdesk.errors import ReviewDeskError
 
 

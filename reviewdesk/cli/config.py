@@ -77,8 +77,8 @@ def _forget(name: str) -> None:
 
 
 def _facts(settings: Settings) -> dict[str, Any]:
-    from reviewdesk.app.keys.keymap import checked
     from reviewdesk.app.keys.names import shown_key
+    from reviewdesk.app.keys.user_keys import checked
     from reviewdesk.desk.core import default_path, default_reviewer
     from reviewdesk.settings import KEPT, SETTINGS, settings_path
 
@@ -169,8 +169,8 @@ def _example_settings() -> Iterator[str]:
 
 def _example_keys() -> Iterator[str]:
     from reviewdesk.app.keys.actions import ACTIONS
-    from reviewdesk.app.keys.keymap import Keymap
     from reviewdesk.app.keys.names import shown_key
+    from reviewdesk.app.keys.user_keys import Keymap
 
     own, group = Keymap.of(ACTIONS), ""
     for name, action in ACTIONS.items():

@@ -59,7 +59,7 @@ def gate(
     writes them, and some are of the rest that nothing flagged. A file of confidence and correct
     alone never does, and neither does a reliability block of another set.
     """
-    from reviewdesk.desk.gates.results import write_junit, write_markdown
+    from reviewdesk.desk.gates.result_files import write_junit, write_markdown
     from reviewdesk.desk.gates.suite import run_suite
     from reviewdesk.views.gates import doubt_lines, text
     from reviewdesk.views.json import gates

@@ -1,4 +1,7 @@
-"""Backups that are made by themselves, putting one back, and saving what a damaged desk holds."""
+"""Backups that are made by themselves, putting one back, and saving what a damaged desk holds.
+
+How many are kept is the setting ``backups``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.core import Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
-from reviewdesk.output import whole_file, whole_path
+from reviewdesk.file_output import whole_file, whole_path
 from reviewdesk.store import audit, events, label_state, runs
 from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
 from reviewdesk.store.copies import backup, repair
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 SMALL = 256 << 20
 """The size in bytes up to which a whole desk is copied; of a larger one what people made is.
 
-Runs can be loaded again from their reports, and seven copies of gigabytes would fill a disk.
+Runs can be loaded again from their reports, and copies of gigabytes would fill a disk.
 """
 
 Report = Callable[[object], bool]

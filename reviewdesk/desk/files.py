@@ -12,7 +12,7 @@ from reviewdesk.desk.labels import rows
 from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.output import is_stream, whole_file
+from reviewdesk.file_output import is_stream, whole_file
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

@@ -8,7 +8,8 @@ from typing import Final
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.domain.panel.turnout import STOPPED
 from reviewdesk.domain.verdict import Status
-from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.replies.faults import Fault
+from reviewdesk.live.replies.retryable import Retryable
 
 ALIKE: Final = 5
 """Calls in a row that end alike, with a refusal of key, credit or model, before a juror stops."""

@@ -1,4 +1,4 @@
-"""Decide whether a call is tried again, after how long, and without which parameter."""
+"""Decide after how long a call is tried again, until when, and without which parameter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from reviewdesk.live.records import Clock, Exchange
-from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.replies.faults import Fault
+from reviewdesk.live.replies.retryable import Retryable
 from reviewdesk.live.waits import asked_wait
 from reviewdesk.live.wires.envelope import Envelope, stated_error
 from reviewdesk.live.wires.requests import REASONING, STRUCTURE, TEMPERATURE, TOKENS

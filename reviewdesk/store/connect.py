@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from reviewdesk.errors import BusyError, DeskError
-from reviewdesk.output import create_private
+from reviewdesk.file_output import create_private
 from reviewdesk.store.explain import BUSIEST, ExplainedCursor, busy, explained
 from reviewdesk.system.locks import WriterPlace
 

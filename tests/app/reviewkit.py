@@ -26,7 +26,7 @@ from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.controllers.work.outbox import Outbox
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.keymap import checked
+from reviewdesk.app.keys.user_keys import checked
 from reviewdesk.app.texts.pages import page_count
 from reviewdesk.desk import Desk
 from reviewdesk.domain.records import Event, Item, Run, Truth, View

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reviewdesk.app.keys.actions import ACTIONS
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.theme.names import THEMES
 from reviewdesk.cli import review
 from reviewdesk.desk.review import kept

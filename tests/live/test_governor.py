@@ -20,7 +20,8 @@ from reviewdesk.live.clock import SystemClock
 from reviewdesk.live.governor import MINUTE, Governor, Governors
 from reviewdesk.live.jurors import CallSession, ask
 from reviewdesk.live.records import Exchange, Response
-from reviewdesk.live.replies.faults import Fault, Retryable
+from reviewdesk.live.replies.faults import Fault
+from reviewdesk.live.replies.retryable import Retryable
 from reviewdesk.live.waits import asked_wait, budget_wait
 from reviewdesk.live.wires.envelope import Envelope
 from tests.judgekit import PRICE, YES, Room, world

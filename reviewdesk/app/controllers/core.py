@@ -14,9 +14,9 @@ from reviewdesk.app.controllers.rerun_history import NOTHING, RerunReader
 from reviewdesk.app.controllers.review_session import resumed
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.view import CalibrationState, Figures, Notice, Panes, RunsState
-from reviewdesk.app.controllers.work.coverage import SeenItems
+from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.app.controllers.work.outbox import Outbox
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.later import Later
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.desk.figures.strip import LiveStrip

@@ -12,7 +12,7 @@ from functools import partial
 from reviewdesk.app.controllers.core import READ_ONLY, Core
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.session import Session
-from reviewdesk.app.controllers.work.coverage import Unseen
+from reviewdesk.app.controllers.work.on_screen import Unseen
 from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.controllers.work.undo import UndoController
 from reviewdesk.desk.review import exposure, repeats

@@ -25,7 +25,7 @@ from reviewdesk.app.controllers.work.queue_reader import QueueReader
 from reviewdesk.app.controllers.work.selection import SelectionController
 from reviewdesk.app.controllers.work.unsaved import LastWrites, offer_unsaved
 from reviewdesk.app.keys.actions import ACTIONS, GIVES_LABEL
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.domain.records import Item, QueueRow, Run, View
 from reviewdesk.errors import ReviewDeskError
 from reviewdesk.settings import Settings

@@ -15,7 +15,7 @@ from reviewdesk.app.ahead import TypeAhead
 from reviewdesk.app.controllers.review import ReviewController
 from reviewdesk.app.controllers.view import ViewState
 from reviewdesk.app.keys.actions import hints
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint.frame import Header, asking_lines, footer_line, header_line, status_line
 from reviewdesk.app.paint.pages import tiny_lines
 from reviewdesk.app.paint.styled import inline, one_line

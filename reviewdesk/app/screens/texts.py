@@ -6,7 +6,7 @@ from textual.timer import Timer
 
 from reviewdesk.app.controllers.session import Page
 from reviewdesk.app.controllers.view import ViewState
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint.item import PaintedItem, painted_item
 from reviewdesk.app.paint.jury import jury_lines
 from reviewdesk.app.paint.pages import done_lines, nothing_lines, reading_lines

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from textual.geometry import Region
 from textual.strip import Strip
 
-from reviewdesk.app.controllers.work.coverage import DrawnItem
+from reviewdesk.app.controllers.work.on_screen import DrawnItem
 from reviewdesk.app.messages import ItemDrawn
 from reviewdesk.app.paint.item import PaintedItem
 from reviewdesk.app.paint.long_text import LONGEST_LINE

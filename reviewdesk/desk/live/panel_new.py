@@ -252,7 +252,7 @@ def write_panel(draft: PanelDraft, path: Path, *, force: bool = False) -> None:
         UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
         PanelError: a name or a model is none that a panel file can hold.
     """
-    from reviewdesk.output import whole_file
+    from reviewdesk.file_output import whole_file
     from reviewdesk.reports import Source
     from reviewdesk.reports.panels.panel_file import panel_from
     from reviewdesk.reports.panels.panel_text import panel_text

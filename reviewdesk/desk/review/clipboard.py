@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviewdesk.errors import DeskError
-from reviewdesk.output import whole_file
+from reviewdesk.file_output import whole_file
 
 
 def keep_copy(text: str, name: str) -> Path:

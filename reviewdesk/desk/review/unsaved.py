@@ -26,7 +26,7 @@ from reviewdesk.domain.records import Truth
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import DeskError, ReviewDeskError
-from reviewdesk.output import whole_file
+from reviewdesk.file_output import whole_file
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
 

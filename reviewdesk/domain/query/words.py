@@ -1,4 +1,7 @@
-"""The vocabulary of filters and orders: every word of the language and what it means."""
+"""The vocabulary of filters and orders: every word of the language and what it means.
+
+How flags are spelled is said beside the flags, in ``domain/assessment/flag_words.py``.
+"""
 
 from __future__ import annotations
 

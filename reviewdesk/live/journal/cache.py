@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from reviewdesk.errors import UsageError
+from reviewdesk.file_output import whole_file
 from reviewdesk.live.journal.journal import exchange_of
 from reviewdesk.live.plan import hashed
 from reviewdesk.live.records import CACHE_HEADER, Call, Exchange
 from reviewdesk.live.replies.faults import fault_of
 from reviewdesk.live.wires.vendors import endpoint
-from reviewdesk.output import whole_file
 
 MOST: Final = 50_000
 """The replies that a cache holds; the oldest make room when it is opened."""

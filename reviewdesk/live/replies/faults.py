@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from reviewdesk.domain.verdict import Status
 from reviewdesk.live.records import Exchange
+from reviewdesk.live.replies.retryable import Retryable, after_problem, after_status
 from reviewdesk.live.wires.envelope import (
     MAX_TOLD,
     Envelope,
@@ -18,16 +18,6 @@ from reviewdesk.live.wires.envelope import (
     stated_error,
 )
 from reviewdesk.live.wires.vendors import Wire
-
-AGAIN_STATUSES: Final = frozenset({408, 409, 425})
-"""HTTP statuses below 500 that are tried again, beside 429; an endpoint would repeat any other
-refusal."""
-
-LASTING: Final = frozenset({"too_large", "encoding", "tls", "request", "endpoint"})
-"""Transport errors that another attempt would not fix."""
-
-_UNREACHABLE: Final = frozenset({"connection", "dns"})
-"""Transport errors of a host that is unknown or refuses connections."""
 
 LEFT_OUT: Final = "left out: "
 """Prefix of the names of refused parts, in the ``problem`` of an exchange with a response."""
@@ -60,20 +50,6 @@ _OUT_OF_CREDIT = re.compile(
 )
 
 
-class Retryable(IntEnum):
-    """Whether, and how long, a call that failed is tried again; ``NO`` is false."""
-
-    NO = 0
-    FEW = 1
-    """A few times: a 200 that holds no reply, and may have been paid for."""
-    UNREACHABLE = 2
-    """For seconds: a host that is unknown or refuses connections."""
-    YES = 3
-    """Until the ballot's deadline."""
-    PAUSED = 4
-    """As long as the host's governor waits: a 429."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
     """The status and error of a ballot without an answer, and whether the call is tried again."""
@@ -101,8 +77,7 @@ def reply_or_fault(exchange: Exchange, wire: Wire) -> Envelope | Fault:
     if exchange.status is None:
         kind, _, message = (exchange.problem or "connection: no answer came").partition(": ")
         status = Status.TIMEOUT if kind == "timeout" else Status.ERROR
-        again = Retryable.UNREACHABLE if kind in _UNREACHABLE else Retryable.YES
-        return Fault(status, kind, message or kind, Retryable.NO if kind in LASTING else again)
+        return Fault(status, kind, message or kind, after_problem(kind))
     if 200 <= exchange.status < 300:
         found = opened(exchange.body, exchange.headers.get("content-type"), wire)
         return _unusable_fault(exchange, found) if isinstance(found, UnusableAnswer) else found
@@ -134,10 +109,7 @@ def _refusal_fault(exchange: Exchange, error: StatedError, status: int, text: st
     known = _KINDS.get(status)
     general = _KINDS[500] if status >= 500 else _KINDS[400]
     kind, sentence = known or general
-    again = Retryable.YES if status in AGAIN_STATUSES or status >= 500 else Retryable.NO
-    if status == 429:
-        again = Retryable.PAUSED
-    return Fault(Status.ERROR, kind, f"{sentence} ({text})", again)
+    return Fault(Status.ERROR, kind, f"{sentence} ({text})", after_status(status))
 
 
 def _is_out_of_credit(exchange: Exchange, error: StatedError, status: int) -> bool:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReportError
-from reviewdesk.output import whole_file
+from reviewdesk.file_output import whole_file
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM
 
 _INVISIBLE = re.compile(

@@ -13,7 +13,7 @@ from time import sleep
 from typing import Any, BinaryIO
 
 from reviewdesk.errors import Cancelled, DeskError
-from reviewdesk.output import whole_path
+from reviewdesk.file_output import whole_path
 from reviewdesk.store.connect import APPLICATION_ID
 from reviewdesk.store.events import event_hash
 from reviewdesk.store.explain import explained

@@ -11,7 +11,7 @@ import pytest
 
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.controllers.view import Notice
-from reviewdesk.app.controllers.work.coverage import DrawnItem
+from reviewdesk.app.controllers.work.on_screen import DrawnItem
 from reviewdesk.app.keys.actions import ACTIONS as KNOWN
 from reviewdesk.app.keys.actions import GIVES_LABEL
 from reviewdesk.desk.review.items import item as read_item

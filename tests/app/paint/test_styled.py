@@ -12,7 +12,7 @@ from textual.content import Content
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.keys.actions import ACTIONS, hints
-from reviewdesk.app.keys.keymap import Keymap
+from reviewdesk.app.keys.user_keys import Keymap
 from reviewdesk.app.paint import styled
 from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.frame import Header, footer_line, header_line, status_line, strip_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from reviewdesk.app.controllers.work.coverage import SeenItems
+from reviewdesk.app.controllers.work.on_screen import SeenItems
 from reviewdesk.domain.records import View
 from tests.app.appkit import SMALL, Stage, key_event, open_run, report, staged, verdict
 

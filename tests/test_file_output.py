@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewdesk import output
-from reviewdesk.output import whole_file, whole_path
+from reviewdesk import file_output
+from reviewdesk.file_output import whole_file, whole_path
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and links of P
 def _kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test runs with files that have no name at first, and as on systems without them."""
     if request.param == "named":
-        monkeypatch.setattr(output, "_UNNAMED", 0)
+        monkeypatch.setattr(file_output, "_UNNAMED", 0)
     mask = os.umask(0o022)
     yield
     os.umask(mask)
@@ -104,7 +104,7 @@ def test_a_planted_link_leads_nowhere(tmp_path: Path, there: bool) -> None:
 def test_a_planted_name_of_the_part_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "_part_of", lambda folder: folder / "part")
+    monkeypatch.setattr(file_output, "_part_of", lambda folder: folder / "part")
     (tmp_path / "part").symlink_to(tmp_path / "outside")
     with pytest.raises(FileExistsError), whole_path(tmp_path / "a"):
         raise AssertionError
@@ -153,9 +153,9 @@ def test_a_file_made_by_name_is_private_and_replaces_nothing(tmp_path: Path) -> 
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from reviewdesk import output
-if {named}: output._UNNAMED = 0
-with output.whole_file(Path(sys.argv[1]), replace={replace}) as out:
+from reviewdesk import file_output
+if {named}: file_output._UNNAMED = 0
+with file_output.whole_file(Path(sys.argv[1]), replace={replace}) as out:
     out.write(b"half"); out.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -166,11 +166,11 @@ def test_a_kill_leaves_nothing_under_the_name(tmp_path: Path, replace: bool) -> 
     path = tmp_path / "a"
     if replace:
         path.write_bytes(b"old")
-    script = _KILLED.format(named=not output._UNNAMED, replace=replace)
+    script = _KILLED.format(named=not file_output._UNNAMED, replace=replace)
     done = subprocess.run([sys.executable, "-c", script, path], check=False)
     assert done.returncode == -signal.SIGKILL
     assert not path.exists() if not replace else path.read_bytes() == b"old"
-    if output._UNNAMED:
+    if file_output._UNNAMED:
         assert names(tmp_path) == (["a"] if replace else [])
 
 

@@ -1,4 +1,4 @@
-"""The keys of every action: the registry's, overridden by those of the settings file."""
+"""The keys that are in force: those of the registry, ``actions.py``, under the user's own."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from reviewdesk.domain.gates.expect import EntryResult, SuiteResult
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.safetext import show, show_line
 from reviewdesk.errors import UsageError
-from reviewdesk.output import is_stream, whole_file
+from reviewdesk.file_output import is_stream, whole_file
 from reviewdesk.views.gates import finding_lines, gates, headline
 
 if TYPE_CHECKING:
