@@ -93,6 +93,10 @@ class QueueRow:
     """Whether what the reviewer did with the item waits to be saved; it is shown as if it were."""
 
 
+SUGGESTION = "suggest"
+"""The kind of event that says what an agent thinks. No state and no figure follows from it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One entry of the label log. ``target`` is the action that an undo or redo refers to."""
