@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from reviewdesk.desk.core import Desk
 from reviewdesk.errors import Cancelled, DeskError, ReviewDeskError, UsageError
 from reviewdesk.file_output import whole_file, whole_path
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import audit, events, label_state, runs
 from reviewdesk.store.connect import connect, connect_read_only, fold, reading, writing
 from reviewdesk.store.copies import backup, repair
@@ -41,8 +42,7 @@ Runs can be loaded again from their reports, and copies of gigabytes would fill 
 Report = Callable[[object], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Frozen):
     """A backup that was made by itself."""
 
     path: Path
@@ -161,8 +161,7 @@ def _problems(conn: Connection) -> list[str]:
 # Putting a backup back
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Frozen):
     """The heads before and after, where the desk that was replaced is, and what is to be said."""
 
     before: str | None
@@ -248,8 +247,7 @@ def _numbers() -> Iterator[str]:
 # Saving what a damaged desk holds
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Frozen):
     """The new desk, how much it holds, and what was lost, in sentences."""
 
     path: Path

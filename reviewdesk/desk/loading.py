@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
 from reviewdesk.errors import Cancelled, ReportError, UsageError
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing
 from reviewdesk.store.explain import explained
@@ -37,8 +38,7 @@ _LOOK = 0.1
 """Seconds between two looks at a load that another process does."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadOptions(Frozen):
     """How to read a report. The policy fields fill in only what the file does not state.
 
     ``audit_share`` is the share of the unflagged verdicts that a new run mixes into its queue. A

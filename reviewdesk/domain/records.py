@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -11,6 +10,7 @@ from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.assessment.flags import Flag
 from reviewdesk.domain.jury.agreement import AgreementSource
 from reviewdesk.domain.verdict import Band, Decision, Verdict
+from reviewdesk.frozen import Frozen, field
 
 
 class Truth(StrEnum):
@@ -41,8 +41,7 @@ class Design(StrEnum):
         return self in {Design.WEIGHTED, Design.CENSUS}
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Frozen):
     """One report, loaded into a desk."""
 
     key: int
@@ -65,8 +64,7 @@ class Run:
     """The number of verdicts that came with a person's label, in the label log or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRow:
+class QueueRow(Frozen):
     """One line of the queue. ``key`` identifies the verdict inside the desk."""
 
     key: int
@@ -93,12 +91,7 @@ class QueueRow:
     """Whether what the reviewer did with the item waits to be saved; it is shown as if it were."""
 
 
-SUGGESTION = "suggest"
-"""The kind of event that says what an agent thinks. No state and no figure follows from it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Frozen):
     """One entry of the label log. ``target`` is the action that an undo or redo refers to."""
 
     key: int
@@ -118,8 +111,7 @@ class Event:
     undone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Frozen):
     """Everything about one verdict that a screen or ``show`` needs."""
 
     run: Run
@@ -142,8 +134,7 @@ class Item:
     marked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TagCount:
+class TagCount(Frozen):
     """How many items carry a tag, whoever gave it."""
 
     tag: str
@@ -163,8 +154,7 @@ def labels_missing(n: int, left: int) -> int:
     return max(0, min(TELLING - n, left))
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Frozen):
     """How fast a reviewer labels; the figures are ``None`` if no label can be timed.
 
     ``median_dwell`` is in seconds per label, and both figures rest on ``counted`` labels.
@@ -180,8 +170,7 @@ class Pace:
         return self.counted >= STEADY
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Frozen):
     """How much of a run a reviewer has done, as counts of verdicts."""
 
     verdicts: int
@@ -204,8 +193,7 @@ class Progress:
         return labels_missing(n, self.verdicts - self.labelled)
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(Frozen):
     """Calibration figures of one set of rows; ``None`` means undefined."""
 
     n: int
@@ -228,8 +216,7 @@ class Metrics:
     corrected_status: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Frozen):
     """The calibration of a run: with every label at weight 1, and weighted to the population."""
 
     labelled: Metrics
@@ -251,8 +238,7 @@ class Calibration:
         return self.population if self.population is not None else self.labelled
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Frozen):
     """What a reviewer last had on screen in a run; it is kept across restarts."""
 
     filter: str = ""
@@ -264,8 +250,7 @@ class View:
     """For how many hundreds of labels the page of pace was shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Frozen):
     """The result of loading one file."""
 
     run: Run

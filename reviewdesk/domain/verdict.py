@@ -15,6 +15,7 @@ from reviewdesk.domain import arguments
 from reviewdesk.domain.canonical import CanonicalBallot, CanonicalVerdict, number, own_word
 from reviewdesk.domain.enums import BY_REGIME, Band, Decision, Regime, Rounding, Status, Strategy
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 __all__ = [
     "BY_REGIME", "DEFAULT_TRIM_FRACTION", "FAILED_LABELS", "SLACK", "UNCLEAR", "Agreement",
@@ -29,23 +30,21 @@ SLACK = 1e-9
 DEFAULT_TRIM_FRACTION = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(Frozen):
     """The model that wrote the response."""
 
     model: str | None = None
     vendor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Frozen):
     """The rule that decided a verdict; a value of ``None`` is unknown, and it is never guessed."""
 
     threshold: float | None = None
     quorum: float | str | None = None
     strategy: Strategy | None = None
     trim_fraction: float | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = {}
     failed_jurors: Strategy | None = None
     """The strategy to use instead when a juror failed; only our own reports state it."""
     supermajority: float | str | None = None
@@ -159,16 +158,14 @@ class Answer(NamedTuple):
     derived: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Frozen):
     """The agreement that a report states, and the metric that it names for it."""
 
     value: float | None
     metric: str
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTrim:
+class StatedTrim(Frozen):
     """The trim that a report states; ``low`` and ``high`` are ``None`` if it names no juror."""
 
     method: str | None
@@ -184,8 +181,7 @@ class StatedTrim:
         return default if fraction is None else fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Frozen):
     """One verdict as its report states it, with the policy that applies to it."""
 
     id: str

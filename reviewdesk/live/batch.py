@@ -13,6 +13,7 @@ from reviewdesk.domain.panel.case import Case, CheckResult
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.verdict import Status
 from reviewdesk.errors import CeilingError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.budget import Meter
 from reviewdesk.live.journal.cache import ReplyCache
 from reviewdesk.live.journal.journal import ReplyStore
@@ -33,8 +34,7 @@ class Posed(Protocol):
 P = TypeVar("P", bound=Posed)
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCase:
+class PendingCase(Frozen):
     """A case with its position in the file, its panel, and the results of its checks."""
 
     place: int
@@ -52,8 +52,7 @@ class PendingCase:
         return OneRound(()) if self.failed else CaseRounds(self.case, self.panel)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Generic[P]):
+class Answered(Frozen, Generic[P]):
     """A case whose jurors were all asked, as far as needed, with the ballots of its rounds."""
 
     posed: P

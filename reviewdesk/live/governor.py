@@ -18,6 +18,7 @@ from typing import Final
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
@@ -74,8 +75,7 @@ class _Lane:
         return free - now
 
 
-@dataclass(frozen=True, slots=True)
-class CallTurn:
+class CallTurn(Frozen):
     """A request that the governor let go."""
 
     pauses: int

@@ -21,6 +21,7 @@ from reviewdesk.domain.panel.prompt import (
     swapped_template,
 )
 from reviewdesk.domain.panel.spec import PanelSpec
+from reviewdesk.frozen import Frozen
 
 MAX_BODY: Final = 2_000_000
 """The most bytes of the body of a reply."""
@@ -32,8 +33,7 @@ CACHE_HEADER: Final = "reviewdesk-cached"
 """The header of a stored exchange that an earlier run had, and that this one did not pay for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Frozen):
     """One juror to be asked about one case; ``about`` identifies the case by its content."""
 
     case: str
@@ -75,8 +75,7 @@ class Call:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Frozen):
     """One request and its response or failure, keys redacted; stored before it is used.
 
     ``status`` is ``None`` if no response came, and ``problem`` then says why; with a response,
@@ -90,7 +89,7 @@ class Exchange:
     ms: float
     status: int | None
     body: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     problem: str | None = None
 
     @property
@@ -136,8 +135,7 @@ class Request:
     """The most bytes of the response's body; a larger one is an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Frozen):
     """An HTTP response within the size limit; header names are in lower case."""
 
     status: int

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Clock, Exchange
 from reviewdesk.live.replies.faults import Fault
 from reviewdesk.live.replies.retryable import Retryable
@@ -48,8 +49,7 @@ _REFUSING: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Frozen):
     """Another attempt: after so many seconds, and without the ``refused`` parameter if any."""
 
     after: float = 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,6 +15,7 @@ from markupsafe import Markup, escape
 
 from reviewdesk.domain.safetext import show
 from reviewdesk.domain.stats.diagram import band, edges, place
+from reviewdesk.frozen import Frozen
 from reviewdesk.pages.parts import ListedVerdict, RunPage, parts
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Block, Section, Text, Tone, Words, outside, plain, spans
@@ -43,8 +43,7 @@ def page(found: RunPage, listed: Iterable[ListedVerdict]) -> Iterator[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Frozen):
     """A verdict of the page: its key facts in view, the rest in a block that opens."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from reviewdesk.domain.jurors.facts import JurorsPage
@@ -13,6 +13,7 @@ from reviewdesk.domain.run.details import RunDetails
 from reviewdesk.domain.stats.calibration_page import CalibrationPage
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.whatif.policies import WhatIfTable
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.calibration import calibration
 from reviewdesk.views.document import Section
 from reviewdesk.views.jurors import flips, jurors, rates
@@ -21,8 +22,7 @@ from reviewdesk.views.run import run
 from reviewdesk.views.whatif import what_if
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(Frozen):
     """A run with all its figures; ``listed`` is the number of verdicts that the page shows."""
 
     details: RunDetails
@@ -38,8 +38,7 @@ ListedVerdict: TypeAlias = tuple[Item, RerunHistory]
 """A verdict that a file lists, with its re-runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class PagePart:
+class PagePart(Frozen):
     """A part of a page under a heading of its own; ``name`` is what links to it."""
 
     name: str

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import Report
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLook:
+class FirstLook(Frozen):
     """What the start of a file reveals about its format.
 
     ``outline`` is filled for JSON and JSON Lines only; ``text`` is the start of a text file, and
@@ -25,8 +24,7 @@ class FirstLook:
     outline: Outline = field(default_factory=lambda: Outline("object"))
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Frozen):
     """A reader in the registry. ``uses`` names the reading options that it accepts."""
 
     name: str

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from reviewdesk.domain import arguments
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen, field
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(Frozen):
     """The options for reading a report; most apply to some formats only (``Dialect.uses``)."""
 
     format: str | None = None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, Self, get_origin, get_type_hints
+
+from reviewdesk.frozen import Frozen, field
 
 DEFAULT = "default"
 KEPT = "desk"
@@ -38,8 +40,7 @@ class Share(float):
 _NONE = Share(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Frozen):
     """One setting: its purpose, its allowed values in words, its variable and its bounds."""
 
     about: str
@@ -93,8 +94,7 @@ def is_plain(text: str) -> bool:
     return not any(char < " " or char == "\x7f" for char in text)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Frozen):
     """The settings in force, and the place where each was set.
 
     If ``reviewer`` is empty, the login name applies; if ``desk`` is, a file in the user's data

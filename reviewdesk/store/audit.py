@@ -6,7 +6,6 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, measures, reruns, runs, schema
 from reviewdesk.store.connect import connect_read_only
 from reviewdesk.store.events import desk_id, event_hash, of_desk
@@ -32,8 +32,7 @@ _OWN = ("sqlite_", "search_")
 _EVENTS = "SELECT count(*) FROM label_events"
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Frozen):
     """The result of checking the label log: its length, its head, and the problems found."""
 
     ok: bool

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from reviewdesk.domain.assessment.flags import Flag
@@ -14,12 +13,12 @@ from reviewdesk.domain.query.words import BALLOTS
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import Policy, read_ballot
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import labels, measures, reruns, runs, search, verdicts
 from reviewdesk.store.queue import DEFERRED, RunKeys
 
 
-@dataclass(frozen=True, slots=True)
-class FilterContext:
+class FilterContext(Frozen):
     """The desk and run that a filter reads, and the reviewer whose marks and deferrals it means."""
 
     conn: sqlite3.Connection

@@ -6,20 +6,18 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.records import Event, Truth
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import label_state
 from reviewdesk.store.rows import insert, record, value
 
 DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and
 re-runs. No reviewer's name begins with ``@``."""
-AGENT = "@agent"
-"""The chain of what programs suggest. Its events are no labels and stand beside all of them."""
 STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 
@@ -31,8 +29,7 @@ _HASHED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(Frozen):
     """An event that has no place in a chain yet.
 
     ``author`` is the person who made the judgement: the reviewer, unless a labels file names
@@ -292,8 +289,7 @@ def _to_events(rows: sqlite3.Cursor) -> list[Event]:
 # never changed, so everything that an earlier read missed has a larger key than the last it saw.
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Frozen):
     """The newest event of the log by key and hash; 0 and an empty hash if there is none."""
 
     key: int = 0

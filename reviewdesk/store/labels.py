@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.records import TagCount, Truth
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import record, value
 from reviewdesk.store.verdicts import first_key
 
@@ -51,8 +51,7 @@ def held(conn: sqlite3.Connection, item: bytes, author: str, slot: str = "label"
     return Truth(row["label"]) if row else None
 
 
-@dataclass(frozen=True, slots=True)
-class HumanLabel:
+class HumanLabel(Frozen):
     """A verdict whose body holds a person's label."""
 
     id: str

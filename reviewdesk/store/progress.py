@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from reviewdesk.domain.query.places import members
 from reviewdesk.domain.records import Progress, Run, Truth
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.label_state import AUDIT, FLAGGED, TRUTH, TRUTHS, WINDOW
 from reviewdesk.store.verdicts import first_key
 
@@ -18,8 +18,7 @@ _FEW = 8
 """If more windows changed than this, all verdicts are counted again."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedKeys(Container[int]):
+class DecidedKeys(Frozen):
     """The verdicts of a run that had a label at one moment, by key."""
 
     first: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.query.columns import CODES, TYPES
 from reviewdesk.domain.records import QueueRow, Truth
 from reviewdesk.domain.verdict import Band
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs
 from reviewdesk.store.load import orders
 from reviewdesk.store.rows import decision, in_pages, value
@@ -24,8 +24,7 @@ DEFERRED = """SELECT item FROM current_events
 """Query for the items that a reviewer deferred and has not labelled since."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Frozen):
     """The truth of one item by its labels, and whether any of them is tentative.
 
     ``seen`` is False if every label says that its response was not on screen.
@@ -36,8 +35,7 @@ class Mark:
     seen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _ReviewerItems:
+class _ReviewerItems(Frozen):
     """The items that the reviewer deferred and marked, and who wrote a note on each item."""
 
     deferred: set[bytes]
@@ -141,8 +139,7 @@ _COLUMNS: Mapping[str, str] = {
 """SQL for the facts of one verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunKeys:
+class RunKeys(Frozen):
     """The keys of a run, which are consecutive in file order."""
 
     run: int

@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -16,14 +15,14 @@ from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.panel.rerun import flipped
 from reviewdesk.domain.records import Event
 from reviewdesk.domain.verdict import Decision, Generator, Policy, verdict_from_body
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import events, runs
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.load.process import process_start
 from reviewdesk.store.rows import decision, in_pages, insert, record
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRerun:
+class StoredRerun(Frozen):
     """A finished re-run, with time, reviewer and detail of the event that committed it."""
 
     plan: int
@@ -58,8 +57,7 @@ def cover(conn: sqlite3.Connection, plan: int, at: str, **more: Any) -> None:
     events.append(conn, events.DESK, [entry])
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRerun:
+class PlannedRerun(Frozen):
     """A verdict of a re-run, with the event that planned it and the time of that."""
 
     plan: int

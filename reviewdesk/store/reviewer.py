@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from reviewdesk.domain.query.filter import parse_order
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.rows import value
 
@@ -154,8 +155,7 @@ def was_seen(conn: sqlite3.Connection, key: int, reviewer: str) -> bool:
     return row is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Frozen):
     """An event of one reviewer; ``target`` is the action that an undo or redo refers to."""
 
     seq: int
@@ -183,8 +183,7 @@ def done(conn: sqlite3.Connection, reviewer: str, after: int) -> Iterator[Done]:
         yield Done(**{**dict(row), "untimed": bool(row["untimed"])})
 
 
-@dataclass(frozen=True, slots=True)
-class WorkEvent:
+class WorkEvent(Frozen):
     """A label, repeat or defer of one reviewer, or the undo or redo of the action ``target``.
 
     ``blind`` is ``None`` if the event does not say; ``told`` if the panel's answer was told after

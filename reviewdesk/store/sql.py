@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.explain import explained
@@ -49,8 +49,7 @@ def facts(conn: sqlite3.Connection, path: Path) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRows:
+class QueryRows(Frozen):
     """The columns of a query by name, and its rows in batches as they are read."""
 
     columns: tuple[str, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +13,7 @@ from reviewdesk.domain.labels.sampling import FIRST_REST
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import NotFoundError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.rows import decision, value
 
 _WINDOW = 200
@@ -139,8 +139,7 @@ COUNTERPART = """coalesce(
 there is one, else the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counterpart:
+class Counterpart(Frozen):
     """A verdict, by key, that another run judged too: both decisions, and the content's label."""
 
     key: int
@@ -195,8 +194,7 @@ def window(conn: sqlite3.Connection, run: int, start: int, count: int) -> list[s
     ).fetchall()
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Frozen):
     """One verdict's canonical JSON, and that of each re-run of it made in this desk."""
 
     text: str

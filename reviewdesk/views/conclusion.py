@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from reviewdesk.domain.gates.limits import FEWEST, UNUSUAL, GateStatus, LimitCheck
 from reviewdesk.domain.records import Design, Metrics, labels_missing
@@ -11,6 +10,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, FilePage
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import Estimate, Interval, NullEce
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Block, Paragraph, Section, Tone
 from reviewdesk.views.labels import MEANS
 from reviewdesk.views.words import SIDES, chance, number, plural
@@ -23,8 +23,7 @@ _BLIND = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
+class _Evidence(Frozen):
     """What the answer rests on; intervals are of such items, as those of a suite's gates are."""
 
     line: Metrics

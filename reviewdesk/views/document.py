@@ -7,13 +7,13 @@ and Markdown each lay the same document out, and each of them makes text harmles
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from reviewdesk.domain.assessment.assess import Seat
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.stats.figures import Fit
+from reviewdesk.frozen import Frozen
 
 
 class Tone(StrEnum):
@@ -32,8 +32,7 @@ class Tone(StrEnum):
     BIG_WARN = "big-warn"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Frozen):
     """A piece of text; ``outside`` marks text that a report, a juror or a file wrote."""
 
     text: str
@@ -72,8 +71,7 @@ def plain(words: Words) -> str:
     return "".join(span.text for span in spans(words))
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Frozen):
     """A sentence or two; ``lead`` stands before it, and later lines are indented."""
 
     text: Words
@@ -82,8 +80,7 @@ class Paragraph:
     indent: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Frozen):
     """A name with what is said of it."""
 
     name: str
@@ -94,8 +91,7 @@ class Fact:
     """A sign before the name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Frozen):
     """A list of facts; where room is given, their names take ``column`` cells."""
 
     rows: tuple[Fact, ...]
@@ -109,8 +105,7 @@ class Facts:
         return cls(tuple(Fact(name, text) for name, text in pairs), column)
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Frozen):
     """Small facts side by side, as many on a line as there is room for."""
 
     groups: tuple[Words, ...]
@@ -120,8 +115,7 @@ class Flow:
     end, until the last has so many cells, and what is then too long is cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Frozen):
     """A column of a table; of columns with a rank, the highest is left out first."""
 
     title: str
@@ -137,8 +131,7 @@ class Column:
     """Whether a text goes on below its row where room is short; for the last column alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Frozen):
     """A text from outside with its line breaks, such as a juror's reason or a response."""
 
     text: str
@@ -150,8 +143,7 @@ class Quote:
     """The most lines that a terminal gives it; 0 means any number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Frozen):
     """The cells of a row; ``mark`` stands before the first, and ``below`` on lines of its own."""
 
     cells: tuple[Words, ...]
@@ -159,8 +151,7 @@ class Row:
     below: tuple[Quote, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Frozen):
     """Rows under columns. The first column holds names, the others figures or words."""
 
     columns: tuple[Column, ...]
@@ -195,8 +186,7 @@ def table(
     return Table(columns, tuple(Row(tuple(cells)) for cells in rows), caption=caption)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Frozen):
     """Facts of two sides; a fact on which they differ is marked."""
 
     heads: tuple[Words, Words]
@@ -204,24 +194,21 @@ class Comparison:
     """Name, first side, second side."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityDiagram:
+class ReliabilityDiagram(Frozen):
     """A reliability diagram: how often the judge is right by its confidence."""
 
     fit: Fit
     basis: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScorePlot:
+class ScorePlot(Frozen):
     """The jurors' scores on a line from 0 to 1, with the threshold."""
 
     seats: tuple[Seat, ...]
     threshold: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Frozen):
     """A blank line."""
 
 
@@ -230,8 +217,7 @@ Block: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Frozen):
     """Blocks under a heading; without a title, no heading is shown."""
 
     title: str
@@ -242,8 +228,7 @@ class Section:
     """What it says in short, for where it is folded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Frozen):
     """Sections in reading order; on a wide screen, those of ``aside`` stand in a second column."""
 
     sections: tuple[Section, ...]

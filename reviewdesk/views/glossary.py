@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from reviewdesk.domain.assessment.flags import WORDS, Flag, FlagNote
 from reviewdesk.errors import NotFoundError
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Facts, Section
 
 PANELS, DECISION, FLAGS = "Panels and verdicts", "Rules and agreement", "Flags"
@@ -19,8 +19,7 @@ GENERAL = frozenset({PANELS, REVIEW})
 """The groups of words that need no explanation wherever they stand on a screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class GlossaryTerm:
+class GlossaryTerm(Frozen):
     """A word with its sentence; ``names`` are other spellings under which screens show it."""
 
     word: str

@@ -156,7 +156,7 @@ def test_a_population_that_is_not_there_says_what_is_missing(tmp_path: Path) -> 
 
 def test_the_words_for_confidence() -> None:
     def words(gap: float | None, accuracy: float | None) -> str:
-        empty: dict[str, Any] = dict.fromkeys(Metrics.__slots__)
+        empty: dict[str, Any] = dict.fromkeys(Metrics.__struct_fields__)
         return confidence_text(Metrics(**empty | {"n": 9, "gap": gap, "accuracy": accuracy}))
 
     assert words(0.09, 0.82) == (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from reviewdesk.domain.stats.calibration_page import CalibrationPage, DrillDown,
 from reviewdesk.domain.stats.diagram import bin_drills
 from reviewdesk.domain.stats.figures import Target
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.records import Run
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationPageKind:
+class CalibrationPageKind(Frozen):
     """One page. ``hidden`` tells a blind session why the page is not shown; it is not read then.
 
     ``drills`` finds the groups of verdicts behind its figures; ``table`` says that it can be drawn

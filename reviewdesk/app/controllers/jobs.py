@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from reviewdesk.app.controllers.requests import QuestionForm
 from reviewdesk.app.later import Later
 from reviewdesk.errors import DeskError, ReviewDeskError
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.app.workers import rerun
@@ -35,8 +36,7 @@ Ended = Callable[[object, ReviewDeskError | None], None]
 """Takes the result of a job and its error."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
+class Job(Frozen, eq=False):
     """Work for a thread of its own, with a second connection to the desk.
 
     ``heard`` takes what ``work`` reports, ``ended`` its result; ``fault`` begins the message about

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.app.controllers.rerun_form import RerunForm
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from reviewdesk.views.glossary import GlossaryTerm
 
 
-@dataclass(frozen=True, slots=True)
-class PromptForm:
+class PromptForm(Frozen):
     """Asks for one line of text, about ``name`` if there is one; the answer is a ``FieldInput``.
 
     If ``check`` raises, the field stays open and shows the error. ``past`` holds earlier inputs,
@@ -37,40 +37,35 @@ class PromptForm:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldInput:
+class FieldInput(Frozen):
     """The text of the field; ``given`` is False if the field was left with escape."""
 
     text: str
     given: bool
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionForm:
+class QuestionForm(Frozen):
     """Asks a yes-or-no question; ``reason`` says what depends on it. The answer is a bool."""
 
     question: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class OrderForm:
+class OrderForm(Frozen):
     """Asks for the order of the queue; the answer is an order or ``None``."""
 
     order: str
     blind: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceForm:
+class ChoiceForm(Frozen):
     """Offers a short list; the answer is the index of the chosen option or ``None``."""
 
     title: str
     options: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class NoteForm:
+class NoteForm(Frozen):
     """Edits the note on the item ``name``. The answer is a ``FieldInput``.
 
     ``changed`` keeps a text as the draft, and returns in words what became of it; ``state`` says
@@ -83,8 +78,7 @@ class NoteForm:
     state: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TagsForm:
+class TagsForm(Frozen):
     """Offers tags of the item ``name`` by the digits from 1.
 
     ``toggle`` gives or takes away a tag by its place, for a key that was handled some seconds
@@ -98,8 +92,7 @@ class TagsForm:
     toggle: Callable[[int, float], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryForm:
+class HistoryForm(Frozen):
     """Shows the events of the item and of the reviewer, each newest first.
 
     ``found`` returns the result of the re-run that an event records, if any. The answer is the
@@ -112,8 +105,7 @@ class HistoryForm:
     found: Callable[[Event], RerunResult | None]
 
 
-@dataclass(frozen=True, slots=True)
-class DiffPage:
+class DiffPage(Frozen):
     """One verdict to compare with: a re-run or, with ``flips``, the same content in another run.
 
     ``halt`` says how far a stopped re-run came.
@@ -124,8 +116,7 @@ class DiffPage:
     flips: Flips | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DiffForm:
+class DiffForm(Frozen):
     """Compares an item with others, ``whole`` if re-runs are among them; ``read`` returns one.
 
     The answer is the run whose flipped verdicts are to be shown, or ``None``.
@@ -138,8 +129,7 @@ class DiffForm:
     read: Callable[[int], DiffPage]
 
 
-@dataclass(frozen=True, slots=True)
-class PaceForm:
+class PaceForm(Frozen):
     """Shows how the reviewer's work goes; the answer is whether one of ``label_keys`` closed it."""
 
     title: str
@@ -147,23 +137,20 @@ class PaceForm:
     label_keys: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainForm:
+class ExplainForm(Frozen):
     """Shows terms with their sentences, the chosen one first; there is no answer."""
 
     terms: Sequence[GlossaryTerm]
 
 
-@dataclass(frozen=True, slots=True)
-class PanelsForm:
+class PanelsForm(Frozen):
     """Shows how two panels compare; the answer is True if the verdicts behind it are wanted."""
 
     found: PanelComparison
     blind: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HelpForm:
+class HelpForm(Frozen):
     """Shows the keys that work now; the answer is the action to carry out or ``None``."""
 
 
@@ -173,81 +160,69 @@ Form: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Frozen):
     """Open the dialog of ``form``, and call ``then`` with its answer once it is closed."""
 
     form: Form
     then: Callable[[Any], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Frozen):
     """Move or scroll what has the keys by lines or, with ``pages``, by screenfuls."""
 
     by: float
     pages: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Frozen):
     """Scroll the item, or the jury if it has the keys, by some sections."""
 
     by: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sideways:
+class Sideways(Frozen):
     """Scroll lines that are not wrapped sideways by columns."""
 
     columns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Frozen):
     """Put a text on the clipboard."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TakeSelection:
+class TakeSelection(Frozen):
     """Call ``then`` with the selected text, which may be empty."""
 
     then: Callable[[str], object]
 
 
-@dataclass(frozen=True, slots=True)
-class TakeLines:
+class TakeLines(Frozen):
     """Call ``then`` with the lines of figures that are in view, from the top."""
 
     then: Callable[[Sequence[str]], object]
 
 
-@dataclass(frozen=True, slots=True)
-class UseTheme:
+class UseTheme(Frozen):
     """Switch to a theme."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class UseOwnTheme:
+class UseOwnTheme(Frozen):
     """Switch to the theme of the settings or, without one, to one that the terminal can show."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenPalette:
+class OpenPalette(Frozen):
     """Open the palette."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redraw:
+class Redraw(Frozen):
     """Send the whole screen again, because something else may have written on the terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Frozen):
     """Close the app; everything is saved."""
 
 

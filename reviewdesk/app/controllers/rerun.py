@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from reviewdesk.app.controllers.requests import FieldInput, PromptForm, Question
 from reviewdesk.app.later import Later
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -224,8 +224,7 @@ class RerunController:
         core.show(keep=True, rows=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RerunCommand:
+class RerunCommand(Frozen):
     """The argument of ``:rerun``: who is asked, the panel file, and whether about all shown."""
 
     wish: RerunRequest | None = None

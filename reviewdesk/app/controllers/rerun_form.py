@@ -6,7 +6,7 @@ It sends nothing: the dialog closes with the re-run that a person agreed to, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from reviewdesk.app.controllers.label_guard import LabelGuard
@@ -19,6 +19,7 @@ from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope, missing
 from reviewdesk.domain.records import Item
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.live.rerun import unfinished_text
 from reviewdesk.views.words import money, plural
 
@@ -32,8 +33,7 @@ Survey = Callable[["Desk", Callable[[float], bool]], "ReadyRerun"]
 """Prepares a re-run with a connection of its own, and reports the share that is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownVerdicts:
+class ShownVerdicts(Frozen):
     """What the queue shows: the verdicts, and the filter that chose them."""
 
     keys: Sequence[int]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from reviewdesk.domain.query.filter import MIXED, hidden_order, parse_filter
 from reviewdesk.domain.query.places import places_of
 from reviewdesk.domain.records import Item, Progress, Run, View
+from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Feedback
 
 
@@ -21,8 +22,7 @@ class Page(Enum):
     READING = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHits:
+class SearchHits(Frozen):
     """The hits of a search: the words to highlight, and ascending places in the queue."""
 
     text: str
@@ -37,8 +37,7 @@ class SearchHits:
         return replace(self, places=places_of(keys, self.keys))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Session:
+class Session(Frozen, eq=False):
     """The run, view, queue, current item and counts; ``index`` is ``None`` outside the queue.
 
     Until the queue is ``whole``, ``keys`` are only its first page, or nothing.

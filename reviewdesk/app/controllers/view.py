@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reviewdesk.app.controllers.session import Session
 from reviewdesk.app.controllers.widths import LEAST, SMALLEST, WIDE, columns
@@ -13,6 +13,7 @@ from reviewdesk.domain.panel.rerun_result import OpenRerun, RerunHistory
 from reviewdesk.domain.records import Calibration, Metrics, Pace
 from reviewdesk.domain.run.details import RunDetails, RunLine
 from reviewdesk.domain.stats.figures import Target
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 __all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
@@ -20,8 +21,7 @@ __all__ = ["LEAST", "PANES", "SMALLEST", "WIDE", "Panes", "ViewState"]
 PANES = ("queue", "item", "jury")
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Frozen):
     """The text of the status line, raw; ``about`` is the item, run or page it concerns, if any.
 
     A notice about one item goes when another is shown, or it would seem to concern that one.
@@ -36,8 +36,7 @@ class Notice:
         return self if self.about in (None, shown) else Notice()
 
 
-@dataclass(frozen=True, slots=True)
-class Panes:
+class Panes(Frozen):
     """Side by side on a wide terminal, else one at a time: queue, then item, then jury."""
 
     width: int = 80
@@ -114,8 +113,7 @@ class Panes:
         return replace(self, queue=share) if name == "queue" else replace(self, jury=share)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Figures:
+class Figures(Frozen, eq=False):
     """The figures of the strip; ``alone`` are the metrics of the labelled verdicts, if blind.
 
     ``given`` is how many items of the run the reviewer labelled on screen, ``None`` until it is
@@ -128,8 +126,7 @@ class Figures:
     given: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrationState:
+class CalibrationState(Frozen, eq=False):
     """The calibration screen: the page in view, as diagram or table, and the pages that are read.
 
     ``found`` holds what was read by the name under which pages share it.
@@ -141,8 +138,7 @@ class CalibrationState:
     found: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunsState:
+class RunsState(Frozen, eq=False):
     """The runs screen: its list, the cursor, and the details of the run under it."""
 
     runs: tuple[RunLine, ...]
@@ -157,8 +153,7 @@ class RunsState:
         return self.runs, self.cursor, self.details
 
 
-@dataclass(frozen=True, slots=True)
-class ViewState:
+class ViewState(Frozen):
     """Everything that is drawn. ``page`` is that of the calibration or runs screen, if in view.
 
     The counters grow with every demand: ``start`` to show other texts, the item from where

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from reviewdesk.app.theme.names import THEMES
+from reviewdesk.frozen import Frozen
 
 REVIEW = frozenset({"review"})
 CALIBRATION = frozenset({"calibration"})
@@ -14,8 +14,7 @@ PAGES = CALIBRATION | RUNS
 EVERYWHERE = REVIEW | PAGES
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Frozen):
     """One thing a reviewer can do; without ``keys`` only the palette offers it.
 
     ``keys`` are Textual's names, separated by commas, ``where`` names the screens on which they are
@@ -186,8 +185,7 @@ GIVES_LABEL = frozenset(a.id for a in _LABELS if a.id.startswith(("label.", "ten
 """The actions that give a label: chosen by name instead of by key, they ask for confirmation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(Frozen):
     """One hint of the footer: an action and the word for what it does now."""
 
     action: str

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from reviewdesk.app.keys.actions import ACTIONS
 from reviewdesk.domain.query.completion import Completion, Option
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 Completer = Callable[[str, int], Completion]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Frozen):
     """One command. ``argument`` names what follows it, in square brackets if it is optional."""
 
     name: str
@@ -64,8 +63,7 @@ COMMANDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypedCommand:
+class TypedCommand(Frozen):
     """A parsed command line; ``name`` is a command or the id of an action."""
 
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Protocol
 
 from reviewdesk.app.keys.names import key_of, shown_key, spellings, why_not
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import SettingsError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Settings, checked_theme, near, quoted
 
 ALL = frozenset({"review", "calibration", "runs"})
@@ -43,8 +43,7 @@ class Bindable(Protocol):
         """Textual's names of its keys, separated by commas."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keymap:
+class Keymap(Frozen):
     """The keys of every action, checked: no two actions share one on any screen."""
 
     chosen: Mapping[str, tuple[str, ...]]
@@ -125,8 +124,7 @@ def checked(settings: Settings) -> Keymap:
     return Keymap.of(ACTIONS, settings.keys, settings.sources)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(Frozen):
     """Makes errors that name the place where an action's keys were set."""
 
     sources: Mapping[str, str]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.app.paint.dialog import Keys
@@ -12,6 +11,7 @@ from reviewdesk.app.paint.document import document_lines
 from reviewdesk.app.paint.styled import Lines, inline
 from reviewdesk.app.texts.pages import PAGE, page_count, part
 from reviewdesk.desk.live.rerun import payloads
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Block, Document, Paragraph, Quote, Section, Tone
 from reviewdesk.views.live.panel import consent
 from reviewdesk.views.live.rerun import asked
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.live.rerun_plan import ReadyRerun
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadPassage:
+class PayloadPassage(Frozen):
     """A passage of one payload. ``title`` names the juror, and the part if there are several."""
 
     title: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -25,6 +25,7 @@ from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.panel.rerun_result import OpenRerun
 from reviewdesk.domain.records import Calibration, Design, Metrics, Pace
 from reviewdesk.domain.stats.correction import CorrectionStatus
+from reviewdesk.frozen import Frozen
 from reviewdesk.settings import Feedback
 from reviewdesk.views import words
 from reviewdesk.views.progress import done_texts, figures_wait, live_text, strata_text, time_texts
@@ -36,8 +37,7 @@ _NAME, _SHORT_NAME = 10, 4
 """The cells that a run's name keeps while other facts stand in full, and in any case."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Frozen):
     """What the first line tells; ``page`` names the screen in front of the review, if any."""
 
     session: Session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from textual.content import Content
 
@@ -25,6 +25,7 @@ from reviewdesk.app.texts.pages import page_count, part
 from reviewdesk.app.texts.reading import TITLE, ReadingOptions
 from reviewdesk.app.theme.inks import Ink
 from reviewdesk.domain.records import Item
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.views import verdict
 from reviewdesk.views.document import Section
 
@@ -37,16 +38,14 @@ _WORTH = 8
 _USUAL = ReadingOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class PaintedItem:
+class PaintedItem(Frozen):
     """The lines of the item pane, and what stands in them."""
 
     lines: Lines
     layout: ItemLayout = field(default_factory=ItemLayout)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Frozen):
     """One part of the pane before it has its place: what stands above its text, and the text."""
 
     name: str

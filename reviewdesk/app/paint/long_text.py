@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 
@@ -21,6 +20,7 @@ from reviewdesk.app.texts.marks import diff_inked, prose_rows, text_inked
 from reviewdesk.app.texts.pages import part
 from reviewdesk.app.texts.reading import ReadingOptions
 from reviewdesk.app.theme.inks import Ink
+from reviewdesk.frozen import Frozen
 
 LONGEST_LINE = 4_000
 """The most cells of a line that is not folded."""
@@ -31,8 +31,7 @@ BESIDE = 60
 _BETWEEN = " │ "
 
 
-@dataclass(frozen=True, slots=True)
-class PaintedText:
+class PaintedText(Frozen):
     """The lines of a page of a text, and the character of the page at which each line begins."""
 
     lines: tuple[Content, ...]

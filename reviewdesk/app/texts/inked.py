@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from reviewdesk.frozen import Frozen
 
 Span: TypeAlias = tuple[int, int, str]
 """Start and end of some characters, and their ink."""
 
 
-@dataclass(frozen=True, slots=True)
-class InkedText:
+class InkedText(Frozen):
     """A sanitised text, its inks in order, and the indentation of its folded lines."""
 
     text: str
@@ -23,8 +23,7 @@ class InkedText:
     """Additional cells of indentation of a continuation."""
 
 
-@dataclass(frozen=True, slots=True)
-class InkedLine:
+class InkedLine(Frozen):
     """One line of an inked text."""
 
     text: str

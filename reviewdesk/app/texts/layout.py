@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reviewdesk.app.texts.fold import Cut
+from reviewdesk.frozen import Frozen
 
 RESPONSES = ("output", "alternative")
 """The parts that are judged: a label needs to have seen each of them. They never fold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Frozen):
     """A passage of an item: a part, and a character of the page that is shown of it.
 
     Character -1 is the heading of the part.
@@ -23,8 +22,7 @@ class Place:
     char: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TextPassage:
+class TextPassage(Frozen):
     """Characters ``first`` to ``end`` of one page of a part."""
 
     part: str
@@ -33,8 +31,7 @@ class TextPassage:
     end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ItemScroll:
+class ItemScroll(Frozen):
     """Where an item is shown from; ``turns`` grows with every demand to scroll there.
 
     ``again`` says that the item was in view before, and that this may be told.
@@ -45,8 +42,7 @@ class ItemScroll:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PartLines:
+class PartLines(Frozen):
     """The painted lines of one part: line ``first + i`` shows the characters from ``starts[i]`` on.
 
     The characters are those of the page as it is laid out, which does not depend on the width. In
@@ -90,8 +86,7 @@ class PartLines:
         return self.starts[at] if at >= 0 else -1
 
 
-@dataclass(frozen=True, slots=True)
-class ItemLayout:
+class ItemLayout(Frozen):
     """The parts of an item from top to bottom; the first is what stands above the texts.
 
     ``item`` is the hash of the item's content.

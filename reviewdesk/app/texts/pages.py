@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewdesk.app.texts.graphemes import joined
+from reviewdesk.frozen import Frozen
 
 PAGE = 20_000
 """The most characters on one page."""
@@ -13,8 +13,7 @@ _NEAR = 2_000
 """How many characters at the end of a full page are searched for a line break or a space."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextPage:
+class TextPage(Frozen):
     """One page of a text: characters ``start`` to ``end``, page ``number`` of ``of``."""
 
     start: int

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from reviewdesk.frozen import Frozen
 
 TITLE = "title"
 FOLDS = frozenset({TITLE, "rubric", "input", "reference"})
 """The sections of an item that fold where they are long."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
+class ReadingOptions(Frozen):
     """The reviewer's choices for drawing an item's texts. They never change the text itself."""
 
     wrap: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from reviewdesk.domain.jurors.leniency import Leniency, LeniencyCounter
 from reviewdesk.domain.jurors.rates import Contest, JurorRates
 from reviewdesk.domain.records import Design, Run
 from reviewdesk.domain.verdict import Generator
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import jurors
 from reviewdesk.store.connect import reading
 
@@ -107,8 +108,7 @@ def _run_time(run: Run) -> tuple[str, int]:
     return at.astimezone(UTC).isoformat(), run.key
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelFigures:
+class _LabelFigures(Frozen):
     """The figures of every juror against the labels; ``recent`` counts the labels in the window."""
 
     counts: dict[str, JurorCounts]

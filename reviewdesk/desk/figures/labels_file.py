@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.gates.limits import default_checks
@@ -14,6 +13,7 @@ from reviewdesk.domain.stats.calibration import Rows, measure
 from reviewdesk.domain.stats.calibration_page import FilePage
 from reviewdesk.domain.stats.fit import fit
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures
 from reviewdesk.store.explain import explained
 
@@ -31,8 +31,7 @@ SAME_RUN = "the labels are of this very run: calibrate it without a file"
 NO_RUN = "the judge decided nothing in this run"
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedDecisions:
+class ObservedDecisions(Frozen):
     """The judge's decisions over a run: it passed ``passed`` of ``decided`` verdicts."""
 
     run: str
@@ -52,8 +51,7 @@ def observed(desk: Desk, run: Run) -> ObservedDecisions:
     return ObservedDecisions(run.name, found.passed, found.passed + found.failed)
 
 
-@dataclass(frozen=True, slots=True)
-class FileRows:
+class FileRows(Frozen):
     """The rows of a labels file that count, with their strata and warnings about the file.
 
     ``strata`` is ``None`` unless every row names its stratum. ``drawn`` is True if the rows

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review.history import PaceReader
 from reviewdesk.domain.records import Calibration, Metrics, Pace, Run
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.connect import reading
 from reviewdesk.store.events import Head, head, holds, touched
 
@@ -20,8 +20,7 @@ MANY = 500
 """If the log touched more contents than this, all labels are read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(Frozen):
     """Both lines of the strip, the figures of the labelled verdicts alone, and the pace.
 
     ``given`` is the number of items of the run that the reviewer labelled on screen.
@@ -33,8 +32,7 @@ class Strip:
     given: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
+class _Snapshot(Frozen):
     """The figures of a run, up to the head of the log that was read."""
 
     desk: tuple[str, str]

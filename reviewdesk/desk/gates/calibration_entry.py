@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from reviewdesk.domain.stats.correction import Corrected, CorrectionStatus
 from reviewdesk.domain.stats.figures import Fit, Ranged, Target
 from reviewdesk.domain.verdict import SLACK
 from reviewdesk.errors import ReviewDeskError, SuiteError
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.gates.jury_entry import OpenDesk
@@ -45,8 +46,7 @@ HALF = 0.5
 """The most that a reliability block may differ from its rows, whose weights may be rounded."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Labels:
+class _Labels(Frozen):
     """The labels that an entry names, with the figures measured on them.
 
     ``intervals`` and ``own``, the pass rate, come from the draw and are ``None`` without one. The

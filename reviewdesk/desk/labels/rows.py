@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.gates.calibration_targets import Reliability
@@ -15,22 +14,21 @@ from reviewdesk.domain.stats.calibration import Counters, effective_sample_size
 from reviewdesk.domain.stats.resample import resample
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import figures, labels
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-@dataclass(frozen=True, slots=True)
-class Resample:
+class Resample(Frozen):
     """How many rows to draw by weight, and the seed of the draw."""
 
     count: int
     seed: str = "0"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedRows:
+class ExportedRows(Frozen):
     """Rows to write, with their confidence source, their design, and warnings for the user."""
 
     rows: tuple[dict[str, Any], ...]
@@ -39,8 +37,7 @@ class ExportedRows:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfusionCounts:
+class ConfusionCounts(Frozen):
     """The judge's confusion against the labels, and its pass rate over the whole run."""
 
     cells: Reliability
@@ -94,8 +91,7 @@ def judge_counts(desk: Desk, run: Run, drawn: Resample | None = None) -> Confusi
     return ConfusionCounts(cells, observed, len(places), made.weighing.design, warnings)
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteExport:
+class SuiteExport(Frozen):
     """The full rows behind a run's figures, with the counts that a suite states for them."""
 
     rows: tuple[dict[str, Any], ...]

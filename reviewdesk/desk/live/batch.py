@@ -31,6 +31,7 @@ from reviewdesk.domain.panel.consent import ConsentPlan
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import NONE_LOST, Allowance, BatchSummary, LiveProgress
 from reviewdesk.errors import Cancelled, CeilingError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.batch import Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter
 from reviewdesk.live.clock import SystemClock
@@ -53,8 +54,7 @@ REPLIES = ".replies.jsonl"
 """The suffix that turns a report's name into that of its journal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Frozen):
     """The options of one batch, as the user gave them."""
 
     cases: str
@@ -86,8 +86,7 @@ class Order:
         return self.resume or self.force
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
+class BatchState(Frozen):
     """The progress of a batch: the counts so far, all that there is, and the cost in US dollars.
 
     ``spent_usd`` is ``None`` if a juror has no price.
@@ -107,8 +106,7 @@ class BatchState:
         return LiveProgress(counts.cases, self.cases, counts.rate, self.spent_usd, left)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchListener:
+class BatchListener(Frozen):
     """Callbacks of a batch: ``agreed`` asks for consent, ``told`` and ``noted`` inform the user."""
 
     agreed: Callable[[ConsentPlan], bool]
@@ -116,8 +114,7 @@ class BatchListener:
     noted: Callable[[str], None] = lambda _: None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEnvironment:
+class BatchEnvironment(Frozen):
     """What a batch needs from outside: variables, time, network and standard input."""
 
     environment: Mapping[str, str]

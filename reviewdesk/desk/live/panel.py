@@ -35,13 +35,13 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.live.records import Call, Clock, Exchange, Keep, Transport
 
 
-@dataclass(frozen=True, slots=True)
-class LiveVerdict:
+class LiveVerdict(Frozen):
     """The verdict of a panel on a case: its canonical body and the assessment of it."""
 
     case: Case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,7 @@ from reviewdesk.domain.verdict import (
     verdict_from_body,
 )
 from reviewdesk.errors import ReviewDeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.records import Transport
 from reviewdesk.live.references import PROCESS
@@ -51,8 +52,7 @@ PROBE_SECONDS: Final = 60.0
 _CLAUDE_VERSION = re.compile(r"^(claude-[a-z]+-\d+)-(\d{1,2})(?=$|-)")
 
 
-@dataclass(frozen=True, slots=True)
-class PanelDraft:
+class PanelDraft(Frozen):
     """A panel that has not been written yet, and what a person must know about its choice."""
 
     spec: PanelSpec

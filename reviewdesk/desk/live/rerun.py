@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -27,6 +27,7 @@ from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.verdict_body import verdict_body
 from reviewdesk.domain.records import Item
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import key_problem
 from reviewdesk.live.plan import payloads as sent
 from reviewdesk.live.records import Call, calls_for
@@ -41,8 +42,7 @@ JURORS = "@jurors"
 """The name of the panel that is made of the report's jurors, where others are paths of files."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRerun:
+class PreparedRerun(Frozen):
     """A re-run that waits for a person's consent; nothing has been sent or written."""
 
     item: Item

@@ -18,6 +18,7 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.rerun_result import RerunDecision, RerunSummary
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import CeilingError, ReviewDeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.batch import Answered, Batch, BatchProgress
 from reviewdesk.live.budget import Budget, Meter, booked
 from reviewdesk.live.records import Call, Exchange
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-@dataclass(frozen=True, slots=True)
-class RerunListener:
+class RerunListener(Frozen):
     """Callbacks of a re-run: each ballot as it comes, the progress, and what it brought at last."""
 
     came: Callable[[int, CanonicalBallot], None] = lambda _key, _ballot: None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from operator import or_
@@ -16,6 +16,7 @@ from reviewdesk.domain.canonical import CanonicalVerdict, stored_body
 from reviewdesk.domain.panel.rerun import FlipRate, Rerun, RerunScope, correct, flip_rates
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.verdict import Generator, Policy, Verdict, verdict_from_body
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-@dataclass(frozen=True, slots=True)
-class RerunRecord:
+class RerunRecord(Frozen):
     """A re-run with the key of the event that planned it; 0 if the re-run is from the report."""
 
     plan: int

@@ -16,6 +16,7 @@ from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.turnout import Allowance
 from reviewdesk.errors import Cancelled, ReviewDeskError, UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import redactor
 from reviewdesk.live.plan import plan
 from reviewdesk.live.records import Call, Exchange
@@ -32,8 +33,7 @@ HELD = 50
 again, with other nonces."""
 
 
-@dataclass(frozen=True, slots=True)
-class RerunOrder:
+class RerunOrder(Frozen):
     """What a person asks for: the verdicts, who is asked about them, and the limits.
 
     ``source`` names the panel as ``panel_for`` takes it, ``shown`` the filter that chose the
@@ -41,7 +41,7 @@ class RerunOrder:
     """
 
     keys: Sequence[int]
-    wish: RerunRequest = field(default_factory=RerunRequest)
+    wish: RerunRequest = RerunRequest()
     source: str = ""
     shown: str | None = None
     max_cost: float | None = None
@@ -52,7 +52,7 @@ class RerunOrder:
     panel: PanelSpec | None = None
     """The panel itself, if it was read already."""
     deadline: float | None = None
-    max_failed: Allowance = field(default_factory=Allowance)
+    max_failed: Allowance = Allowance()
     """The ballots that may be lost before a command counts the re-run as failed."""
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.panel.rerun import RerunRequest, RerunScope
 from reviewdesk.domain.panel.rerun_result import RerunExtent
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import DeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import reruns
 from reviewdesk.store.explain import explained
 
@@ -31,8 +31,7 @@ def held(batch: str) -> Iterator[None]:
         _held.discard(batch)
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedRerun:
+class UnfinishedRerun(Frozen):
     """A re-run that was killed or stopped, or that is under way: ``left`` of ``of`` verdicts wait.
 
     ``event`` agreed to it first, ``newest`` is the event that agreed to its latest continuation.

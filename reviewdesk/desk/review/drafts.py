@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import reviewer
 from reviewdesk.store.connect import writing
 
@@ -40,8 +40,7 @@ def keep(desk: Desk, key: int, text: str, since: int = 0) -> None:
         reviewer.save_draft(desk.conn, key, desk.reviewer, text)
 
 
-@dataclass(frozen=True, slots=True)
-class NoteDraft:
+class NoteDraft(Frozen):
     """An unfinished note on a verdict; calling it stores it."""
 
     key: int

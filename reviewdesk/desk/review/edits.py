@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.review import items
 from reviewdesk.domain.records import Event, Truth, View
 from reviewdesk.domain.tags import normal_tags
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events, reviewer
 from reviewdesk.store.connect import writing
 from reviewdesk.store.events import NewEvent
@@ -21,8 +22,7 @@ ONCE = "once"
 """The fact of an event that names the edit it was made by, so that no edit is saved twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Frozen):
     """One edit of the item of the verdict ``key``; calling it saves it in one transaction.
 
     ``facts`` are kept in the event. ``more_tags`` are added to the tags that the item has then;

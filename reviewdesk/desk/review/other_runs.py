@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.records import Run
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs, verdicts
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
 
 
-@dataclass(frozen=True, slots=True)
-class OtherRunVerdict:
+class OtherRunVerdict(Frozen):
     """A verdict of another run on the same content."""
 
     run: Run
     key: int
 
 
-@dataclass(frozen=True, slots=True)
-class Flips:
+class Flips(Frozen):
     """Counts of the items that two runs share, and of those on which their decisions differ."""
 
     shared: int

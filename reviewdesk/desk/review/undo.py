@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from reviewdesk.desk.open_file import OpenFile
 from reviewdesk.desk.review import items
 from reviewdesk.desk.review.edits import ONCE
 from reviewdesk.domain.records import Event
 from reviewdesk.errors import Cancelled
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import events
 from reviewdesk.store.connect import writing
 from reviewdesk.store.load.hidden_runs import LockPace
@@ -17,8 +18,7 @@ from reviewdesk.store.load.hidden_runs import LockPace
 _FIND = {"undo": events.next_undo, "redo": events.next_redo}
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Frozen):
     """An undo or redo of the reviewer's newest action; ``facts`` are kept in its event."""
 
     kind: str

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +26,7 @@ from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.tags import normal_tags
 from reviewdesk.errors import DeskError, ReviewDeskError
 from reviewdesk.file_output import whole_file
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import events, runs, verdicts
 from reviewdesk.store.events import NewEvent, desk_id
 
@@ -73,8 +73,7 @@ Kept = Edit | undo.Turn | NoteDraft
 """What can be kept: an edit, an undo or redo, the text of a note that is being typed."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedEdit:
+class UnsavedEdit(Frozen):
     """An edit of a verdict, made ``at`` that time; an undo or redo names none."""
 
     at: datetime
@@ -94,8 +93,7 @@ class UnsavedEdit:
         return f"{word} {show_line(self.verdict, 80)}{more}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnsavedFile:
+class UnsavedFile(Frozen):
     """A file of edits, with those that are not in the log, oldest first.
 
     ``last`` is the hash of what the reviewer had done before all ``keys`` of the file's edits.

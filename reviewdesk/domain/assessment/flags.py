@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewdesk.domain.assessment.flag_words import SHORT, WORDS, Flag, in_words, names
+from reviewdesk.frozen import Frozen
 
 __all__ = ["SHORT", "WORDS", "Flag", "FlagNote", "in_words", "names"]
 
 
-@dataclass(frozen=True, slots=True)
-class FlagNote:
+class FlagNote(Frozen):
     """A flag of one verdict, and the reason for it."""
 
     flag: Flag

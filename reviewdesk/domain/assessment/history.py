@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from reviewdesk.domain.assessment.assess import Assessment, State
@@ -14,10 +13,10 @@ from reviewdesk.domain.jury import family
 from reviewdesk.domain.jury.trim import Breakdown
 from reviewdesk.domain.panel.hash import HashStatus, panel_hash_status
 from reviewdesk.domain.verdict import Status, Strategy, Verdict
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(Frozen):
     """The steps from the ballots to the decision; ``None`` if the report does not state a step.
 
     Scores and times are in seat order. ``agreement`` is the report's metric recomputed, and

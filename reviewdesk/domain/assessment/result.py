@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -15,10 +14,10 @@ from reviewdesk.domain.jury.rule import Decisions, Rule, Values
 from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.verdict import Band, Decision
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Closeness:
+class Closeness(Frozen):
     """Agreement figures recomputed from the ballots."""
 
     spread: Spread
@@ -29,8 +28,7 @@ class Closeness:
     margin: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Frozen):
     """A recomputed verdict. ``derived`` names the fields that the report omits and we filled in."""
 
     seats: tuple[Seat, ...]

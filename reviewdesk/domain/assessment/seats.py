@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.jury import family
@@ -11,6 +10,7 @@ from reviewdesk.domain.jury.family import Family
 from reviewdesk.domain.jury.rule import Rule
 from reviewdesk.domain.jury.trim import Trim
 from reviewdesk.domain.verdict import Ballot, Decision, Strategy, Verdict
+from reviewdesk.frozen import Frozen
 
 WOULD_TRIM = "a trimmed mean would leave it out"
 
@@ -31,8 +31,7 @@ class State(StrEnum):
 _TRIMMED = frozenset({State.TRIMMED_LOW, State.TRIMMED_HIGH})
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Frozen):
     """One juror within the verdict: its ballot, its state, and whether it dissents."""
 
     ballot: Ballot

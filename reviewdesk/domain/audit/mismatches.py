@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntFlag
 
 from reviewdesk.domain.audit.stated_band import band_mismatch, escalation_mismatch
@@ -18,6 +17,7 @@ from reviewdesk.domain.audit.stated_trim import trim_mismatch
 from reviewdesk.domain.jury.rule import Decisions
 from reviewdesk.domain.jury.strategies import Votes
 from reviewdesk.domain.verdict import Verdict
+from reviewdesk.frozen import Frozen
 
 
 class Breach(IntFlag):
@@ -58,8 +58,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(Frozen):
     """One place where a report disagrees with its own rule, in words that name both sides."""
 
     kind: Breach

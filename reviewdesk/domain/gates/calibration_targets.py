@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from enum import StrEnum
 
 from reviewdesk.domain.gates.expect import Span, TargetValue, is_number
@@ -58,7 +58,6 @@ PROVEN = RANGED - {CalibrationTarget.KAPPA}
 SPANS: dict[str, Span] = dict.fromkeys(CalibrationTarget, Span("a number", is_number, numeric=True))
 
 
-@dataclass(frozen=True, slots=True)
 class Reliability(Cells):
     """A judge against a trusted set: the counts of its decisions by what they should have been.
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol, TypeAlias
 
 from reviewdesk.domain.gates.limits import GateStatus
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 Value: TypeAlias = bool | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Frozen):
     """The values that a target can take: in words, and as a test of a value."""
 
     words: str
@@ -34,8 +34,7 @@ class Origin(StrEnum):
     RECOMPUTED = "recomputed"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchResult:
+class MatchResult(Frozen):
     """Whether a value fits a matcher; ``margin`` is the room left, negative outside a limit."""
 
     fits: bool
@@ -44,8 +43,7 @@ class MatchResult:
     """What is wrong, if the matcher's own words do not show it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Frozen):
     """The minimum and the maximum that a matcher sets; ``None`` if it sets none."""
 
     low: float | None = None
@@ -81,8 +79,7 @@ class Matcher(Protocol):
         """Check whether a value meets the condition."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Frozen):
     """One target and its matcher; ``message`` is what the suite's author says about a failure."""
 
     target: str
@@ -90,8 +87,7 @@ class Expectation:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetValue:
+class TargetValue(Frozen):
     """The value of a target; a reason in ``skip`` means that the value is not checked.
 
     ``low`` and ``high`` are the ends of its 95% interval, ``None`` if it has none.
@@ -106,8 +102,7 @@ class TargetValue:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Frozen):
     """The result of one expectation; ``verdict`` and ``test`` name the jury that was checked."""
 
     expected: Expectation
@@ -194,8 +189,7 @@ class EntryKind(StrEnum):
     CALIBRATION = "calibration"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryResult:
+class EntryResult(Frozen):
     """The result of one entry: ``counts`` counts its checks by status, ``units`` its verdicts.
 
     ``origins`` counts how many values the report stated and how many were recomputed. ``source`` is
@@ -221,8 +215,7 @@ class EntryResult:
     """The reasons why a calibration entry that passes is not yet proof about the judge."""
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteResult:
+class SuiteResult(Frozen):
     """The results of all entries of a suite, in the order of its file."""
 
     suite: str

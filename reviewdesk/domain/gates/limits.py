@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.labels.sampling import MIN_AUDIT
@@ -10,6 +9,7 @@ from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CorrectionStatus
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 ECE_LIMIT = 0.10
 BRIER_LIMIT = 0.25
@@ -38,8 +38,7 @@ class Op(StrEnum):
     AT_LEAST = ">="
 
 
-@dataclass(frozen=True, slots=True)
-class LimitCheck:
+class LimitCheck(Frozen):
     """A figure checked against a limit; ``margin`` is the room left, negative outside the limit."""
 
     target: str

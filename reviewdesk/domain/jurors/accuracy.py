@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.jury.rule import rule_for
@@ -21,10 +20,10 @@ from reviewdesk.domain.verdict import (
     read_ballot,
     stated_trim,
 )
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledPanel:
+class LabelledPanel(Frozen):
     """One labelled verdict: its body with the ballots, its rule, the decision and the label."""
 
     body: CanonicalVerdict
@@ -34,8 +33,7 @@ class LabelledPanel:
     """Whether the label says that the response should pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class JurorCounts:
+class JurorCounts(Frozen):
     """One juror's votes against the labels; a positive is a response that should pass.
 
     ``seat`` is the lowest seat the juror ever had. A dissent is a vote against a pass or a fail of
@@ -72,7 +70,7 @@ class JurorCounts:
         return self.fn + self.fp
 
 
-_COUNTED = JurorCounts.__slots__[2:]
+_COUNTED = JurorCounts.__struct_fields__[2:]
 
 
 class Counter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,13 +17,13 @@ from reviewdesk.domain.stats.dense import counted, parts
 from reviewdesk.domain.stats.rates import benjamini_hochberg
 from reviewdesk.domain.stats.student import t_two_sided
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Frozen):
     """The number of values, their mean, and the sum of their squared distances from it."""
 
     n: int = 0
@@ -64,8 +64,7 @@ class Welch(NamedTuple):
     p: float
 
 
-@dataclass(frozen=True, slots=True)
-class Offsets:
+class Offsets(Frozen):
     """One juror's offsets ``[n]`` in file order, and the keys ``[n]`` of their verdicts."""
 
     values: Floats
@@ -140,16 +139,14 @@ def seats(found: Columns, unparsed: Iterable[tuple[int, int]]) -> dict[str, Seat
     }
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierOffsets:
+class EarlierOffsets(Frozen):
     """The moments of a juror's offsets in earlier runs, and the number of runs it has some in."""
 
     runs: int
     moments: Moments
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Frozen):
     """The earlier runs: each juror's moments, and the offsets ``[n, jurors]`` by verdict."""
 
     jurors: Mapping[str, EarlierOffsets]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,13 @@ from reviewdesk.domain.stats.correction import Cells, CorrectionStatus, rogan_gl
 from reviewdesk.domain.stats.figures import Estimate, Target
 from reviewdesk.domain.stats.rates import kappa_weights, wilson
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen, field
 
 if TYPE_CHECKING:
     from reviewdesk.domain.jurors.pairs import JurorPair
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Frozen):
     """A rate of ``k`` in ``n`` with Wilson's 95% interval; the share is ``None`` without data."""
 
     k: int
@@ -40,8 +39,7 @@ class Rate:
         return wilson(self.k, self.n)
 
 
-@dataclass(frozen=True, slots=True)
-class Seats:
+class Seats(Frozen):
     """Counts of a juror's seats in a whole run, labelled or not, and of its votes and passes."""
 
     first: int
@@ -60,8 +58,7 @@ class Windows(StrEnum):
     HALVES = "first half"
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Frozen):
     """A juror's offsets in two windows of ``before`` and ``after`` verdicts.
 
     ``change`` is the later mean offset less the earlier; ``t``, ``df`` and ``p`` are Welch's, and
@@ -83,8 +80,7 @@ class Drift:
     limit: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Offset:
+class Offset(Frozen):
     """The mean over ``n`` verdicts of a juror's score less the mean score of the other jurors.
 
     A positive mean is that of a more lenient juror.
@@ -95,8 +91,7 @@ class Offset:
     drift: Drift | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(Frozen):
     """A rate that may be quoted, with its ends for all the verdicts on which the juror voted.
 
     If the labels do not represent the run, ``share`` describes the labels alone, unweighted, and
@@ -109,8 +104,7 @@ class Quoted:
     bounds: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JurorFacts:
+class JurorFacts(Frozen):
     """One juror: against the labels, through the draw, and over all its verdicts of the run.
 
     ``labelled_*`` describe the labels alone, unweighted, as a blind session may show them; the
@@ -224,8 +218,7 @@ def _quotable_rate(labelled: Rate, drawn: Estimate, design: Design) -> Quoted:
     return Quoted(labelled.share, drawn.low, drawn.high, bounds=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Frozen):
     """The data behind the suggested weights: ``labels`` labelled verdicts from ``days`` days.
 
     ``days`` counts back from now, ``None`` for all; ``mean`` is the mean kappa of the shrinkage.
@@ -236,8 +229,7 @@ class Basis:
     mean: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VolatileCase:
+class VolatileCase(Frozen):
     """A case whose panel score changed between runs: ``scores`` by run, the oldest first.
 
     ``sd`` is the sample standard deviation, ``swing`` the largest difference of two runs;
@@ -252,8 +244,7 @@ class VolatileCase:
     turned: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JurorsPage:
+class JurorsPage(Frozen):
     """Everything about the jurors of one run; ``labels`` counts verdicts labelled pass or fail."""
 
     jurors: tuple[JurorFacts, ...]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reviewdesk.domain.jurors.accuracy import LabelledPanel
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.stats.rates import RateDifference, wilson
 from reviewdesk.domain.verdict import Generator
+from reviewdesk.frozen import Frozen
 
 PER_CELL = 10
 """The fewest votes on responses that should fail, on either side, for a difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Frozen):
     """One side's ``k`` passes among its ``n`` labelled votes on responses that should fail.
 
     The counts are unweighted. ``share`` is the rate through the draw, and ``None`` if the labels do
@@ -28,8 +27,7 @@ class Side:
     share: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Leniency:
+class Leniency(Frozen):
     """P(pass | should fail) of jurors of the generator's own family, and of the others.
 
     ``difference`` is own less others through the draw, paired by verdict. It is empty, with a
@@ -44,8 +42,7 @@ class Leniency:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Frozen):
     """A labelled verdict: its stratum, and (passes, votes) of the own and of other families.
 
     Both are (0, 0) if the response should pass, or if its generator's family is unknown.

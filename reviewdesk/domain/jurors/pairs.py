@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from reviewdesk.domain.run.columns import Columns, Ints
 from reviewdesk.domain.stats.dense import Rows, cases
+from reviewdesk.frozen import Frozen
 
 MOST_PAIRS = 500
 """The most pairs that are kept: those with the most verdicts in common."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(Frozen):
     """Counts over the n verdicts on which both jurors of a pair voted."""
 
     n: int
@@ -55,8 +54,7 @@ class Alike:
         return (self.alike - n * self.expected) / (2 * math.sqrt(spread / (n * n * (n - 1))))
 
 
-@dataclass(frozen=True, slots=True)
-class JurorPair:
+class JurorPair(Frozen):
     """Two jurors of a run; good jurors too agree beyond ``expected``, since they judge one truth.
 
     ``halves`` are the first and the second half of the run's verdicts, in file order, and show a

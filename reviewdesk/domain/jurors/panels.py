@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from reviewdesk.domain.jurors.rates import Difference
@@ -13,6 +12,7 @@ from reviewdesk.domain.stats.calibration_page import DrillDown
 from reviewdesk.domain.stats.figures import Estimate
 from reviewdesk.domain.stats.rates import sign_test
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen
 
 Cell: TypeAlias = tuple[Decision | None, Decision | None, Truth | None]
 """What the first panel decided of an item, what the second did, and the item's label."""
@@ -21,8 +21,7 @@ _DECIDED = {Decision.PASS: Truth.PASS, Decision.FAIL: Truth.FAIL}
 _KNOWN = frozenset(_DECIDED.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(Frozen):
     """One of two runs that are compared; ``rate`` is its panel's accuracy through the draw."""
 
     name: str
@@ -30,8 +29,7 @@ class ComparedRun:
     rate: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class PanelComparison:
+class PanelComparison(Frozen):
     """Two panels on the verdicts of the first run whose content the second run judged too.
 
     ``cells`` counts them. The rates and the ``difference``, the first panel's accuracy less the

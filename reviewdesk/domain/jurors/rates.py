@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, design_of
 from reviewdesk.domain.records import Design
@@ -17,6 +16,7 @@ from reviewdesk.domain.stats.stratified import (
     part_interval,
     stratified_rates,
 )
+from reviewdesk.frozen import Frozen
 
 ENOUGH = 20
 """The fewest labelled votes for which a juror's kappa, and a weight from it, is given."""
@@ -24,8 +24,7 @@ ALIKE = 0.1
 """Sampling rates count as equal if they differ by at most this share of the largest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Frozen):
     """How much more often one rater is right than the rater named ``to``, on the same items.
 
     Both decided ``items``, ``apart`` of them differently; ``labelled`` of these have a label that
@@ -41,8 +40,7 @@ class Difference:
     labelled: int
 
 
-@dataclass(frozen=True, slots=True)
-class JurorRates:
+class JurorRates(Frozen):
     """One juror's figures through the draw.
 
     ``run`` and ``such`` are the same rates for this run and for such items. ``kappa`` is ``None``
@@ -60,8 +58,7 @@ class JurorRates:
     difference: Difference | None
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Frozen):
     """The panel compared with its jurors, by paired differences of accuracy.
 
     ``best`` is the juror with the highest accuracy, and ``panel`` the panel less that juror. The
@@ -117,8 +114,7 @@ def quoted_kappa(found: Sequence[Voted]) -> tuple[float | None, float]:
     return (cells.kappa if votes >= ENOUGH else None), votes
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Frozen):
     """The ``size`` items of one stratum on which two raters differ.
 
     ``labelled`` of them have a label that counts, and on ``right`` of these the first rater is

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -37,14 +36,14 @@ from reviewdesk.domain.stats.figures import Target
 from reviewdesk.domain.stats.stratified import Voted
 from reviewdesk.domain.verdict import Decision, Strategy
 from reviewdesk.domain.whatif.bulk_scores import Scores
+from reviewdesk.frozen import Frozen
 
 PANEL = "panel"
 _TRIMS = (NOTHING, STRATEGIES.index(Strategy.TRIMMED_MEAN))
 _DECIDED = tuple(DECISIONS.index(word) for word in (Decision.FAIL, Decision.PASS))
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Frozen):
     """People's labels of n verdicts, ``[n]`` in file order.
 
     ``truth`` is 1 for a pass, 0 for a fail, -1 for neither; ``counted`` marks the pass and fail

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,14 +12,14 @@ from reviewdesk.domain.jurors.rates import design, rates
 from reviewdesk.domain.jurors.strata import Labels, compare, voted
 from reviewdesk.domain.run.columns import NOTHING, Small
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen
 
 Decisions: TypeAlias = tuple[Decision | None, Decision | None]
 """What the panel of a run decided of an item, and what the other run's panel did."""
 _VOTES: Mapping[Decision | None, int] = {Decision.PASS: 1, Decision.FAIL: 0}
 
 
-@dataclass(frozen=True, slots=True)
-class CommonItems:
+class CommonItems(Frozen):
     """The n verdicts of one run in file order, with the votes of both panels as columns ``[n]``.
 
     A vote is 1 for a pass and 0 for a fail; it is -1 for both panels unless each decided the item.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.jury.band import band
 from reviewdesk.domain.verdict import Ballot, Band, Status, Verdict
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 UNIFORM_NULL = 1 / 12
 """The variance of a uniform distribution on 0..1, which random answers would show."""
@@ -41,8 +41,7 @@ class AgreementSource(StrEnum):
     OURS = "ours"
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementPair:
+class AgreementPair(Frozen):
     """An agreement and its band, of one source; ``metric`` is ``None`` for a band stated alone."""
 
     value: float | None
@@ -56,8 +55,7 @@ class AgreementPair:
         return self.source is AgreementSource.REPORTED
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Frozen):
     """An agreement, raw and clamped at 0, with its band; ``reason`` says why they are ``None``."""
 
     raw: float | None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewdesk.domain.jury.agreement import AgreementPair, Spread
 from reviewdesk.domain.verdict import Ballot, Band, Generator
+from reviewdesk.frozen import Frozen
 
 _CORE = (
     ("anthropic", r"claude"),
@@ -53,8 +53,7 @@ _PATTERNS = tuple(
 _CORE_NAMES = frozenset(name for name, _ in _CORE)
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Frozen):
     """A vendor family; ``extended`` marks one outside the four that the jury document names."""
 
     name: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from reviewdesk.frozen import Frozen
 
 REACH = 100_000
 """How many characters are searched from either end of a long text."""
@@ -30,8 +31,7 @@ class InjectionKind(StrEnum):
     HIDDEN = "holds characters that nobody sees"
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Frozen):
     """One suspicious passage: ``text`` runs from index ``start`` up to, but without, ``end``."""
 
     start: int
@@ -40,8 +40,7 @@ class Passage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Sign:
+class _Sign(Frozen):
     """A pattern, tried only on a text that contains, in lower case, a hint of every group.
 
     Searching for the hints costs a hundredth of the pattern; the rarest group comes first.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from reviewdesk.domain.jury.strategies import STRATEGIES, Reads
@@ -20,6 +20,7 @@ from reviewdesk.domain.verdict import (
     folded,
 )
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 DISAGREE = "DISAGREE"
 BY_ORDER = "tie broken by order"
@@ -34,8 +35,7 @@ Aggregate: TypeAlias = Callable[[Sequence[Ballot]], tuple[str, bool]]
 """A custom label rule: it takes usable ballots and returns the label and whether they disagree."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRules:
+class LabelRules(Frozen):
     """Options for counting labels, in addition to the strategy."""
 
     priority: tuple[str, ...] = ()
@@ -50,8 +50,7 @@ class LabelRules:
     """The share of the committed jurors that a supermajority needs; 2/3 if ``None``."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelConsensus:
+class LabelConsensus(Frozen):
     """The result of a label rule: the label, whether the ballots differ, and notes on the count."""
 
     label: str
@@ -158,8 +157,7 @@ LABEL_RULES: Mapping[Strategy, LabelRule] = {
 _PLAIN = LabelRules()
 
 
-@dataclass(frozen=True, slots=True)
-class LabelVote:
+class LabelVote(Frozen):
     """The result of a label vote. Shares and confidence are ``None`` without ballots to count."""
 
     rule: str

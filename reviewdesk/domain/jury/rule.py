@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TypeAlias
 
 from reviewdesk.domain.jury.quorum import quorum_met_strictly
 from reviewdesk.domain.jury.strategies import STRATEGIES, Sheet, Votes
 from reviewdesk.domain.verdict import BY_REGIME, Ballot, Decision, Policy, Regime, Strategy
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Frozen):
     """The panel score under each rule; ``None`` without a score or without what the rule reads."""
 
     mean: float | None
@@ -27,8 +27,7 @@ class Values:
     """The mean if all votes agree, else ``None``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(Frozen):
     """The decision of each rule; ``None`` if nobody voted or a threshold or quorum is missing."""
 
     quorum: Decision | None
@@ -91,8 +90,7 @@ def decide(votes: Votes, found: Values, policy: Policy) -> Decisions:
     return Decisions(*[reading(votes, found, policy) for reading in _READINGS])
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Frozen):
     """The strategy of a verdict: as set, as used, and why the two differ or are ``None``."""
 
     strategy: Strategy | None

@@ -18,6 +18,7 @@ from reviewdesk.domain.jury.quorum import quorum_met
 from reviewdesk.domain.jury.supermajority import vote_decision
 from reviewdesk.domain.jury.trim import Trim, kept_mean
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Policy, Strategy
+from reviewdesk.frozen import Frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,7 @@ Valued: TypeAlias = Callable[[Sheet], float | None]
 Decides: TypeAlias = Callable[[Votes, float | None, Policy], Decision | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Frozen):
     """One strategy: its panel score from a sheet, and its decision from votes and score."""
 
     strategy: Strategy

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import FAILED_LABELS, UNCLEAR, Decision, folded
+from reviewdesk.frozen import Frozen
 
 LEAST_COMMITTED = 3
 DEFAULT_SHARE = "2/3"
 _UNCOMMITTED = {*FAILED_LABELS, folded(UNCLEAR), ""}
 
 
-@dataclass(frozen=True, slots=True)
-class Supermajority:
+class Supermajority(Frozen):
     """The result of a supermajority over labels; ``label`` is ``None`` if it is inconclusive."""
 
     label: str | None

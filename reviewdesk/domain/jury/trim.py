@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from reviewdesk.domain import arguments
 from reviewdesk.domain.verdict import DEFAULT_TRIM_FRACTION, Rounding
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Trim:
+class Trim(Frozen):
     """The result of the trim rule: the seats left out at each end.
 
     ``tied`` holds those that scored as much as a kept seat, so that seat order alone cut them.
@@ -109,8 +108,7 @@ def trimmed_mean(
     return kept_mean(scores, trim(scores, fraction, rounding))
 
 
-@dataclass(frozen=True, slots=True)
-class Breakdown:
+class Breakdown(Frozen):
     """How many bought jurors a trimmed panel tolerates, and the price of enough to break it."""
 
     jurors: int

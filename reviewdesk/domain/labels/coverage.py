@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT, Op
@@ -11,6 +10,7 @@ from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import lang_reiczigel, rogan_gladen
 from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.stratified import more_audits, stratified_rate
+from reviewdesk.frozen import Frozen
 
 NO_LABEL = "no label that counts for the draw says pass or fail"
 OF_ITSELF = "a labels file describes its own rows: name a run that it was not drawn from"
@@ -26,8 +26,7 @@ class RateMethod(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class RunRate:
+class RunRate(Frozen):
     """A rate over all verdicts that a judge decided, with its 95% interval.
 
     If ``estimate`` is ``None``, ``reason`` says why, and the ends, if any, are bounds: labelled
@@ -41,8 +40,7 @@ class RunRate:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelsNeeded:
+class LabelsNeeded(Frozen):
     """How many more labels bring the whole interval of a figure within its limit, if rates stay.
 
     ``labels`` is 0 if the interval is within the limit already. If it is ``None``, ``reason`` says

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE, FIRST_REST, audit_shares
+from reviewdesk.frozen import Frozen
 
 Ints: TypeAlias = npt.NDArray[np.int32]
 
@@ -20,8 +20,7 @@ _KEY = 16
 """Bytes of a verdict's sha256 that are compared: equal ones of two ids are not to be found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Frozen):
     """The draw of a run, one entry per verdict in file order."""
 
     rank: Ints

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from reviewdesk.domain.records import Pace
+from reviewdesk.frozen import Frozen
 
 AWAY = timedelta(minutes=5)
 """A longer gap between two events does not count as work on the item."""
@@ -14,8 +15,7 @@ AWAY = timedelta(minutes=5)
 _ENDS = frozenset({"label", "defer", "repeat"})
 
 
-@dataclass(frozen=True, slots=True)
-class PaceEvent:
+class PaceEvent(Frozen):
     """One event of a reviewer; ``stands`` is False if it was undone."""
 
     at: datetime
@@ -23,16 +23,14 @@ class PaceEvent:
     stands: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TimedLabel:
+class TimedLabel(Frozen):
     """When a label was given, and its dwell in seconds."""
 
     at: datetime
     dwell: float
 
 
-@dataclass(frozen=True, slots=True)
-class _StepRecord:
+class _StepRecord(Frozen):
     """A step with the state before it, and the dwell that it ended, if any."""
 
     step: PaceEvent

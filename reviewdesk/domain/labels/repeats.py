@@ -6,11 +6,11 @@ import hashlib
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.stats.rates import cohen_kappa, wilson
+from reviewdesk.frozen import Frozen
 
 OTHERS = 50
 """The fewest labels of other items between the two labels of one item."""
@@ -76,8 +76,7 @@ class RepeatDraw:
         return hashlib.sha256(f"{self._seed}\n{item.hex()}".encode()).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPair:
+class LabelPair(Frozen):
     """Both labels of one item; ``unseen`` if no panel answer was seen before the second."""
 
     first: Truth
@@ -85,8 +84,7 @@ class LabelPair:
     unseen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SelfAgreement:
+class SelfAgreement(Frozen):
     """How often a reviewer's second label equals the first.
 
     ``rate`` is ``same`` / ``n``, between the ends of Wilson's interval; ``kappa`` is Cohen's, over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from reviewdesk.domain.labels.sampling import (
@@ -21,12 +21,12 @@ from reviewdesk.domain.stats.figures import Part
 from reviewdesk.domain.stats.stratified import Voted, pass_part, right_part
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen, field
 
 SOURCES = ("support", "score", "reported", "vote_share")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRow:
+class LabelledRow(Frozen):
     """One labelled verdict, with the values that confidence can be taken from."""
 
     key: int
@@ -60,8 +60,7 @@ class LabelledRow:
         return "tn" if self.correct else "fp"
 
 
-@dataclass(frozen=True, slots=True)
-class RunFigures:
+class RunFigures(Frozen):
     """The facts of a whole run that calibration needs."""
 
     passed: int

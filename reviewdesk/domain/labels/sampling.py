@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from reviewdesk.domain.records import Design, Truth
 from reviewdesk.domain.verdict import SLACK, Decision
+from reviewdesk.frozen import Frozen
 
 T = TypeVar("T")
 
@@ -31,8 +32,7 @@ MIN_AUDIT = 30
 AUDIT_SHARE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledVerdict:
+class LabelledVerdict(Frozen):
     """One labelled verdict, with what its weight depends on.
 
     ``decided`` is False if the panel decides neither pass nor fail. A verdict that was drawn as a
@@ -59,8 +59,7 @@ class LabelledVerdict:
         return self.counts and self.stratum % FIRST_REST != 2
 
 
-@dataclass(frozen=True, slots=True)
-class Weighing:
+class Weighing(Frozen):
     """The weight of each labelled verdict (0 if it does not count) and the design of the labels."""
 
     weights: list[float]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA, LabelledVerdict, weigh
+from reviewdesk.frozen import Frozen
 
 FEW_ERRORS = 5
 """With fewer audit errors than this, their rate is unstable and a bound is shown instead."""
 RISK = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(Frozen):
     """One stratum of a run's draw and its labels.
 
     ``prefix`` is how many verdicts from the start of its draw all have a label, ``counted`` the
@@ -52,8 +51,7 @@ class Stratum:
         return f"{self.name} has no pass or fail label in its prefix: 1 more to the next figures"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditSample:
+class AuditSample(Frozen):
     """The unmarked sample of the verdicts that nothing flagged.
 
     ``counted`` is the number of its pass and fail labels in the labelled prefixes, ``errors`` how

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reviewdesk.domain.labels.repeats import SelfAgreement
 from reviewdesk.domain.records import Pace, Truth
 from reviewdesk.domain.stats.raters import RaterAgreement
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class TeamMember:
+class TeamMember(Frozen):
     """One person's work on a run: the items labelled, the pace, the agreement with oneself."""
 
     reviewer: str
@@ -20,8 +18,7 @@ class TeamMember:
     repeats: SelfAgreement
 
 
-@dataclass(frozen=True, slots=True)
-class TeamPage:
+class TeamPage(Frozen):
     """How the people who labelled a run work and agree.
 
     ``items`` counts those that two people labelled. If the agreement is ``drawn``, it is of those
@@ -37,8 +34,7 @@ class TeamPage:
     adjudicated: int
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(Frozen):
     """One person's label of an item, or the adjudication of it."""
 
     reviewer: str
@@ -48,8 +44,7 @@ class Opinion:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Frozen):
     """A verdict on whose item people differ, and the adjudication that settled it, if any."""
 
     key: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
 
@@ -12,6 +11,7 @@ from reviewdesk.domain.labels.repeats import LabelPair, SelfAgreement, self_agre
 from reviewdesk.domain.records import Pace
 from reviewdesk.domain.stats.figures import Ranged
 from reviewdesk.domain.stats.rates import rate_difference
+from reviewdesk.frozen import Frozen
 
 HUNDRED = 100
 BREAK = timedelta(minutes=30)
@@ -34,8 +34,7 @@ _FEWEST_PAIRS = 10
 """The fewest repeats in each half for a comparison of the halves."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovedFigure:
+class MovedFigure(Frozen):
     """A figure without the last hundred labels, and with them; ``basis`` says what it is of."""
 
     name: str
@@ -44,8 +43,7 @@ class MovedFigure:
     basis: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPace:
+class WorkPace(Frozen):
     """The pace of the last hundred labels, of the hundred before, and of the session."""
 
     last: Pace
@@ -53,8 +51,7 @@ class WorkPace:
     session: Pace
 
 
-@dataclass(frozen=True, slots=True)
-class SelfAgreements:
+class SelfAgreements(Frozen):
     """A reviewer's agreement with themselves: all repeats, and by whether the answer was seen.
 
     ``unseen`` are the repeats given before any sight of the panel's answer. ``earlier`` and
@@ -68,8 +65,7 @@ class SelfAgreements:
     later: SelfAgreement
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPage:
+class WorkPage(Frozen):
     """All that the page of pace shows of one reviewer in one run; ``stop`` are reasons to stop."""
 
     labels: int

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from reviewdesk.domain.canonical import CanonicalCheck, CanonicalVerdict, own_facts
 from reviewdesk.domain.verdict import Generator
+from reviewdesk.frozen import Frozen, field
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Frozen):
     """A deterministic check: ``exact``, ``contains``, ``regex`` or ``schema``, with its operand."""
 
     kind: str
@@ -21,8 +21,7 @@ class Check:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Frozen):
     """One response that waits for a panel. Without a ``rubric``, the panel's rubric applies."""
 
     id: str
@@ -124,8 +123,7 @@ def case_key(case: Case) -> str:
     return json.dumps(content, ensure_ascii=True)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Frozen):
     """The result of one check on a response; ``reason`` is a line for a person if it did not pass.
 
     ``passed`` is ``None`` if the check gave no answer, which does not count against the response.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from reviewdesk.domain.panel.reasoning import SHORT_LIMIT, thinks
 from reviewdesk.domain.panel.spec import PanelRule, PanelSpec
 from reviewdesk.domain.panel.vendors import key_variable
 from reviewdesk.domain.verdict import BY_REGIME, Generator, Strategy
+from reviewdesk.frozen import Frozen
 
 _BROKEN_BY_ONE = frozenset(
     {
@@ -76,8 +76,7 @@ _THOUGHT_TOKENS = 1000
 _NONCE = "0" * 32
 
 
-@dataclass(frozen=True, slots=True)
-class PanelPlace:
+class PanelPlace(Frozen):
     """One juror with its family, its share of the weight and the variable of its API key."""
 
     juror: Juror
@@ -87,8 +86,7 @@ class PanelPlace:
     key_variable: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Frozen):
     """The cost in US dollars of one case of ``ITEM_BYTES``, with one answer from each juror.
 
     ``bribe`` is the cost of calling the cheapest jurors that could carry the trimmed mean.
@@ -99,8 +97,7 @@ class Cost:
     bribe: float
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(Frozen):
     """A panel as ``panel check`` reports it; ``strategy`` is ``None`` if a person decides."""
 
     spec: PanelSpec
@@ -115,8 +112,7 @@ class Composition:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class PanelCheck:
+class PanelCheck(Frozen):
     """A panel file and the variables of keys that are not set; their values are never kept."""
 
     file: str

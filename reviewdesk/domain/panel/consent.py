@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from reviewdesk.frozen import Frozen, field
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Frozen):
     """One host that would receive calls; its proxy is shown without credentials."""
 
     name: str
@@ -21,8 +21,7 @@ class Host:
     """The jurors that are asked there with their models, where a plan tells them by host."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentPlan:
+class ConsentPlan(Frozen):
     """What a person consents to; ``worst_usd`` is ``None`` if any juror has no price."""
 
     hosts: tuple[Host, ...]

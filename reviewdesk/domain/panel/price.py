@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from reviewdesk.frozen import Frozen
 
 CACHE_WRITE = 1.25
 """What a token that is written to a vendor's cache costs, in tokens of input, at the vendors that
@@ -13,8 +15,7 @@ BATCH_SHARE = 0.5
 """What a call in a vendor's batch costs, as a share of its price."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Frozen):
     """The price of a model, in US dollars per million tokens.
 
     Without a price of ``cached`` tokens, those that a vendor read from its cache cost as others.

@@ -7,18 +7,17 @@ of them with ``masked``, so that their difference can be derived from the report
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from reviewdesk.domain.canonical import CanonicalBallot, Free, number
 from reviewdesk.domain.panel.samples import answers, choice, sample, summed
 from reviewdesk.domain.verdict import SLACK, Status, Verdict
+from reviewdesk.frozen import Frozen
 
 SWAYED = 0.2
 """The difference of two scores from which on a marked passage counts as having moved its juror."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedJuror:
+class ProbedJuror(Frozen):
     """What one juror answered with and without the marked passages.
 
     ``swayed`` is ``None`` if one of the answers is missing.

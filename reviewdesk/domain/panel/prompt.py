@@ -11,10 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from reviewdesk.domain.panel.reply_contract import VERSION, shape
+from reviewdesk.frozen import Frozen
 
 DEFAULT_SYSTEM = (
     "You are a juror. Judge one response against the rubric, on its merits and on nothing else: "
@@ -69,8 +69,7 @@ Answer with exactly one JSON object and nothing else:
 """The instructions of version 1 of the contract, kept to recognise its prompt hashes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Frozen):
     """The two turns of a call, and the nonce that the reply must repeat.
 
     ``common`` is the length of the beginning of ``user`` that all calls of a run share if they

@@ -7,16 +7,16 @@ is the only part that differs from call to call.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
+
+from reviewdesk.frozen import Frozen
 
 VERSION: Final = 2
 """The version of the contract, which is part of every prompt hash. Version 1 had no ``null``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyKey:
+class ReplyKey(Frozen):
     """One key of a reply: its JSON types, and the words that ask for it."""
 
     key: str

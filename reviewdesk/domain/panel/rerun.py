@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from reviewdesk.domain.panel.hash import panel_hash
 from reviewdesk.domain.panel.reply_contract import VERSION
 from reviewdesk.domain.verdict import Ballot, Decision, Verdict
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.panel.juror import Juror
@@ -30,8 +30,7 @@ class RerunScope(StrEnum):
     JUROR = "juror"
 
 
-@dataclass(frozen=True, slots=True)
-class RerunRequest:
+class RerunRequest(Frozen):
     """A person's request for a re-run; ``juror`` is set only if the scope is ``JUROR``."""
 
     scope: RerunScope = RerunScope.PANEL
@@ -40,8 +39,7 @@ class RerunRequest:
     """Whether each juror is asked twice: as it is, and with what addresses the judge masked."""
 
 
-@dataclass(frozen=True, slots=True)
-class RerunSeats:
+class RerunSeats(Frozen):
     """The panel of a re-run: the jurors to ask and the ballots that stay, both by seat."""
 
     panel: PanelSpec
@@ -106,8 +104,7 @@ def seating(verdict: Verdict, panel: PanelSpec, wish: RerunRequest) -> RerunSeat
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Rerun:
+class Rerun(Frozen):
     """One re-run of a verdict, kept beside the first.
 
     ``correct`` says whether its decision agrees with the current label; it is ``None`` unless both
@@ -147,8 +144,7 @@ class Rerun:
         return self.committed == self.panel_hash
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Frozen):
     """One juror's ballots before and after a re-run; ``None`` if it was not on that panel."""
 
     juror: str
@@ -222,8 +218,7 @@ def correct(decision: Decision | None, truth: str | None) -> bool | None:
     return decision == truth
 
 
-@dataclass(frozen=True, slots=True)
-class FlipRate:
+class FlipRate(Frozen):
     """How often one juror changed its vote when asked again: ``flipped`` of ``asked`` times."""
 
     juror: str

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from reviewdesk.domain.enums import Status
 from reviewdesk.domain.panel.turnout import LiveProgress, Turnouts
+from reviewdesk.frozen import Frozen, field
 
 if TYPE_CHECKING:
     from reviewdesk.domain.canonical import CanonicalVerdict
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
     from reviewdesk.domain.verdict import Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Frozen):
     """One ballot of a re-run; ``error`` is empty if the ballot can be used."""
 
     juror: str
@@ -33,8 +34,7 @@ class Arrival:
         return bool(self.error) or Status(self.status).missing
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRerun:
+class OpenRerun(Frozen):
     """A running re-run: its verdicts, the jurors that are asked, and the ballots so far.
 
     Of several verdicts only the ``progress`` is told, not each ballot.
@@ -53,8 +53,7 @@ class OpenRerun:
         return len(self.keys) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class RerunHistory:
+class RerunHistory(Frozen):
     """The re-runs of an item, oldest first, flip rates of item and run, and a running re-run."""
 
     reruns: tuple[Rerun, ...] = ()
@@ -63,8 +62,7 @@ class RerunHistory:
     running: OpenRerun | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RerunResult:
+class RerunResult(Frozen):
     """How many jurors were asked, answered and failed; ``stopped`` if the re-run ended early."""
 
     before: Decision | None
@@ -91,8 +89,7 @@ class RerunResult:
         return f"{stopped_after(self.answered + self.failed, self.asked)}: {self.decided}"
 
 
-@dataclass(frozen=True, slots=True)
-class RerunExtent:
+class RerunExtent(Frozen):
     """Who is asked again about how many verdicts; ``shown`` is the filter that chose them.
 
     Of a re-run that was cut off, ``left`` verdicts wait since ``at``.
@@ -109,8 +106,7 @@ class RerunExtent:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RerunDecision:
+class RerunDecision(Frozen):
     """A verdict that was asked about again: the event that planned it, and both decisions."""
 
     plan: int
@@ -118,8 +114,7 @@ class RerunDecision:
     after: Decision | None
 
 
-@dataclass(slots=True)
-class RerunSummary:
+class RerunSummary(Struct):
     """What a re-run brought: the verdicts that are ``done`` by key, and how many are ``left``."""
 
     verdicts: int

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.samples import flips
 from reviewdesk.domain.verdict import SLACK, Status
+from reviewdesk.frozen import Frozen, field
 
 STOPPED = "juror_stopped"
 """The kind of error of a ballot for which a juror was not asked, as nobody answers for it."""
@@ -20,8 +22,7 @@ def kind_of_loss(ballot: CanonicalBallot) -> str:
     return (error.get("type") if error else None) or ballot["status"]
 
 
-@dataclass(slots=True)
-class Turnout:
+class Turnout(Struct):
     """The counts of one juror's ballots over many cases."""
 
     juror: str
@@ -41,8 +42,7 @@ class Turnout:
         return self.why.total()
 
 
-@dataclass(slots=True)
-class Turnouts:
+class Turnouts(Struct):
     """The turnout of a whole panel, by juror in order of first appearance."""
 
     by_juror: dict[str, Turnout] = field(default_factory=dict)
@@ -96,8 +96,7 @@ class Turnouts:
         return Counter(dict(kinds.most_common()))
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Frozen):
     """How many ballots a run may lose: a count, or a share of its ballots."""
 
     most: float = 0
@@ -116,8 +115,7 @@ class Allowance:
 NONE_LOST = Allowance()
 
 
-@dataclass(frozen=True, slots=True)
-class LiveProgress:
+class LiveProgress(Frozen):
     """How far a live run is: cases that are done, calls a second, cost and remaining seconds.
 
     ``spent_usd`` is ``None`` if a juror has no price, ``left`` while nothing was called.
@@ -130,8 +128,7 @@ class LiveProgress:
     left: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSummary:
+class BatchSummary(Frozen):
     """The figures of a finished run; ``problem`` is the reason if it counts as failed."""
 
     report: str
@@ -164,8 +161,7 @@ class BatchSummary:
         return self.spared / (self.calls + self.reused + self.spared) if self.spared else None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchesPending:
+class BatchesPending(Frozen):
     """The end of a run whose calls wait at vendors, so that there is no report yet."""
 
     waiting: int

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 
 from reviewdesk.domain.assessment.flags import SHORT
 from reviewdesk.domain.query import words
 from reviewdesk.domain.query.tokens import Piece, tokens
+from reviewdesk.frozen import Frozen, field
 
 _MAX_OPTIONS = 100
 """The maximum number of options offered at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Frozen):
     """The names of a desk that a filter may use."""
 
     tags: tuple[str, ...] = ()
@@ -25,16 +24,14 @@ class Vocabulary:
     """The saved filters, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Frozen):
     """A text to insert, and what it means."""
 
     text: str
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Frozen):
     """The options for the word from ``start`` to ``end``; each option replaces that word."""
 
     start: int

@@ -20,6 +20,7 @@ from reviewdesk.domain.query import words
 from reviewdesk.domain.query.search import parse_search
 from reviewdesk.domain.query.tokens import Piece, Token, tokens, unclosed
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 ORDERS = tuple(words.ORDERS)
 MIXED = "mix"
@@ -66,8 +67,7 @@ class Term:
         return self.kind not in _OPEN_KINDS and self.name != "label"
 
 
-@dataclass(frozen=True, slots=True)
-class Nested:
+class Nested(Frozen):
     """A filter in parentheses, or a saved filter, as one part of another filter."""
 
     filter: Filter
@@ -77,8 +77,7 @@ class Nested:
 Part: TypeAlias = Term | Nested
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Frozen):
     """A filter: every group must hold, and a group holds if any one of its parts does."""
 
     groups: tuple[tuple[Part, ...], ...]

@@ -15,6 +15,7 @@ from reviewdesk.domain.query.filter import Term
 from reviewdesk.domain.query.masks import Column, Mask, Rows
 from reviewdesk.domain.query.words import NUMBERS
 from reviewdesk.domain.run.packing import COLUMNS
+from reviewdesk.frozen import Frozen
 
 _FIXED = frozenset({"text", "juror", "failed", "abstained", "unknown", "run", "flip"})
 """Terms that hold of the same verdicts for as long as the same runs are loaded."""
@@ -80,8 +81,7 @@ class RunColumns:
         return sum(column.nbytes for column in every)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(Frozen):
     """The columns of a run, and ``find``, which returns the keys that match any other term."""
 
     columns: RunColumns

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _UNSPACED = re.compile(
@@ -26,8 +26,7 @@ A NUL ends a text for some of SQLite's functions, and a lone surrogate is not a 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class SearchTerm:
+class SearchTerm(Frozen):
     """One text that must occur: a word (of which the ``beginning`` is enough) or a phrase."""
 
     text: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from reviewdesk.frozen import Frozen
 
 RULE = "a space is and, ! not, | or (binds tighter), ( ) group"
 """How the words of a filter are combined, as shown to users."""
@@ -23,8 +24,7 @@ class Piece(Enum):
     CLOSE = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Frozen):
     """One token and its place; the ``OPEN`` of a negated group begins at its ``!``."""
 
     piece: Piece

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -16,6 +15,7 @@ from reviewdesk.domain.run.columns import Bools, Floats, Ints, Small
 from reviewdesk.domain.run.packing import NOTHING
 from reviewdesk.domain.run.policies import PolicyFacts
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 _ODD = frozenset({"label", "regime", "same_family", "trim"})
 """What a verdict may state that ``assess`` alone holds against its ballots."""
@@ -23,8 +23,7 @@ _ODD_BALLOT = ("status", "error", "trimmed")
 _OK = ("ok", None)
 
 
-@dataclass(frozen=True, slots=True)
-class Ballots:
+class Ballots(Frozen):
     """The answers of n verdicts of at most s seats.
 
     Values per ballot are flat, verdict after verdict. ``place`` spreads them over ``[n, s]``, where

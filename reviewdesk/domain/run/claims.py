@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,14 @@ from reviewdesk.domain.enums import Band
 from reviewdesk.domain.jury.agreement import ALPHA, LINED
 from reviewdesk.domain.run.columns import Bools, Floats, Ints
 from reviewdesk.domain.run.packing import DECISIONS, NOTHING
+from reviewdesk.frozen import Frozen
 
 BANDS = (Band.LOW, Band.MEDIUM, Band.HIGH)
 """The code of a band is its index here; -1 is none."""
 LOW, MEDIUM, HIGH = range(3)
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Frozen):
     """What is stated, ``[n]``; a missing code is -1, a missing value NaN."""
 
     decision: Ints

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from reviewdesk.domain.run.packing import (
     PackedRun,
 )
 from reviewdesk.domain.stats.dense import Bools, Floats, Ints
+from reviewdesk.frozen import Frozen
 
 __all__ = [
     "DECISIONS", "NOTHING", "ROUNDINGS", "STRATEGIES", "Bools", "Columns", "Floats", "Ints",
@@ -33,8 +34,7 @@ __all__ = [
 Small: TypeAlias = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Frozen):
     """The ballots of n verdicts of at most s seats, in file order.
 
     Values per seat are juror-major, ``[s, n]``, values per verdict ``[n]``. A missing score, weight

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from reviewdesk.domain.assessment.flags import Flag
@@ -11,10 +10,10 @@ from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.records import Progress, Run
 from reviewdesk.domain.run.measures import RunAlphas
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen, field
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionCounts:
+class DecisionCounts(Frozen):
     """A run's verdicts counted by decision, by flag and by breach."""
 
     decisions: Mapping[Decision | None, int]
@@ -28,8 +27,7 @@ class DecisionCounts:
     """Ballots whose answer was not understood."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
+class RunLine(Frozen):
     """A run in the list of runs, with the number of labelled verdicts and its alphas."""
 
     run: Run
@@ -37,8 +35,7 @@ class RunLine:
     alphas: RunAlphas = field(default_factory=RunAlphas)
 
 
-@dataclass(frozen=True, slots=True)
-class StratumDraw:
+class StratumDraw(Frozen):
     """A stratum of a run's draw, with its number of verdicts and the size of its audit."""
 
     name: str
@@ -46,8 +43,7 @@ class StratumDraw:
     audit: int
 
 
-@dataclass(frozen=True, slots=True)
-class LabelCounts:
+class LabelCounts(Frozen):
     """Counts of a run's labelled verdicts; ``decided`` are those with a pass or a fail."""
 
     decided: int
@@ -61,8 +57,7 @@ class LabelCounts:
         return self.decided + self.unsure + self.disputed
 
 
-@dataclass(frozen=True, slots=True)
-class RunDetails:
+class RunDetails(Frozen):
     """Everything about one run. ``filled`` is the policy that the user gave when loading it.
 
     ``unlabelled`` counts the verdicts with a human label in the file but no label in this desk.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reviewdesk.domain.assessment.assess import Assessment
 from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.run.packing import Bar
+from reviewdesk.frozen import Frozen, field
 
 
 class Undefined(StrEnum):
@@ -35,8 +35,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunAlphas:
+class RunAlphas(Frozen):
     """A run's alphas; ``reasons`` says by name why one of them is ``None``.
 
     ``alpha`` is the interval alpha on scores, ``alpha_low`` and ``alpha_high`` its 95% interval,
@@ -51,8 +50,7 @@ class RunAlphas:
     reasons: Mapping[str, Undefined] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RunMeasures:
+class RunMeasures(Frozen):
     """The figures of a run, computed once all of its ballots have been packed.
 
     ``mass`` is the disagreement ``W = Σ m·s²`` of all verdicts; ``None`` if no jurors disagree.
@@ -64,8 +62,7 @@ class RunMeasures:
     mass: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(Frozen):
     """The figures of one verdict: the range of its scores, its disagreement and its breaches.
 
     ``mass`` is ``m·s²``, m the number of scores and s² their sample variance; ``None`` under two

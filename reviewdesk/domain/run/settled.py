@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from reviewdesk.domain.run.policies import PolicyFacts
 from reviewdesk.domain.run.settle import INCONCLUSIVE, Settled
 from reviewdesk.domain.run.tally import DERIVED, DERIVED_ESCALATION, SettledVerdicts
 from reviewdesk.domain.verdict import Generator
+from reviewdesk.frozen import Frozen
 
 _BANDS = (*[one.value for one in BANDS], None)
 _SOURCES = (AgreementSource.OURS.value, AgreementSource.REPORTED.value)
@@ -29,8 +29,7 @@ _DECIDED = (*[one.value for one in DECISIONS], None)
 """By code; -1 is the last."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettledWindow:
+class SettledWindow(Frozen):
     """What columns give of verdicts, and the places of those that they do not settle."""
 
     found: SettledVerdicts

@@ -16,6 +16,7 @@ from reviewdesk.domain.canonical import CanonicalVerdict
 from reviewdesk.domain.content import canonical_texts
 from reviewdesk.domain.labels.sampling import FIRST_REST, stratum
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +46,7 @@ class SettledVerdict(NamedTuple):
     voteless: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SettledVerdicts:
+class SettledVerdicts(Frozen):
     """What a run keeps of many assessed verdicts: a column for each part of ``SettledVerdict``."""
 
     derived: Mapping[str, list[Any]]

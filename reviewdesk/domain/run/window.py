@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -17,13 +16,13 @@ from reviewdesk.domain.run.packing import Bar, Packer, failed_ballots
 from reviewdesk.domain.run.policies import Policies
 from reviewdesk.domain.run.tally import RunTally, SettledVerdict, preliminary_flags
 from reviewdesk.domain.verdict import Decision, Generator, Policy, Verdict, verdict_reader
+from reviewdesk.frozen import Frozen
 
 SIZE = 500
 """The number of verdicts in a window; the last of a run may have fewer."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictWindow:
+class VerdictWindow(Frozen):
     """Consecutive verdicts of a run, from place ``first`` in file order."""
 
     first: int

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from reviewdesk.domain.stats.dense import Floats, Rows, cases, counted, dense, given, parts
 from reviewdesk.domain.stats.student import t_quantile
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 Units: TypeAlias = Floats | Sequence[Sequence[float | None]]
 
@@ -26,8 +26,7 @@ ENOUGH = 10
 """The fewest pairable units for which an interval is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlphaState:
+class AlphaState(Frozen):
     """The sums that give a run's interval alpha; states of disjoint parts can be merged.
 
     ``units`` counts the pairable units and ``N`` their ballots, ``mean`` is the mean of these
@@ -84,8 +83,7 @@ class AlphaState:
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Contributions:
+class Contributions(Frozen):
     """Each unit's part in the run's interval alpha: ``contribution`` and ``weight``, ``[units]``.
 
     ``contribution = 1 - s² / S²`` and ``weight = m / N``; their products sum to ``alpha``. A unit
@@ -202,8 +200,7 @@ def _matrix(units: Units) -> Floats:
     return np.zeros((len(given), 0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Units:
+class _Units(Frozen):
     """The k pairable units that have m ballots each: ``values`` ``[m, k]``, at their ``rows``."""
 
     rows: Rows

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from reviewdesk.domain.records import Metrics
 from reviewdesk.domain.stats.correction import CELLS, Cells
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 BINS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Frozen):
     """Labelled verdicts as columns of equal length.
 
     ``correct`` is whether the judge agrees with the label, and ``passed`` whether it passed the
@@ -85,8 +85,7 @@ def bin_index(confidence: Floats) -> npt.NDArray[np.int64]:
     return np.minimum(np.floor(confidence * BINS + 1e-9), BINS - 1).astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationRow:
+class CalibrationRow(Frozen):
     """One labelled verdict: the judge's confidence, whether it was right, whether it passed."""
 
     confidence: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from reviewdesk.domain.gates.limits import LimitCheck
 from reviewdesk.domain.jurors.accuracy import JurorCounts
@@ -12,10 +11,10 @@ from reviewdesk.domain.labels.strata import AuditSample, Stratum
 from reviewdesk.domain.records import Calibration, Metrics, Pace, TagCount, Truth
 from reviewdesk.domain.stats.figures import Estimate, Fit, Interval, PanelIntervals, Target
 from reviewdesk.domain.verdict import Decision
+from reviewdesk.frozen import Frozen, field
 
 
-@dataclass(frozen=True, slots=True)
-class BlindSplit:
+class BlindSplit(Frozen):
     """The figures of the verdicts that were labelled blind, beside those of all others.
 
     A verdict is blind if each of its current labels was given before the panel's answer was shown.
@@ -27,8 +26,7 @@ class BlindSplit:
     unsaid: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlindFigures:
+class BlindFigures(Frozen):
     """The figures that a blind session may show, from the labelled verdicts alone.
 
     None of them changes with the panel's answer to an unlabelled verdict. ``fit`` weighs every row
@@ -43,8 +41,7 @@ class BlindFigures:
     fit: Fit | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TruthCounts:
+class TruthCounts(Frozen):
     """Counts of a run's verdicts, of its labelled ones, and of decisions against labels."""
 
     verdicts: int
@@ -57,8 +54,7 @@ _NO_PACE = Pace(per_hour=None, median_dwell=None, counted=0)
 _NOTHING = RunRate(RateMethod.NONE, None, None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationPage:
+class CalibrationPage(Frozen):
     """Everything that a run's labels say about its judge.
 
     ``jurors`` and ``fit`` are ``None`` if not requested; ``fit`` describes the headline's rows.
@@ -115,8 +111,7 @@ class CalibrationPage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FilePage:
+class FilePage(Frozen):
     """Everything that a labels file says about a judge.
 
     ``honest`` is the corrected rate of a named run that the file was not drawn from;
@@ -130,8 +125,7 @@ class FilePage:
     representative: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DrillDown:
+class DrillDown(Frozen):
     """A group of verdicts behind a figure, and the filter that lists them."""
 
     title: str

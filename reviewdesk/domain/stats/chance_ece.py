@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, e
 from reviewdesk.domain.stats.figures import NullEce
 from reviewdesk.domain.stats.reliability import PLACES, weighted_rows
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 DRAWS = 9_999
 """The number of simulated calibrated judges; a p then has four decimals."""
@@ -25,8 +25,7 @@ ATOMS = 2_000_000
 """The most outcomes that one side of a bin may have; with more, its mean is simulated."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteDistribution:
+class DiscreteDistribution(Frozen):
     """A discrete distribution: ``value[i]`` has probability ``chance[i]``."""
 
     value: Floats

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from reviewdesk.domain.stats.calibration import BINS, Floats, Rows, bin_index, brier
 from reviewdesk.domain.stats.figures import Corp, Murphy
 from reviewdesk.domain.stats.reliability import PLACES, levels, weighted_rows
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Isotonic:
+class Isotonic(Frozen):
     """The non-decreasing fit to the outcomes: ``fitted[i]`` at confidence ``at[i]``."""
 
     at: Floats

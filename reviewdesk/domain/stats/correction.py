@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 CELLS = ("tp", "fn", "tn", "fp")
 """The cells of decisions against labels; a positive should pass."""
@@ -23,8 +23,7 @@ class CorrectionStatus(StrEnum):
     SKIPPED_NO_SIGNAL = "skipped_no_signal"
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Frozen):
     """A corrected rate with its 95% interval and status."""
 
     rate: float
@@ -38,8 +37,7 @@ def rate_or_zero(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Frozen):
     """The confusion of a rater's decisions against the labels, as counts or as weights.
 
     The rater is a panel or a juror; a positive is a response that should pass.

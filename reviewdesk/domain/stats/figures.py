@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from reviewdesk.frozen import Frozen, field
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+
+class Interval(Frozen):
     """A 95% interval; functions return ``None`` instead of an undefined one."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ranged:
+class Ranged(Frozen):
     """A figure with the ends of its 95% interval; ``reason`` says why ``value`` is ``None``."""
 
     value: float | None
@@ -25,8 +24,7 @@ class Ranged:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Frozen):
     """One populated bin of the reliability diagram.
 
     ``n`` counts its rows of positive weight, ``weight`` is their total weight and ``ess`` their
@@ -43,8 +41,7 @@ class Bin:
     ess: float
 
 
-@dataclass(frozen=True, slots=True)
-class ZTest:
+class ZTest(Frozen):
     """A normal test statistic and its two-sided p; ``reason`` says why they are ``None``."""
 
     z: float | None
@@ -52,16 +49,14 @@ class ZTest:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogLoss:
+class LogLoss(Frozen):
     """The mean log-loss in nats, and how many rows were clipped for being too near 0 or 1."""
 
     value: float
     clipped: int
 
 
-@dataclass(frozen=True, slots=True)
-class Corp:
+class Corp(Frozen):
     """Brier = miscalibration - discrimination + uncertainty, with the fitted reliability curve.
 
     ``curve`` holds the corners of the isotonic fit as (confidence, rate of being right).
@@ -74,8 +69,7 @@ class Corp:
     curve: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Murphy:
+class Murphy(Frozen):
     """Brier = reliability - resolution + uncertainty + within-bin variance - covariance."""
 
     reliability: float
@@ -86,8 +80,7 @@ class Murphy:
     brier: float
 
 
-@dataclass(frozen=True, slots=True)
-class NullEce:
+class NullEce(Frozen):
     """The ECE that a perfectly calibrated judge with the same confidences would show.
 
     ``expected`` is its mean: computed if ``exact``, else a mean of simulations. ``p`` is the share
@@ -108,8 +101,7 @@ class RecalibrationMethod(StrEnum):
     ISOTONIC = "isotonic"
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Frozen):
     """How a recalibration would change Brier; it is never applied.
 
     ``before`` and ``after`` are Brier scores of the same rows, ``after`` cross-validated; their
@@ -128,8 +120,7 @@ class Suggestion:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Frozen):
     """One stratum's counts for a rate: its verdicts, those with a label, and the hits among them.
 
     ``labelled`` and ``hits`` may be fractions, if a rate is extended to another sample size.
@@ -140,8 +131,7 @@ class Part:
     hits: float
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Frozen):
     """One stratum's counts for a ratio: ``hits`` and ``misses`` are two exclusive kinds of label.
 
     The ratio is hits / (hits + misses). ``most_hits`` and ``most_misses`` are how many of the
@@ -163,8 +153,7 @@ class Target(StrEnum):
     ITEMS = "such items"
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Frozen):
     """A rate over a population with its 95% interval.
 
     ``estimate`` is ``None`` if a stratum has no label. ``low`` and ``high`` are then bounds, with
@@ -178,8 +167,7 @@ class Estimate:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PanelIntervals:
+class PanelIntervals(Frozen):
     """The panel's figures with 95% intervals through the draw, all about one target.
 
     If a stratum has no label, a rate is ``None`` between bounds. Brier, gap and kappa are ``None``
@@ -197,8 +185,7 @@ class PanelIntervals:
     kappa: Interval | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Frozen):
     """How confidence relates to being right in one set of rows, and what chance would show.
 
     Intervals and tests are ``None`` where they are undefined. ECE has no interval.

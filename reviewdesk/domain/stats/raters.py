@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +18,7 @@ from reviewdesk.domain.stats.fit import RESAMPLES, SEED, TAIL
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.stats.stratified import stratified_rate
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 Labels = tuple[str | None, ...]
 """The label of each rater, in the order of the raters; ``None`` where one gave none."""
@@ -29,8 +29,7 @@ SAME = "everybody gave one and the same label throughout"
 FEW = "no item has two labels"
 
 
-@dataclass(frozen=True, slots=True)
-class RatedStratum:
+class RatedStratum(Frozen):
     """The rated items of one stratum, counted by their labels.
 
     ``size`` is how many verdicts they stand for, ``None`` if they were not drawn.
@@ -54,8 +53,7 @@ class RatedStratum:
         return RatedStratum(kept, self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class PairAgreement:
+class PairAgreement(Frozen):
     """How far two raters agree on the ``n`` items that both labelled; ``same`` got one label."""
 
     one: str
@@ -66,8 +64,7 @@ class PairAgreement:
     kappa: Ranged
 
 
-@dataclass(frozen=True, slots=True)
-class RaterAgreement:
+class RaterAgreement(Frozen):
     """How far all raters agree on the ``n`` items with two labels or more, and each two of them."""
 
     n: int

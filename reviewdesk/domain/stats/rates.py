@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from reviewdesk.domain.stats.correction import Z
+from reviewdesk.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class RateDifference:
+class RateDifference(Frozen):
     """The difference of two rates with its 95% interval; all ``None`` if a rate has no data."""
 
     diff: float | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from reviewdesk.domain.stats.calibration import Floats, Rows, brier
 from reviewdesk.domain.stats.corp import isotonic
 from reviewdesk.domain.stats.figures import RecalibrationMethod, Suggestion
 from reviewdesk.domain.stats.reliability import logit, spiegelhalter, weighted_rows
+from reviewdesk.frozen import Frozen, field
 
 NEEDED = {
     RecalibrationMethod.TEMPERATURE: 30,
@@ -25,8 +25,7 @@ FOLDS = 5
 SEED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class FittedMap:
+class FittedMap(Frozen):
     """A fitted map; ``bounded`` says that the best one lies at infinity and this replaces it."""
 
     apply: Callable[[Floats], Floats]

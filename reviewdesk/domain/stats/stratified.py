@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from reviewdesk.domain.stats.correction import Cells, Z, rate_or_zero
 from reviewdesk.domain.stats.figures import Estimate, Pair, Part, Target
 from reviewdesk.domain.stats.rates import wilson
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 
 PartInterval: TypeAlias = Callable[[Part], tuple[float, float]]
 TAIL = 0.025
@@ -55,8 +56,7 @@ def stratified_rate(
     return Estimate(None, *ends, UNLABELLED) if unknown else Estimate(share, *ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Voted:
+class Voted(Frozen):
     """A rater's decisions in one stratum; the rater is the panel or a juror.
 
     ``counted`` are those whose label counts for the draw, ``labelled`` all with a label.
@@ -74,8 +74,7 @@ class Voted:
         return self.passes + self.fails
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Frozen):
     """Accuracy, sensitivity and specificity, with 95% intervals about one target."""
 
     accuracy: Estimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from reviewdesk.domain.jury.trim import Trim, trim
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import SLACK, Ballot, Decision, Rounding, Strategy, Verdict
 from reviewdesk.domain.whatif.policies import Group, PolicyResult, Variant
+from reviewdesk.frozen import Frozen
 
 
 def outcomes(verdict: Verdict, variants: Iterable[Variant]) -> tuple[PolicyResult, ...]:
@@ -97,8 +98,7 @@ MOST_TRIES = 400
 """The most tries for one number of bought jurors; a number that needs more is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(Frozen):
     """What ``bought`` jurors could force: the range of values, and other decisions."""
 
     bought: int

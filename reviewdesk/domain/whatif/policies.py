@@ -17,7 +17,7 @@ for the decision instead. No policy here reads labels: panels with nothing else 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import product
 from typing import TypeVar
@@ -25,6 +25,7 @@ from typing import TypeVar
 from reviewdesk.domain.jury.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
+from reviewdesk.frozen import Frozen
 
 T = TypeVar("T")
 
@@ -58,8 +59,7 @@ class Group(StrEnum):
     JURORS = "jurors left out"
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Frozen):
     """The rule of a run with some settings changed; ``None`` keeps the setting of each verdict.
 
     A changed ``threshold`` is also the jurors' pass line: a juror that gave a score votes by it,
@@ -107,8 +107,7 @@ class Variant:
         return ", ".join(parts) or Group.STANDING.value
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Frozen):
     """The result of one policy over a run; this module defines its figures.
 
     ``own`` marks the policy that the run itself names. ``pass_rate`` is ``None`` if no verdict is
@@ -130,8 +129,7 @@ class Result:
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIfTable:
+class WhatIfTable(Frozen):
     """The policies of one run beside the run as it stands; ``design`` is that of its labels.
 
     ``jurors`` counts the jurors that could be left out; a whole table takes the most active.
@@ -144,8 +142,7 @@ class WhatIfTable:
     jurors: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyResult:
+class PolicyResult(Frozen):
     """The value and the decision of one panel under one policy; ``None`` if there is none."""
 
     variant: Variant

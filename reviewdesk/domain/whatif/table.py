@@ -6,7 +6,6 @@ The figures are defined in ``domain/whatif/policies.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -29,13 +28,13 @@ from reviewdesk.domain.stats.calibration import Counters, Rows
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import Panels
 from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant
+from reviewdesk.frozen import Frozen
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
 SUPPORT, VOTE_SHARE = "support", "vote_share"
 
 
-@dataclass(frozen=True, slots=True)
-class Truths:
+class Truths(Frozen):
     """The k verdicts whose label is pass or fail and counts: their rows, truth and weight, ``[k]``.
 
     In a weighted design, the weight is how many verdicts the label stands for; otherwise it is 1.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from reviewdesk.errors import JournalError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.journal.append import Appender
 from reviewdesk.live.records import Call, Exchange
 from reviewdesk.system.disk import sync_folder
@@ -43,8 +44,7 @@ class ReplyStore(Protocol):
         """Return when everything kept so far is on disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commitment:
+class Commitment(Frozen):
     """What is fixed before the first request: the panel, its hash and rule, and the cases."""
 
     version: str
@@ -54,8 +54,7 @@ class Commitment:
     cases_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTimes:
+class CommitTimes(Frozen):
     """The run's id, when it was started, and when its present commitment was written."""
 
     run_id: str
@@ -63,8 +62,7 @@ class CommitTimes:
     committed_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class VendorBatch:
+class VendorBatch(Frozen):
     """Calls that were submitted to a vendor together; ``nonces`` are what each answer repeats."""
 
     name: str
@@ -154,7 +152,7 @@ class Journal:
         The commitment is on disk on return. ``consent`` is stored with it: how consent was given,
         and to what.
         """
-        committed = {name: getattr(commitment, name) for name in Commitment.__slots__}
+        committed = {name: getattr(commitment, name) for name in Commitment.__struct_fields__}
         wanted = json.loads(json.dumps(committed))
         starts = self._found.starts
         start = next((known for known in starts if known | wanted == known), None)

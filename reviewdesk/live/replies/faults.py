@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from reviewdesk.domain.verdict import Status
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Exchange
 from reviewdesk.live.replies.retryable import Retryable, after_problem, after_status
 from reviewdesk.live.wires.envelope import (
@@ -50,8 +50,7 @@ _OUT_OF_CREDIT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Frozen):
     """The status and error of a ballot without an answer, and whether the call is tried again."""
 
     status: Status

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +18,7 @@ from reviewdesk.domain.jury.label_rules import label_decision
 from reviewdesk.domain.panel.reply_contract import breach
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.domain.verdict import Decision, Status, folded
+from reviewdesk.frozen import Frozen
 
 MAX_BYTES = 64 * 1024
 MAX_STARTS = 64
@@ -60,8 +60,7 @@ class ReplyProblem(StrEnum):
     NONCE = "nonce"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedReply:
+class ParsedReply(Frozen):
     """A juror's verdict as given; ``withheld`` is true if the juror abstains explicitly.
 
     If a vote is neither given nor withheld, the score is compared with the panel's threshold.
@@ -97,8 +96,7 @@ class ParsedReply:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableReply:
+class UnreadableReply(Frozen):
     """A reply that a person has to read, and a sentence that says why."""
 
     kind: ReplyProblem

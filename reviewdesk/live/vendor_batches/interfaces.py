@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from reviewdesk.domain.panel.juror import Juror
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.records import Call
 from reviewdesk.live.vendor_batches.gemini_native import generate_body
 from reviewdesk.live.wires.envelope import stated_error, text_of
@@ -24,8 +24,7 @@ Named: TypeAlias = tuple[str, Call]
 """A call with the id under which its answer comes back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Frozen):
     """A body to be posted to a path below the vendor's address."""
 
     path: str
@@ -33,8 +32,7 @@ class Upload:
     content_type: str = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class VendorJob:
+class VendorJob(Frozen):
     """A batch as the vendor states it; ``results`` are the paths of its answers, once it ended."""
 
     id: str
@@ -47,8 +45,7 @@ class VendorJob:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchAnswer:
+class BatchAnswer(Frozen):
     """The answer to one call of a batch: a status and a body, or the problem that it has."""
 
     call_id: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.verdict import Status
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.wires.vendors import Wire
 
 MAX_TOLD: Final = 300
@@ -23,8 +24,7 @@ _NAMES_STATUS: Final = re.compile("[45][0-9]{2}")
 FILTERED: Final = frozenset({"content_filter", "refusal", "safety"})
 
 
-@dataclass(frozen=True, slots=True)
-class StatedError:
+class StatedError(Frozen):
     """An error in an endpoint's words; ``whole`` also holds its code and type."""
 
     message: str = ""
@@ -34,8 +34,7 @@ class StatedError:
     """The HTTP status that the error names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Frozen):
     """The content of a 200; ``text`` is the juror's reply unless it was refused."""
 
     text: str = ""
@@ -63,8 +62,7 @@ class Envelope:
         return price.cost(self.tokens_in, self.tokens_out, self.cached, self.written)
 
 
-@dataclass(frozen=True, slots=True)
-class UnusableAnswer:
+class UnusableAnswer(Frozen):
     """A 200 without a reply; ``again`` is true if another attempt may bring one."""
 
     status: Status

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from reviewdesk.domain.panel.juror import Juror
 from reviewdesk.errors import TransportError
+from reviewdesk.frozen import Frozen
 
 
 class Wire(StrEnum):
@@ -26,8 +26,7 @@ class JsonMode(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class VendorWire:
+class VendorWire(Frozen):
     """One row of the vendor table; ``tokens`` is the endpoint's name for the token limit.
 
     ``key_header`` is the header of the key; in ``authorization`` the key follows ``Bearer``.
@@ -73,8 +72,7 @@ VENDORS = {
 """The known vendors. Without a key variable no key is sent unless the juror names one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Frozen):
     """The address of one juror's endpoint, and how to call it."""
 
     url: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import yaml
@@ -28,6 +27,7 @@ from yaml.events import (
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import SuiteError
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import ImportTally
 
@@ -58,8 +58,7 @@ _MAX_SLOW_TEXT = 1 << 20
 Scalar: TypeAlias = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Frozen):
     """What errors call a document, its bounds, and the hints if it breaks them."""
 
     what: str = "a suite"
@@ -75,8 +74,7 @@ class Form:
     """How many values the aliases of js-yaml (``*ref_0``) may repeat in all; 0 refuses aliases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Frozen):
     """A value with the line it starts on; ``keys`` has the lines of a mapping's keys."""
 
     line: int

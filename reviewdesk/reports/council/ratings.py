@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reviewdesk.domain.jury.family import family
 from reviewdesk.domain.safetext import show_line
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, failing
 from reviewdesk.reports.canonical.models import FORMAT_NAME
@@ -53,8 +53,7 @@ class RatedPair(NamedTuple):
     rubric: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
+class Rating(Frozen):
     """One judge's answer to one question; ``ballot`` is canonical, without an id."""
 
     rated: RatedPair

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.inspectai.config import LogHeader, PanelSeat, Scorer
 from reviewdesk.reports.inspectai.events import ModelCall, Transcript
 from reviewdesk.reports.inspectai.grades import GradeReader
@@ -25,8 +25,7 @@ _UNSCORED = "the scorer gave no value"
 Ballot = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BallotContext:
+class BallotContext(Frozen):
     """What is needed to read the ballots of one sample."""
 
     run: LogHeader

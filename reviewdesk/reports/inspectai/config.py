@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.mapping.foreign import text
 from reviewdesk.reports.mapping.values import listed, record
 
@@ -15,16 +15,14 @@ _GRADED = "model_graded"
 _NO_MODEL = "none/none"
 
 
-@dataclass(frozen=True, slots=True)
-class PanelSeat:
+class PanelSeat(Frozen):
     """One place on a scorer's panel."""
 
     name: str
     model: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Scorer:
+class Scorer(Frozen):
     """A scorer's configuration, with one seat for each model that it asks."""
 
     name: str
@@ -37,8 +35,7 @@ class Scorer:
         return not self.seats and self.name.rpartition("/")[2] in _CODE
 
 
-@dataclass(frozen=True, slots=True)
-class LogHeader:
+class LogHeader(Frozen):
     """The parts of a log's header that are used."""
 
     spec: Mapping[str, Any]

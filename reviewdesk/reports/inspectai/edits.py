@@ -6,9 +6,9 @@ Every edit keeps the explanation and the reason that its editor wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.inspectai.grades import GradeReader
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping import values
@@ -18,8 +18,7 @@ from reviewdesk.reports.mapping.values import listed, record
 _UNCHANGED = "UNCHANGED"
 
 
-@dataclass(frozen=True, slots=True)
-class EditedScore:
+class EditedScore(Frozen):
     """A score as its scorer gave it, and the edits that people made."""
 
     original: dict[str, Any] | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.inspectai.picking import KEEP
 from reviewdesk.reports.inspectai.texts import Texts
 from reviewdesk.reports.mapping.values import record
@@ -21,8 +21,7 @@ EVENT = {
 """The fields of an event that are read, as a shape for ``pick``."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Frozen):
     """One call that a scorer made to a model."""
 
     model: str

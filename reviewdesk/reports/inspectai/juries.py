@@ -6,10 +6,10 @@ together. Scorers that ask no model are checks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from reviewdesk.domain.verdict import Decision, Status
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.inspectai.ballots import Ballot, BallotContext
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import text
@@ -23,8 +23,7 @@ _NO_LINE = "a score decides nothing by itself, and the log has no pass line"
 _NO_JURY = "a sample that no model graded has checks and no ballots"
 
 
-@dataclass(frozen=True, slots=True)
-class Jury:
+class Jury(Frozen):
     """The scorers of one jury, and its result as fields of a verdict."""
 
     scorers: tuple[str, ...]

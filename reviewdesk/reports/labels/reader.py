@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import LabelsFileError, ReportError, SuiteError
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
 from reviewdesk.reports.bytes.window import Window, read_lines
@@ -36,8 +36,7 @@ _FLOW = re.compile(rb"\[\s*(?:#|\{\s*[^\s\"}])")
 """A list in brackets whose first row has a bare key, which is YAML and not JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
+class ScoreRow(Frozen):
     """One calibration row: the confidence of a judge and whether it was right."""
 
     line: int
@@ -48,16 +47,14 @@ class ScoreRow:
     """Further facts of a full export, unchecked: the run, the decision and the draw."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
+class ScoreFile(Frozen):
     """The rows of a file and the mapping that their confidences came from, if it is stated."""
 
     rows: tuple[ScoreRow, ...]
     source: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRow:
+class LabelRow(Frozen):
     """One label of a full export; ``kept`` holds sampling facts that are never used."""
 
     line: int

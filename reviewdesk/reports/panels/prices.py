@@ -13,6 +13,7 @@ from typing import Any, Final
 from reviewdesk.domain.panel.price import Price
 from reviewdesk.domain.panel.spec import PanelSpec
 from reviewdesk.domain.panel.vendors import ROUTED_AS, Vendor
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.panels.source import opened, parsed
 from reviewdesk.reports.wording import FieldError, must_be
 
@@ -22,8 +23,7 @@ _ROW: Final = 'Write a row such as "gpt-5" = [1.25, 0.125, 10]: input, cached in
 _DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+class PriceTable(Frozen):
     """The prices of models by vendor and name, and the date when they were looked up."""
 
     date: str

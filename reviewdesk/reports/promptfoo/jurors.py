@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.mapping.foreign import JUROR_LENGTH, Models, Remarks, VerdictNames, count
 from reviewdesk.reports.mapping.raw_scores import Scales, fitted
@@ -54,8 +54,7 @@ _UNREADABLE_ANSWER = "Model grader produced a malformed response"
 """The start of the reason that promptfoo gives when it cannot read an answer and fails it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Frozen):
     """A provider named in a row, without its configuration."""
 
     name: str | None = None
@@ -107,8 +106,7 @@ def _model(provider_id: str) -> tuple[str | None, str | None]:
     return ":".join(steps) or None, head if head in _VENDORS else None
 
 
-@dataclass(frozen=True, slots=True)
-class Grader:
+class Grader(Frozen):
     """The grader of one assertion, under the name of its juror."""
 
     name: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.mapping import values
 from reviewdesk.reports.wording import FieldProblem, Path, must_be
 
@@ -45,8 +45,7 @@ class RowError(Exception):
         self.problem = FieldProblem(path, must_be(expected, value))
 
 
-@dataclass(frozen=True, slots=True)
-class GradedAssertion:
+class GradedAssertion(Frozen):
     """One assertion and its result."""
 
     assertion: dict[str, Any]
@@ -83,8 +82,7 @@ class GradedAssertion:
         return broken and not self.result.get("score")
 
 
-@dataclass(frozen=True, slots=True)
-class AssertScope:
+class AssertScope(Frozen):
     """The assertions that share one result: those of a whole row, or of one assert-set."""
 
     outcome: dict[str, Any]
@@ -95,8 +93,7 @@ class AssertScope:
     set_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AssertionJury:
+class AssertionJury(Frozen):
     """Model-graded assertions of one scope with the same type and value: one jury."""
 
     kind: str
@@ -120,8 +117,7 @@ class AssertionJury:
         return self.kind.startswith("not-")
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRow:
+class ResultRow(Frozen):
     """All graded assertions of one output."""
 
     panels: list[AssertionJury]

@@ -21,6 +21,7 @@ from referencing import Registry
 
 from reviewdesk.domain.gates.expect import Limits, Matcher, MatchResult, Value
 from reviewdesk.domain.verdict import SLACK
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.wording import FieldError
 from reviewdesk.reports.wording import found as shown
 
@@ -46,8 +47,7 @@ def same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and one == other
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
+class Exact(Frozen):
     """A matcher that accepts one value; it sets no limits."""
 
     limits: ClassVar[Limits] = Limits()
@@ -68,8 +68,7 @@ class Exact:
         return MatchResult(same(self.value, value))
 
 
-@dataclass(frozen=True, slots=True)
-class NotMatcher:
+class NotMatcher(Frozen):
     """A matcher that accepts what its inner matcher refuses; it sets no limits."""
 
     limits: ClassVar[Limits] = Limits()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
@@ -14,6 +13,7 @@ from reviewdesk.domain.gates.expect import Expectation, Matcher, Span
 from reviewdesk.domain.gates.limits import BRIER_LIMIT, ECE_LIMIT
 from reviewdesk.domain.stats.correction import Corrected
 from reviewdesk.errors import ReportError, SuiteError
+from reviewdesk.frozen import Frozen
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.yaml_nodes import Node, read_yaml
 from reviewdesk.reports.canonical.fields import Unit
@@ -280,8 +280,7 @@ class SuiteModel(SuitePart):
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Frozen):
     """The gates of a suite in the order of its file; ``file`` is the name that errors print."""
 
     file: str

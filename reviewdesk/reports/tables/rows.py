@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import InputFileError
+from reviewdesk.frozen import Frozen, field
 from reviewdesk.reports.bytes.outline import Outline
 from reviewdesk.reports.bytes.strict_json import MAX_ITEM, Fail, ImportTally
 from reviewdesk.reports.bytes.window import decode_utf8
@@ -36,8 +36,7 @@ _SYNTAX_ERRORS = {
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(Frozen):
     """One row: its cells by column, and its place for error messages."""
 
     place: str
@@ -52,8 +51,7 @@ class TableRow:
         return f'{self.place}, column "{show_line(column, 60)}"'
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Frozen):
     """The format of a table. ``key`` names the list of rows inside one JSON object."""
 
     columns: tuple[str, ...]
@@ -226,8 +224,7 @@ def _syntax_error(error: csv.Error, line: int, fail: Fail) -> InputFileError:
     return fail(f"line {line}", problem, 'Write a quote inside quotes as "".')
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Frozen):
     """One judge's ballot, as the cells of a row hold it."""
 
     judge: str
@@ -244,8 +241,7 @@ class Vote:
     """Whether this is a program's check rather than a juror's ballot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Human:
+class Human(Frozen):
     """A person's label in a row. The first of ``words`` that is a label counts."""
 
     words: tuple[Any, ...]
@@ -254,8 +250,7 @@ class Human:
     note: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableEntry:
+class TableEntry(Frozen):
     """One row: facts on an item, with the ballots, checks or human label in the row."""
 
     item: str
@@ -280,8 +275,7 @@ Raises:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TableShape:
+class TableShape(Frozen):
     """The rules for reading the rows of one kind of table."""
 
     entry: EntryOf

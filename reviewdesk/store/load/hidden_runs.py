@@ -16,6 +16,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from reviewdesk.errors import DeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.connect import writing
 from reviewdesk.store.explain import explained
 from reviewdesk.store.label_state import displace_verdicts
@@ -50,8 +51,7 @@ _held: set[str] = set()
 """The tokens of the hidden runs that this process works on."""
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenRun:
+class HiddenRun(Frozen):
     """A run that is being loaded: its key, its first verdict's key, and how far it has come."""
 
     run: int
@@ -250,7 +250,7 @@ def claim(
     return ours
 
 
-_COLUMNS = tuple(HiddenRun.__dataclass_fields__)
+_COLUMNS = HiddenRun.__struct_fields__
 
 
 def _new(conn: sqlite3.Connection, run_hash: str, file: str, made: str) -> HiddenRun:

@@ -12,11 +12,11 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.labels.sampling import FIRST_REST
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import label_state, measures, runs
 from reviewdesk.store.connect import staging_transaction
 from reviewdesk.store.load import orders
@@ -40,8 +40,7 @@ _ORDER_ROWS = 32
 _DRAWN = ("flags", "stratum", "rank", "draw", "mix", "audit")
 
 
-@dataclass(frozen=True, slots=True)
-class NewRun:
+class NewRun(Frozen):
     """What is known of a run before its verdicts are read."""
 
     hash: str
@@ -55,8 +54,7 @@ class NewRun:
     audit_share: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReadReport:
+class ReadReport(Frozen):
     """A report whose bodies are in the desk and whose rows wait: its counts, draw and notes."""
 
     new: NewRun

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from reviewdesk.frozen import Frozen
 from reviewdesk.store.events import desk_id
 from reviewdesk.store.rows import value
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorLabel:
+class AuthorLabel(Frozen):
     """The label that a person gave the item of a verdict."""
 
     verdict: int

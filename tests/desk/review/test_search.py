@@ -265,4 +265,4 @@ def test_a_note_that_was_imported_is_its_authors(desk: Desk) -> None:
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in row.__slots__}
+    return {name: getattr(row, name) for name in row.__struct_fields__}

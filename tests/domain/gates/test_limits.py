@@ -46,7 +46,7 @@ def metrics(count: int = 1, observed: float | None = 0.5, **figures: Any) -> Met
         passed=[True, True, False, False] * count,
     )
     found = measure(rows, observed)
-    return Metrics(**{name: getattr(found, name) for name in Metrics.__slots__} | figures)
+    return Metrics(**{name: getattr(found, name) for name in Metrics.__struct_fields__} | figures)
 
 
 def by_target(found: Metrics) -> dict[str, LimitCheck]:

@@ -169,7 +169,7 @@ def test_both_readings_of_the_quorum_are_kept() -> None:
 
 def test_nobody_voted() -> None:
     made = _decisions(Votes(0, 0, 3), quorum=0.5, threshold=0.5)
-    assert {getattr(made, name) for name in made.__slots__} == {None}
+    assert {getattr(made, name) for name in made.__struct_fields__} == {None}
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def runs(draw: st.DrawFn, *, standing: bool = False) -> tuple[RunFigures, list[L
 def labelled(verdict: LabelledRow, truth: Truth, *, seen: bool = True) -> LabelledRow:
     decided = verdict.decision in {Decision.PASS, Decision.FAIL}
     place = LabelledVerdict(verdict.place.stratum, verdict.place.rank, truth, decided, seen)
-    fields = {name: getattr(verdict, name) for name in verdict.__slots__ if name != "place"}
+    fields = {name: getattr(verdict, name) for name in verdict.__struct_fields__ if name != "place"}
     return LabelledRow(**fields, place=place)
 
 
@@ -90,7 +90,7 @@ def close(found: Metrics | None, expected: Metrics | None) -> None:
 def same(found: Calibration, expected: Calibration) -> None:
     close(found.labelled, expected.labelled)
     close(found.population, expected.population)
-    for name in expected.__slots__:
+    for name in expected.__struct_fields__:
         if name not in {"labelled", "population"}:
             assert getattr(found, name) == getattr(expected, name), name
 

@@ -18,13 +18,13 @@ from reviewdesk.app.texts.layout import (
     touched,
 )
 from reviewdesk.domain.records import Item
+from reviewdesk.frozen import Frozen
 
 _Page = tuple[int, bool]
 """A page of a text by its number, and whether it is laid out for reading."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnItem:
+class DrawnItem(Frozen):
     """What a front end has drawn of an item, as it reports it after each frame that differs.
 
     ``shown`` holds the characters of each response that are on screen, ``top`` is what stands in
@@ -37,8 +37,7 @@ class DrawnItem:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
+class Unseen(Frozen):
     """The passage of a response that has to come on screen before a label.
 
     ``lines`` counts its first and last line from 1, if others of the response were on screen.

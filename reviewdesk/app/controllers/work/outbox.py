@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from random import uniform
@@ -18,6 +18,7 @@ from reviewdesk.desk.review.edits import Edit, with_key
 from reviewdesk.desk.review.undo import Turn
 from reviewdesk.domain.records import Item, QueueRow
 from reviewdesk.errors import BusyError, ReviewDeskError
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -30,8 +31,7 @@ _LONG, _PAUSE_LATER = 1, 0.03
 """After so many seconds there are so many between two attempts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Write:
+class Write(Frozen, eq=False):
     """One transaction of the reviewer; ``saved`` takes what ``act`` returns once it is committed.
 
     A write with a ``name`` is counted as being saved, and kept until it is; one that ``stands`` can

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from reviewdesk.app.controllers.work.outbox import Write
 from reviewdesk.app.later import Later
 from reviewdesk.domain.safetext import show_line
 from reviewdesk.errors import ReviewDeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.views.document import Tone
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ else:
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Unsaved:
+class Unsaved(Frozen):
     """The names of the writes that the end of the app left unsaved: kept in a file, or lost."""
 
     file: Path | None = None
