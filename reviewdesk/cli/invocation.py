@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reviewdesk.settings import Settings, Share
 
 _NUMBER = r"[-+]?[0-9]*\.?[0-9]+"
+_SIZE = re.compile(r"([0-9]{1,15}) ?(|[KMG])(?:i?B)?", re.IGNORECASE)
 _SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:\.\.|,|:|-)\s*({_NUMBER})\s*\Z")
 
 
@@ -74,13 +75,11 @@ def columns_of(text: str | None) -> tuple[str, ...]:
 
 
 def bytes_of(text: str) -> int:
-    """Parse a size such as ``500M``."""
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    factor = units.get(text[-1:].upper(), 1)
-    digits = text if factor == 1 else text[:-1]
-    if not digits.isdecimal():
+    """Parse a size such as ``500M``, ``500MB`` or ``500 MiB``, which are the same."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"--max-size: {text!r} is not a size", "Write 500M or 4G.")
-    return int(digits) * factor
+    return int(match[1]) << " KMG".index(match[2].upper() or " ") * 10
 
 
 def share_of(text: str | None) -> Share | None:

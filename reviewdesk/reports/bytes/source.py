@@ -189,7 +189,7 @@ def _check_size(name: str, size: int, max_size: int) -> None:
             show_line(name, 200),
             "",
             f"is {_size_text(size)}, larger than the bound of {_size_text(max_size)}",
-            "Raise the bound with --max-size.",
+            f"Raise the bound with --max-size {-(-size >> 20)}M.",
         )
 
 

@@ -66,7 +66,7 @@ def test_what_is_no_readable_file_is_one_line(tmp_path: Path) -> None:
 def test_too_large_names_the_option(tmp_path: Path) -> None:
     path = tmp_path / "big.json"
     path.write_bytes(b"x" * 2048)
-    with pytest.raises(ReportError, match=r"is 2 KiB, larger than .* 1 KiB. .*--max-size"):
+    with pytest.raises(ReportError, match=r"is 2 KiB, larger than .* 1 KiB. .*--max-size 1M\."):
         Source.from_path(path, max_size=1024)
     with pytest.raises(ReportError, match="larger than"):
         Source.from_bytes("b", b"12", max_size=1)
