@@ -79,7 +79,7 @@ ALLOWED = {
     },
     "app": {"app", "desk", "views", "domain", "errors", "settings", "system", *SCREEN},
     "web": {"desk", "domain", "errors", "system", "views", "web", "aiohttp", "textual_serve"},
-    "mcp": {"desk", "domain", "errors", "mcp", "views"},
+    "mcp": {"desk", "domain", "errors", "mcp", "views", "pydantic"},
     "pytest": {"desk", "domain", "errors", "pytest", "views"},
     "settings": {"errors", "settings", "platformdirs", "pydantic"},
     "errors": {"errors"},

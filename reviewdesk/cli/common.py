@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,6 @@ import click
 
 from reviewdesk.cli import completion
 from reviewdesk.cli.invocation import current_settings, desk_path
-from reviewdesk.errors import AmbiguousError, NotFoundError
 
 if TYPE_CHECKING:
     from reviewdesk.desk import Desk
@@ -75,21 +74,14 @@ def open_desk(path: Path | None = None, *, on_screen: bool = False) -> Iterator[
     Unless it is opened ``on_screen``, where they are offered, say that changes are not saved.
     """
     from reviewdesk.desk import Desk
-    from reviewdesk.desk.damage import DAMAGE, found_damage
+    from reviewdesk.desk.damage import damage_explained
     from reviewdesk.desk.review import unsaved
 
     desk = Desk.open(path or desk_path(), reviewer=current_settings().reviewer or None)
-    try:
+    with closing(desk), damage_explained(desk):
         for line in () if on_screen else unsaved.notices(desk):
             say(line)
         yield desk
-    except DAMAGE as fault:
-        problem = found_damage(desk, fault)
-        if problem is None:
-            raise
-        raise problem from fault
-    finally:
-        desk.close()
 
 
 def say(text: str) -> None:
@@ -139,42 +131,6 @@ def chosen_run(desk: Desk, name: str | None) -> Run:
     if name is None:
         say(f"run: {run.name}")
     return run
-
-
-def named_verdict(desk: Desk, name: str, run_name: str | None) -> tuple[Run, int]:
-    """Find a verdict by its id or by ``RUN:ID``, and return its run and key.
-
-    Raises:
-        NotFoundError: no loaded run has the verdict.
-        AmbiguousError: several runs have it.
-    """
-    if run_name is not None:
-        run = desk.run(run_name)
-        return run, desk.find(run, name)
-    runs = desk.runs()
-    found = [(run, name) for run in runs if _has(desk, run, name)]
-    found += [
-        (run, name[len(run.name) + 1 :])
-        for run in runs
-        if name.startswith(f"{run.name}:") and _has(desk, run, name[len(run.name) + 1 :])
-    ]
-    if not found:
-        raise NotFoundError(f"no verdict {name!r} in the loaded runs", "See: reviewdesk queue.")
-    if len(found) > 1:
-        candidates = ", ".join(f"{run.name}:{verdict}" for run, verdict in found)
-        raise AmbiguousError(
-            f"{name!r} fits several: {candidates}", "Name one of them, or give --run."
-        )
-    run, verdict = found[0]
-    return run, desk.find(run, verdict)
-
-
-def _has(desk: Desk, run: Run, verdict: str) -> bool:
-    try:
-        desk.find(run, verdict)
-    except NotFoundError:
-        return False
-    return True
 
 
 class ProgressLine:

@@ -12,7 +12,6 @@ from reviewdesk.cli.common import (
     chosen_run,
     force_option,
     json_option,
-    named_verdict,
     open_desk,
     output_option,
     put,
@@ -23,6 +22,7 @@ from reviewdesk.cli.common import (
     say,
     shared_options,
 )
+from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from reviewdesk.cli.common import (
     ProgressLine,
     chosen_run,
     json_option,
-    named_verdict,
     open_desk,
     put,
     put_json,
@@ -25,6 +24,7 @@ from reviewdesk.cli.common import (
     shared_options,
 )
 from reviewdesk.cli.invocation import current_settings
+from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import Ended, ExitCode, ReviewDeskError, UsageError
 from reviewdesk.system.terminal import is_dumb
 

@@ -8,7 +8,6 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     json_option,
-    named_verdict,
     open_desk,
     put,
     put_json,
@@ -16,6 +15,7 @@ from reviewdesk.cli.common import (
     run_option,
     shared_options,
 )
+from reviewdesk.desk.review.named import named_verdict
 
 
 @click.command(epilog="Example: reviewdesk labels agreement --run support-bot")

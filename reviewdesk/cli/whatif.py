@@ -11,13 +11,13 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     chosen_run,
     json_option,
-    named_verdict,
     open_desk,
     put,
     put_json,
     run_option,
     shared_options,
 )
+from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import os
 from array import array
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,14 +68,26 @@ def default_reviewer() -> str:
         return "reviewer"
 
 
+class Access(Enum):
+    """What a connection may do to the file: ``READ`` needs one that is there and up to date."""
+
+    FULL = auto()
+    SHARED = auto()
+    """As ``FULL``, without merging the write-ahead log into the file at the end."""
+    READ = auto()
+
+
+_FULL = Access.FULL
+
+
 class Desk:
     """What one reviewer can do with one desk file. Use each instance from one thread only."""
 
-    def __init__(self, path: Path, reviewer: str, clock: Clock, *, folds: bool = True) -> None:
-        """Open, create or migrate the file; with ``folds``, ``close`` merges the log into it."""
+    def __init__(self, path: Path, reviewer: str, clock: Clock, access: Access = _FULL) -> None:
+        """Open, create or migrate the file, as far as ``access`` allows."""
         check_name(reviewer)
-        self.path, self.reviewer, self.clock, self._folds = path, reviewer, clock, folds
-        self.conn = connect(path)
+        self.path, self.reviewer, self.clock, self._access = path, reviewer, clock, access
+        self.conn = connect(path, read_only=access is Access.READ)
         self.read_only = is_read_only(self.conn)
         try:
             with explained(path):
@@ -95,14 +108,14 @@ class Desk:
     def reader(self) -> Desk:
         """Open a second connection to the same desk file, for a worker thread."""
         still_there(self.conn, self.path)
-        found = Desk(self.path, self.reviewer, self.clock, folds=False)
+        found = Desk(self.path, self.reviewer, self.clock, Access.SHARED)
         found.columns = self.columns
         return found
 
     def close(self) -> None:
         """Merge the write-ahead log into the file, so that a copy of it is complete, and close."""
         # Another process may hold the log. It merges the log when it closes, so nothing is lost.
-        if self._folds and not self.read_only:
+        if self._access is Access.FULL and not self.read_only:
             with contextlib.suppress(DeskError):
                 fold(self.conn)
         self.conn.close()
@@ -288,9 +301,14 @@ def verify(
         return desk.verify(expected, full)
 
 
+def open_to_read(path: Path, reviewer: str | None) -> Desk:
+    """Open a desk so that nothing can be written to it, nor beside it."""
+    return Desk(path, reviewer or default_reviewer(), now, Access.READ)
+
+
 def glance(path: Path | None, reviewer: str | None) -> Desk | None:
     """Open a desk for reading; return ``None`` if that would create or migrate the file."""
     path = path or default_path()
     if not is_current(path):
         return None
-    return Desk(path, reviewer or default_reviewer(), now, folds=False)
+    return Desk(path, reviewer or default_reviewer(), now, Access.SHARED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reviewdesk.errors import DeskError
@@ -22,3 +24,15 @@ def found_damage(desk: Desk, fault: BaseException) -> DeskError | None:
         return None
     hint = "Ask desk verify for the rest, and restore a backup."
     return DeskError(f"{desk.path}: {problems[0]}", hint)
+
+
+@contextmanager
+def damage_explained(desk: Desk) -> Iterator[None]:
+    """Raise DeskError in place of a fault, if damaged values of the desk are behind it."""
+    try:
+        yield
+    except DAMAGE as fault:
+        problem = found_damage(desk, fault)
+        if problem is None:
+            raise
+        raise problem from fault

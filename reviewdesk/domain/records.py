@@ -91,6 +91,10 @@ class QueueRow(Frozen):
     """Whether what the reviewer did with the item waits to be saved; it is shown as if it were."""
 
 
+SUGGESTION = "suggest"
+"""The kind of event that says what an agent thinks. No state and no figure follows from it."""
+
+
 class Event(Frozen):
     """One entry of the label log. ``target`` is the action that an undo or redo refers to."""
 

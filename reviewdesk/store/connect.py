@@ -60,6 +60,7 @@ class ExplainedConnection(sqlite3.Connection):
     identity: tuple[int, int] | None = None
     """Device and inode of the open file, even if the path names another file later."""
     read_only = False
+    way_out = "Make file and folder writable, or use a copy: reviewdesk desk backup FILE."
     stamp: tuple[int, int] | None = None
     """Time and size of a file that is read without its log, and so may not change meanwhile."""
     _busy = _last = 0.0
@@ -99,26 +100,28 @@ class ExplainedConnection(sqlite3.Connection):
             return super().executemany(*args)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """Open or create a desk file with the pragmas that make it durable.
+
+    With ``read_only`` the file must be there, and nothing is written to it or beside it.
 
     Raises:
         DeskError: the path is not a desk file, or cannot be opened.
     """
     with explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():
-            raise DeskError(f"{path}: not a file", "Name a file with --desk.")
-        if _identity(path) not in _known_desks:
-            _refuse_foreign(path)
-        read_only = path.exists() and not _is_writable(path)
         if not read_only:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_other(path, missing=read_only)
+        unwritten = read_only or (path.exists() and not _is_writable(path))
+        if not unwritten:
             # SQLite gives the files beside it the same mode.
             create_private(path)
-        conn = _open(path, read_only=read_only, factory=ExplainedConnection)
-        conn.path, conn.read_only = path, read_only
+        conn = _open(path, read_only=unwritten, factory=ExplainedConnection)
+        conn.path, conn.read_only = path, unwritten
+        if read_only:
+            conn.way_out = "Other commands open it for writing: reviewdesk runs."
         try:
-            if read_only:
+            if unwritten:
                 conn.row_factory = sqlite3.Row
                 conn.stamp = _stamp(path) if _is_alone(path) else None
             else:
@@ -140,11 +143,7 @@ def connect_read_only(path: Path) -> Iterator[sqlite3.Connection]:
         DeskError: there is no desk file, it cannot be read, or it changed while it was read.
     """
     with explained(path):
-        if not path.is_file():
-            problem = "not a file" if path.exists() else "there is no desk"
-            raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
-        if _identity(path) not in _known_desks:
-            _refuse_foreign(path)
+        _refuse_other(path, missing=True)
         before, alone = _stamp(path), _is_alone(path)
         conn = _open(path, read_only=True, factory=sqlite3.Connection)
     try:
@@ -204,12 +203,8 @@ _UNSAVED = "so labels and notes cannot be saved"
 
 def refuse_read_only(conn: sqlite3.Connection, problem: str = _UNSAVED) -> None:
     """Raise DeskError if the file or its folder may not be written."""
-    if is_read_only(conn):
-        path = getattr(conn, "path", _TEMPORARY)
-        raise DeskError(
-            f"{path}: the desk is read-only, {problem}",
-            "Make file and folder writable, or use a copy: reviewdesk desk backup FILE.",
-        )
+    if isinstance(conn, ExplainedConnection) and conn.read_only:
+        raise DeskError(f"{conn.path}: the desk is read-only, {problem}", conn.way_out)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -261,9 +256,17 @@ def _switch_to_wal(conn: ExplainedConnection, path: Path) -> None:
             return
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Raise DeskError if the header is not a desk's; SQLite may write to a file it only opens."""
-    if not path.exists():
+def _refuse_other(path: Path, *, missing: bool) -> None:
+    """Raise DeskError if the file is not a desk's; SQLite may write to a file it only opens.
+
+    With ``missing`` raise it also if there is none.
+    """
+    if not path.is_file():
+        if path.exists() or missing:
+            problem = "not a file" if path.exists() else "there is no desk"
+            raise DeskError(f"{path}: {problem}", "Name a desk file with --desk.")
+        return
+    if _identity(path) in _known_desks:
         return
     with path.open("rb") as file:
         head = file.read(_HEADER_SIZE)

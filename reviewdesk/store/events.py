@@ -18,6 +18,8 @@ from reviewdesk.store.rows import insert, record, value
 DESK = "@desk"
 """The chain of what the desk itself did: runs that were loaded, removed or derived again, and
 re-runs. No reviewer's name begins with ``@``."""
+AGENT = "@agent"
+"""The chain of what programs suggest. Its events are no labels and stand beside all of them."""
 STANDING = ("label", "note", "defer", "tags", "mark", "repeat", "adjudicate")
 """The kinds of event that stand until undone; the view ``standing_events`` selects the same."""
 

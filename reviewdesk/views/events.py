@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reviewdesk.domain.panel.rerun_result import RerunResult
-from reviewdesk.domain.records import Event
+from reviewdesk.domain.records import SUGGESTION, Event
 from reviewdesk.views.document import Text, joined, outside
 from reviewdesk.views.words import moment
 
 RERUNS = {"rerun_planned": "re-run agreed to", "rerun_ended": "re-run ended"}
 """The kinds of events that belong to re-runs, in words."""
+_KINDS = {**RERUNS, SUGGESTION: "an agent suggests"}
 _SIGHT: dict[Any, str] = {True: ", given blind", False: ", given open"}
 _SEEN: dict[Any, str] = {True: ", seen", False: ", not seen"}
 
 
 def given(event: Event) -> tuple[Text, Text]:
     """Return when and by whom an event was made, or an imported label was originally given."""
+    if event.kind == SUGGESTION:
+        return moment(event.at), outside(event.detail.get("agent") or event.author, 80)
     if not event.detail.get("imported"):
         return moment(event.at), outside(event.reviewer, 80)
     at = event.detail.get("at")
@@ -27,7 +30,7 @@ def given(event: Event) -> tuple[Text, Text]:
 def event(one: Event, result: RerunResult | None = None) -> tuple[str | Text, ...]:
     """Say what an event did; ``result`` is that of the re-run that it ended."""
     detail = one.detail
-    words: list[str | Text] = [RERUNS.get(one.kind) or outside(one.kind, 20)]
+    words: list[str | Text] = [_KINDS.get(one.kind) or outside(one.kind, 20)]
     if one.kind == "mark" and not detail.get("on"):
         words = ["unmark"]
     if one.label is not None:

@@ -10,7 +10,6 @@ from reviewdesk.cli import completion
 from reviewdesk.cli.common import (
     dump,
     json_option,
-    named_verdict,
     open_desk,
     put,
     put_json,
@@ -29,6 +28,7 @@ from reviewdesk.cli.live.options import (
     max_failed_option,
     usd,
 )
+from reviewdesk.desk.review.named import named_verdict
 from reviewdesk.errors import Cancelled, ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from reviewdesk.domain.audit.mismatches import Breach, kinds
 from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.panel.probe import probed, swayed
 from reviewdesk.domain.panel.rerun import Rerun, changes, flipped
-from reviewdesk.domain.records import Event, Item, Loaded, QueueRow, Run
+from reviewdesk.domain.records import SUGGESTION, Event, Item, Loaded, QueueRow, Run
 from reviewdesk.domain.run.details import DecisionCounts, RunLine
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.json.shape import shape
@@ -166,6 +166,11 @@ def _review(item: Item) -> dict[str, Any]:
             )
             for made in item.history
             if made.kind == "label"
+        ],
+        "suggestions": [
+            shape(made, "label agent=detail.agent at note=detail.note")
+            for made in item.history
+            if made.kind == SUGGESTION
         ],
         **shape(item, "note tags other_tags marked human=verdict.body.human"),
     }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from reviewdesk.app.controllers.requests import HistoryForm
 from reviewdesk.app.controllers.session import Page
+from reviewdesk.app.paint.item import item_lines
 from reviewdesk.desk import Desk
+from reviewdesk.desk.review.suggestions import suggest
 from reviewdesk.domain.records import Truth, View
 from reviewdesk.settings import Feedback, Settings
 from reviewdesk.views.verdict import FIGURES
@@ -117,6 +121,35 @@ def test_an_item_that_another_label_opened_meanwhile_is_not_blind(tmp_path: Path
         assert not review.session.hidden
         review.press("label.fail")
         assert [e.detail["blind"] for e in review.events() if e.author == "ann"] == [False]
+
+
+def test_what_an_agent_suggests_is_hidden_until_the_persons_own_label(tmp_path: Path) -> None:
+    settings = Settings(feedback=Feedback.NEVER)
+    with reviewing(tmp_path, view=View(blind=True), settings=settings) as review:
+        key, name = review.item.row.key, review.current
+        before = review.item
+        with closing(Desk.open(tmp_path / "d.db", reviewer="bob")) as other:
+            suggest(other, key, Truth.FAIL, "day 31", "checker")
+        review.controller.poll()
+        review.after()
+        assert review.current == name
+        assert review.session.hidden
+        assert painted(review) == "\n".join(
+            line.plain for line in item_lines(before, 80, hidden=True)
+        )
+        review.press("history")
+        assert isinstance(review.dialog, HistoryForm)
+        assert review.dialog.item == []
+        review.answer(None)
+        review.press("copy.json")
+        assert "day 31" not in review.copied
+        review.press("label.pass", "back")
+        assert [event.detail["blind"] for event in review.events()] == [True]
+        assert "an agent suggests fail: day 31" in painted(review, hidden=False)
+
+
+def painted(review: Review, *, hidden: bool = True) -> str:
+    return "\n".join(line.plain for line in item_lines(review.item, 80, hidden=hidden))
 
 
 def test_nothing_of_a_hidden_jury_unfolds(tmp_path: Path) -> None:

@@ -1,0 +1,191 @@
+"""What agents may do with a desk: each tool opens it, reads, and closes it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from reviewdesk.errors import UsageError
+from reviewdesk.mcp import pages
+
+if TYPE_CHECKING:
+    from reviewdesk.desk import Desk
+
+_MOST_FINDINGS = 100
+"""The most findings of each status that a gate keeps of an entry."""
+
+RunName = Annotated[
+    str | None, Field(description="A run's name or a prefix of its hash; else the run used last.")
+]
+VerdictName = Annotated[str, Field(description="The verdict's id, or RUN:ID.")]
+Offset = Annotated[int, Field(ge=0, description="Where to begin: `next` of the page before.")]
+Limit = Annotated[int, Field(ge=1, le=200, description="The most rows.")]
+At = Annotated[
+    str,
+    Field(
+        description="A JSON Pointer that `cut` of an earlier result names, such as /output: "
+        "give that text or list alone, from `offset` on."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class DeskTools:
+    """The tools, each a method whose arguments make its schema.
+
+    ``open_desk`` opens the desk for reading alone, or, with ``True``, for writing.
+    """
+
+    open_desk: Callable[[bool], Desk]
+    folder: Path
+    """Suites of gates are read below this folder only."""
+    agent: str
+
+    def runs(self, offset: Offset = 0, limit: Limit = 50) -> dict[str, Any]:
+        """List the loaded runs: what each holds, how far its jurors agree, what its audit found."""
+        from reviewdesk.desk.review.runs import overview, tallies
+        from reviewdesk.views.json.review import run_line
+
+        with self._desk() as desk:
+            lines, counted = overview(desk), tallies(desk)
+        rows = [run_line(line, counted.get(line.run.key)) for line in lines[offset:][:limit]]
+        return _rows(rows, offset, len(lines))
+
+    def queue(
+        self,
+        run: RunName = None,
+        filter: Annotated[  # noqa: A002 - what the command line calls it
+            str,
+            Field(
+                description="Words such as esc, bias, label:none, wrong, score<.6, juror:NAME, "
+                "test~deploy: a space is and, ! not, | or. Empty keeps everything."
+            ),
+        ] = "",
+        order: Annotated[
+            str, Field(description="draw, file, score, agreement, margin, pivotal; - descends.")
+        ] = "draw",
+        offset: Offset = 0,
+        limit: Limit = 50,
+    ) -> dict[str, Any]:
+        """List the verdicts of a run in the order in which people are asked for them."""
+        from reviewdesk.desk.review.filters import expand
+        from reviewdesk.desk.review.search import indexed
+        from reviewdesk.domain.query.filter import parse_filter
+        from reviewdesk.views.json.review import queue_row
+
+        with self._desk() as desk:
+            found = desk.run(run)
+            text = expand(desk, filter)
+            if parse_filter(text).searches and indexed(desk, found) < 1:
+                raise UsageError(
+                    f"{found.name}: its texts are not indexed yet",
+                    "A person does it with: reviewdesk queue --filter text~WORD.",
+                )
+            keys = desk.queue(found, text, order)
+            rows = desk.rows(keys[offset : offset + limit])
+        return _rows([queue_row(found, row) for row in rows], offset, len(keys))
+
+    def show(
+        self, verdict: VerdictName, run: RunName = None, at: At = "", offset: Offset = 0
+    ) -> dict[str, Any]:
+        """Show a verdict: texts, ballots with reasons, figures, flags, labels and suggestions."""
+        from reviewdesk.desk.live.rerun_history import of_item
+        from reviewdesk.desk.review.named import named_verdict
+        from reviewdesk.views.json import review
+
+        with self._desk() as desk:
+            item = desk.item(named_verdict(desk, verdict, run)[1])
+            found = review.verdict(item, [one.rerun for one in of_item(desk, item)])
+        return _page(found, at, offset)
+
+    def calibrate(
+        self,
+        run: RunName = None,
+        jurors: Annotated[bool, Field(description="Each juror against the labels too.")] = False,
+        at: At = "",
+        offset: Offset = 0,
+    ) -> dict[str, Any]:
+        """Give the calibration of a run's judge by people's labels, and their sampling design."""
+        from reviewdesk.desk.figures.calibration import FitScope, calibration_page
+        from reviewdesk.desk.figures.jurors import jurors_page
+        from reviewdesk.views.json import figures
+
+        with self._desk() as desk:
+            found = desk.run(run)
+            page = calibration_page(desk, found, jurors=False, fits=FitScope.HEADLINE)
+            made = figures.run_figures(page)
+            if jurors:
+                made |= figures.jurors(jurors_page(desk, found))
+        return _page(made, at, offset)
+
+    def gate(
+        self,
+        suite: Annotated[str, Field(description="A YAML file below the server's folder.")],
+        at: At = "",
+        offset: Offset = 0,
+    ) -> dict[str, Any]:
+        """Hold juries and judges to what a suite expects; the status of each entry says how."""
+        from reviewdesk.desk.gates.suite import run_suite
+        from reviewdesk.views.json import gates
+
+        path = self._suite(suite)
+        with self._desk() as desk:
+            found = run_suite(str(path), lambda: desk, keep=_MOST_FINDINGS)
+        return _page(gates.suite(found), at, offset)
+
+    def suggest_label(
+        self,
+        verdict: VerdictName,
+        truth: Annotated[
+            Literal["pass", "fail", "unsure"], Field(description="What the response deserved.")
+        ],
+        note: Annotated[str | None, Field(description="The reason, in a sentence.")] = None,
+        run: RunName = None,
+    ) -> dict[str, Any]:
+        """Suggest to people what a response deserved.
+
+        It is kept as an agent's suggestion: no label, figure, progress or export counts it.
+        """
+        from reviewdesk.desk.review.named import named_verdict
+        from reviewdesk.desk.review.suggestions import suggest
+        from reviewdesk.domain.records import Truth
+        from reviewdesk.views.json.review import event
+
+        with self._desk(writing=True) as desk:
+            found, key = named_verdict(desk, verdict, run)
+            made = suggest(desk, key, Truth(truth), note, self.agent)
+            return event(found, made, desk.rows([key])[0].label)
+
+    @contextmanager
+    def _desk(self, *, writing: bool = False) -> Iterator[Desk]:
+        from reviewdesk.desk.damage import damage_explained
+
+        with closing(self.open_desk(writing)) as desk, damage_explained(desk):
+            yield desk
+
+    def _suite(self, name: str) -> Path:
+        folder = self.folder.resolve()
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder) or path.suffix not in {".yml", ".yaml"}:
+            raise UsageError(
+                f"{name}: no YAML file below the folder that the server was started in",
+                "Name a suite there.",
+            )
+        return path
+
+
+def _rows(rows: list[dict[str, Any]], offset: int, total: int) -> dict[str, Any]:
+    """Return a page of rows; ``next`` is where the following one begins, if there is one."""
+    made = pages.whole({"rows": rows})
+    end = offset + len(made["rows"])
+    following = end if rows and end < total else None
+    return {**made, "total": total, "next": following}
+
+
+def _page(found: dict[str, Any], at: str, offset: int) -> dict[str, Any]:
+    return pages.part(found, at, offset) if at else pages.whole(found)

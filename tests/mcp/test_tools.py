@@ -1,0 +1,138 @@
+"""The tools that agents have: they read, write nothing, and give the project's own JSON."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import Desk
+from reviewdesk.desk.core import open_to_read
+from reviewdesk.desk.figures.calibration import calibration_page
+from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
+from reviewdesk.mcp.tools import DeskTools
+from reviewdesk.views.json import figures
+from reviewdesk.views.json.review import queue_row
+from tests.cli.gatekit import CALM, SPLIT, entry, suite
+from tests.helpers import load, numbered, open_desk, report, verdict
+
+
+def tools_of(path: Path, agent: str = "checker") -> DeskTools:
+    def opened(writing: bool) -> Desk:
+        return open_desk(path) if writing else open_to_read(path, "ann")
+
+    return DeskTools(opened, path.parent, agent)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A desk with two runs."""
+    path = tmp_path / "desk.db"
+    with closing(open_desk(path)) as desk:
+        load(desk, report(CALM, SPLIT, report_id="two"))
+        load(desk, numbered(120, report_id="many"))
+    return path
+
+
+@pytest.fixture
+def tools(path: Path) -> DeskTools:
+    return tools_of(path)
+
+
+def test_the_queue_comes_in_pages(tools: DeskTools, path: Path) -> None:
+    first = tools.queue("many", limit=50)
+    rows, page = list(first["rows"]), first
+    while page["next"] is not None:
+        page = tools.queue("many", offset=page["next"], limit=50)
+        rows += page["rows"]
+    with closing(open_desk(path)) as desk:
+        run = desk.run("many")
+        assert rows == [queue_row(run, row) for row in desk.rows(desk.queue(run))]
+    assert (first["total"], len(rows)) == (120, 120)
+    assert tools.queue("many", filter="esc", order="-score")["total"] == 30
+    assert tools.queue("many", offset=500)["rows"] == []
+
+
+def test_runs_show_calibrate_and_gate_give_what_the_commands_print(
+    tools: DeskTools, path: Path, tmp_path: Path
+) -> None:
+    assert [row["run"] for row in tools.runs()["rows"]] == ["two", "many"]
+    assert tools.runs(offset=1)["rows"][0]["run"] == "many"
+    shown = tools.show("split")
+    assert (shown["id"], shown["run"], shown["flagged"]) == ("split", "two", True)
+    assert tools.show("two:split", at="/output")["value"] == "answer split"
+    with closing(open_desk(path)) as desk:
+        page = calibration_page(desk, desk.run("two"), jurors=False)
+        made = figures.run_figures(page)
+    assert tools.calibrate("two")["design"] == made["design"] == "none"
+    assert "jurors" in tools.calibrate("two", jurors=True)
+    (tmp_path / "suite.yml").write_bytes(suite(entry("calm", "run: two", case="calm"), entry("s")))
+    found = tools.gate("suite.yml")
+    assert [one["status"] for one in found["entries"]] == ["pass", "error"]
+
+
+def test_a_gate_reads_no_suite_outside_its_folder(tools: DeskTools, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("secret")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.yml"
+    outside.write_bytes(suite(entry()))
+    (tmp_path / "link.yml").symlink_to(outside)
+    for name in (f"../{outside.name}", str(outside), "link.yml", "notes.txt"):
+        with pytest.raises(UsageError, match="no YAML file below the folder"):
+            tools.gate(name)
+
+
+def test_reading_writes_nothing(tools: DeskTools, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "suite.yml").write_bytes(suite(entry("calm", "run: two", case="calm")))
+    before, there = path.read_bytes(), sorted(tmp_path.iterdir())
+    for read in (
+        tools.runs, tools.queue, partial(tools.show, "split"), tools.calibrate,
+        partial(tools.calibrate, jurors=True), partial(tools.gate, "suite.yml"),
+    ):  # fmt: skip
+        read()
+        assert sorted(tmp_path.iterdir()) == there
+    assert path.read_bytes() == before
+    with pytest.raises(UsageError, match="not indexed yet"):
+        tools.queue("many", filter="text~answer")
+
+
+def test_a_desk_is_read_while_a_person_labels(tools: DeskTools, path: Path) -> None:
+    with closing(open_desk(path)) as desk:
+        run = desk.run("many")
+        desk.label(desk.find(run, "v1"), _truth("fail"))
+        assert tools.show("v1", "many")["label"] == "fail"
+        desk.label(desk.find(run, "v2"), _truth("pass"))
+        assert tools.queue("many", filter="label:pass")["total"] == 1
+
+
+def test_an_error_says_what_to_do(tools: DeskTools, tmp_path: Path) -> None:
+    for call, said in (
+        (partial(tools.show, "gone"), "no verdict 'gone'"),
+        (partial(tools.queue, "gone"), "gone"),
+        (partial(tools.queue, filter="("), "column 1"),
+        (partial(tools.queue, order="up"), "up"),
+    ):
+        with pytest.raises(ReviewDeskError, match=said):
+            call()
+    with pytest.raises(DeskError, match="there is no desk"):
+        tools_of(tmp_path / "no.db").runs()
+    assert not (tmp_path / "no.db").exists()
+
+
+def test_a_hostile_text_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    long = "\x1b[2J\u202e" * 100_000
+    with closing(open_desk(path)) as desk:
+        load(desk, report(verdict("v", input=long, output=long)))
+    shown = tools_of(path).show("v")
+    places = {one["at"]: one["of"] for one in shown["cut"]}
+    assert places["/output"] == len(long)
+    assert shown["decision"] == "pass"
+
+
+def _truth(word: str) -> Any:
+    from reviewdesk.domain.records import Truth
+
+    return Truth(word)
