@@ -59,6 +59,7 @@ class ReviewScreen(DeskScreen):
         """Draw the state of the controller of ``front``."""
         super().__init__(front)
         self.texts = ReviewTexts(self)
+        self._placed = False
         self._stepping = False
         """Whether what is drawn is a step in the list, after which another may come at once."""
 
@@ -80,8 +81,21 @@ class ReviewScreen(DeskScreen):
         """Begin the review, and look from time to time for what other processes wrote."""
         controller = self.front.controller
         self.front.act(partial(controller.begin, *self.app.size))
-        self.call_after_refresh(self._settle)
+        self.call_after_refresh(self._show)
         self.set_interval(POLL, self._poll)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the screen is in view: not before its panes have their places.
+
+        Until then each widget that is mounted would have the whole screen drawn once more.
+        """
+        return self._placed and super().is_current
+
+    def _show(self) -> None:
+        self._placed = True
+        self.refresh(layout=True)
+        self.call_after_refresh(self._settle)
 
     def _settle(self) -> None:
         self.front.started()

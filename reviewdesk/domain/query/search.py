@@ -13,12 +13,12 @@ from reviewdesk.errors import UsageError
 from reviewdesk.frozen import Frozen
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
-_UNSPACED = re.compile(
+_UNSPACED = (
     "[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3040-\u30ff\u3105-\u312f"
     "\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uff9f\U00016fe0-\U00018cff\U0001aff0-\U0001b2ff\U00020000-\U0003ffff]"
 )
-"""Ideographs, kana, bopomofo and hangul syllables."""
+"""Ideographs, kana, bopomofo and hangul syllables; compiled when a text is searched for."""
 _UNINDEXABLE = re.compile("[\x00\ud800-\udfff]")
 """Characters that cannot be indexed.
 
@@ -62,7 +62,7 @@ def spaced(text: str) -> str:
     """Return a text as it is indexed and looked up: in form NFKC, with spaces around CJK signs."""
     if text.isascii():
         return text.replace("\x00", " ")
-    return _UNSPACED.sub(r" \g<0> ", unicodedata.normalize("NFKC", _UNINDEXABLE.sub(" ", text)))
+    return re.sub(_UNSPACED, r" \g<0> ", unicodedata.normalize("NFKC", _UNINDEXABLE.sub(" ", text)))
 
 
 def _has_word(text: str) -> bool:
