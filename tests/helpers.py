@@ -180,6 +180,9 @@ def unmeasure(conn: sqlite3.Connection) -> None:
 
 def drop_label_state(conn: sqlite3.Connection) -> None:
     """Drop the tables beside the log, as a desk has none before ``keep_label_state``."""
+    # Views that lack their tables would stop it later.
+    if "archive" in {row["name"] for row in conn.execute("PRAGMA table_info(runs)")}:
+        conn.execute("ALTER TABLE runs DROP COLUMN archive")
     conn.execute("DROP VIEW IF EXISTS replayed_events")
     for name in ("current_events", "label_marks", "tag_uses"):
         conn.execute(f"DROP TABLE IF EXISTS {name}")

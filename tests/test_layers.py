@@ -17,6 +17,9 @@ from tests.helpers import ROOT
 
 PACKAGE = ROOT / "reviewdesk"
 NUMPY = {
+    "domain/archive/audit_draw.py",
+    "domain/archive/joined.py",
+    "domain/archive/repeated_ids.py",
     "domain/gates/such_items.py",
     "domain/jurors/cusum.py",
     "domain/jurors/drift.py",
@@ -37,6 +40,7 @@ NUMPY = {
     "domain/run/panels.py",
     "domain/run/settle.py",
     "domain/run/settled.py",
+    "domain/run/stats_counter.py",
     "domain/run/tally.py",
     "domain/run/window.py",
     "domain/stats/alpha.py",
@@ -47,6 +51,7 @@ NUMPY = {
     "domain/stats/fit.py",
     "domain/stats/panel_intervals.py",
     "domain/stats/raters.py",
+    "domain/stats/ranks.py",
     "domain/stats/rates.py",
     "domain/stats/recalibration.py",
     "domain/stats/reliability.py",

@@ -95,8 +95,8 @@ def quorum_of(text: str) -> float | str:
     return share
 
 
-def _load_options(given: dict[str, Any]) -> LoadOptions:
-
+def load_options(given: dict[str, Any]) -> LoadOptions:
+    """Return the options of `loading_options` as the desk takes them."""
     from reviewdesk.desk import LoadOptions
 
     if given["threshold"] is not None and math.isnan(given["threshold"]):
@@ -125,7 +125,7 @@ def _load(desk: Desk, file: str, given: dict[str, Any]) -> Loaded:
     bar = ProgressLine(f"loading {file}")
     limit = invocation.bytes_of(given["max_size"]) if given["max_size"] else None
     try:
-        return desk.load(files.source(file, limit), _load_options(given), bar)
+        return desk.load(files.source(file, limit), load_options(given), bar)
     finally:
         bar.done()
 

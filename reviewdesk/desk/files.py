@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from reviewdesk.desk.labels import rows
 from reviewdesk.desk.labels.rows import ConfusionCounts, ExportedRows, Resample, SuiteExport
 from reviewdesk.domain.records import Design, Loaded, Run
 from reviewdesk.errors import ReviewDeskError, UsageError
-from reviewdesk.file_output import is_stream, whole_file
+from reviewdesk.file_output import is_stream, whole_file, whole_path
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
@@ -205,6 +206,25 @@ def _provenance(run: Run, design: Design, drawn: Resample | None) -> dict[str, A
     """Return the facts for a file's comments: the run, the design and the seed of a resample."""
     seed = {} if drawn is None else {"resampled by weight, seed": drawn.seed}
     return {"run": run.name, "design": design.value, **seed}
+
+
+@contextmanager
+def whole_desk(path: Path, *, force: bool = False) -> Iterator[Path]:
+    """Return an empty file for a new desk, which has its name only when the block ends well.
+
+    Raises:
+        UsageError: the name is taken and ``force`` is not given, or the file cannot be written.
+    """
+    if not force and os.path.lexists(path):
+        raise _taken(path)
+    try:
+        with whole_path(path, replace=force) as part:
+            yield part
+    except FileExistsError as error:
+        raise _taken(path) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: {reason}", "Name another file.") from error
 
 
 def write(desk: Desk, path: Path, pieces: Iterable[str], *, force: bool = False) -> None:

@@ -143,27 +143,55 @@ def _load_new(
     size: int,
 ) -> Loaded:
     """Load a report that no run holds, unless another process is about to, or does meanwhile."""
+    notes: list[str] = []
+
+    def read(ingest: Ingest) -> ReadReport:
+        made = ingest.read(
+            report.written(),
+            lambda: min(1.0, report.position / size) if size else 1.0,
+            lambda: (list(report.notes), report.skipped),
+        )
+        notes.extend(_duplicate_notes(desk, new.file_hash))
+        return made
+
     made = canonical_json([__version__, new.seed, new.audit_share]).decode()
+    run, is_new = write_new(desk, new, made, read, progress)
+    if not is_new:
+        return _open_known(desk, run, options)
+    return _load_result(desk, run, (*notes, *_import_notes(desk, run, options)), new=True)
+
+
+def write_new(
+    desk: OpenFile,
+    new: NewRun,
+    made: str,
+    read: Callable[[Ingest], ReadReport],
+    progress: ProgressCall | None,
+) -> tuple[Run, bool]:
+    """Write a new run out of sight and show it; False with it if another process has done that.
+
+    A run that a load has left is gone on with if it was ``made`` from the same, else deleted.
+    """
     hidden_runs.sweep_left(desk.conn, desk.path, new.hash, made)
     while (hidden := hidden_runs.claim(desk.conn, desk.path, new.hash, new.file, made)) is None:
         _wait(desk, new.hash, progress)
         # The other load is whole, was cancelled, or has died.
         if (known := runs.by_hash(desk.conn, new.hash)) is not None:
-            return _open_known(desk, known, options)
+            return known, False
     with (
-        _garbage_waits(),
+        garbage_waits(),
         hidden_runs.holding(desk.conn, desk.path, hidden) as hold,
         staging(desk.conn),
     ):
-        found = _read(hold, new, report, size, progress)
+        ingest = Ingest(hold, new, partial(_told, progress))
+        found = read(ingest)
+        ingest.write_rows(found)
         with hold.step():
-            notes = _duplicate_notes(desk, new.file_hash)
-            run = runs.by_key(desk.conn, show(hold, found, desk.at()))
-    return _load_result(desk, run, (*notes, *_import_notes(desk, run, options)), new=True)
+            return runs.by_key(desk.conn, show(hold, ingest, found, desk.at())), True
 
 
 @contextmanager
-def _garbage_waits() -> Iterator[None]:
+def garbage_waits() -> Iterator[None]:
     """Pause the collection of cycles: a window leaves none, and would be looked through often."""
     if not gc.isenabled():
         yield
@@ -185,20 +213,6 @@ def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
     while (other := hidden_runs.of_hash(desk.conn, run_hash)) is not None and other.held:
         _told(progress, other.share, other.bodies)
         sleep(_LOOK)
-
-
-def _read(
-    hold: hidden_runs.Hold, new: NewRun, report: Report, size: int, progress: ProgressCall | None
-) -> ReadReport:
-    """Read a report into its hidden run; only the last step is left after this."""
-    ingest = Ingest(hold, new, partial(_told, progress))
-    read = ingest.read(
-        report.written(),
-        lambda: min(1.0, report.position / size) if size else 1.0,
-        lambda: (list(report.notes), report.skipped),
-    )
-    ingest.write_rows(read)
-    return read
 
 
 def _open_known(desk: OpenFile, known: Run, options: LoadOptions) -> Loaded:

@@ -62,6 +62,9 @@ class Run(Frozen):
     escalation_stated: bool
     human_labels: int = 0
     """The number of verdicts that came with a person's label, in the label log or not."""
+    whole: int = 0
+    """The number of verdicts that the figures are about: in an archive more than ``verdicts``,
+    which the desk holds."""
 
 
 class QueueRow(Frozen):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -41,17 +41,23 @@ class ReportVerdict(NamedTuple):
 
 
 class PlainVerdicts(NamedTuple):
-    """Consecutive verdicts of a canonical list that are plain and have no null, with their JSON."""
+    """Consecutive verdicts of a canonical file that are plain and have no null, with their JSON."""
 
     values: list[dict[str, Any]]
     texts: list[bytes]
     first: int
     """The place of the first in the list."""
+    lines: Sequence[int] = ()
+    """The line of each in JSON Lines; none in a list."""
 
     def each(self) -> Iterator[ReportVerdict]:
         """Yield the verdicts one by one."""
-        for at, (value, text) in enumerate(zip(self.values, self.texts, strict=True), self.first):
-            yield ReportVerdict("", value, f"$.verdicts[{at}]", None, text, plain=True)
+        for at, (value, text) in enumerate(zip(self.values, self.texts, strict=True)):
+            if self.lines:
+                yield ReportVerdict(f"line {self.lines[at]}", value, text=text, plain=True)
+            else:
+                place = f"$.verdicts[{self.first + at}]"
+                yield ReportVerdict("", value, place, None, text, plain=True)
 
 
 Items: TypeAlias = Callable[[BinaryIO, ImportTally], Iterable[ReportVerdict | PlainVerdicts]]

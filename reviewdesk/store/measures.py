@@ -50,6 +50,14 @@ def enter(conn: sqlite3.Connection, run: int, found: RunMeasures) -> None:
     )
 
 
+def rename(conn: sqlite3.Connection, run: int, reader: WindowReader) -> None:
+    """Write what the packed columns of a run index, and leave its figures as they are."""
+    conn.execute(
+        "UPDATE measures SET names = ?, quorums = ? WHERE run = ?",
+        (json.dumps(reader.names), json.dumps(reader.quorums), run),
+    )
+
+
 def _row(found: RunMeasures) -> dict[str, Any]:
     """Return the figures of a run as a row holds them."""
     texts = {"names": found.names, "quorums": found.quorums, "reasons": found.alphas.reasons}

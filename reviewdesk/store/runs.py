@@ -17,7 +17,7 @@ from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
-from reviewdesk.store import events, measures
+from reviewdesk.store import archives, events, measures
 from reviewdesk.store.events import NewEvent
 from reviewdesk.store.rows import decision, record, value
 from reviewdesk.store.verdicts import first_key
@@ -38,6 +38,7 @@ def to_run(row: sqlite3.Row) -> Run:
         notes=tuple(json.loads(row["notes"])),
         header=json.loads(row["header"]),
         escalation_stated=bool(row["escalation_stated"]),
+        whole=archives.whole(row),
     )
 
 
@@ -133,7 +134,7 @@ def tallies(conn: sqlite3.Connection, run: int | None = None) -> dict[int, Decis
             **unanimous[key],
         )
         for key, found in decisions.items()
-    }
+    } | archives.tallies(conn, run)
 
 
 def by_hash(conn: sqlite3.Connection, run_hash: str) -> Run | None:
@@ -235,6 +236,9 @@ def facts(conn: sqlite3.Connection, key: int) -> dict[str, Any]:
         row = dict(conn.execute(query, (key,)).fetchone())
         # The number of a run is its place in this desk, no part of what was judged.
         found[name] = {column: row[column] for column in row if column != "run"}
+    # The hashes of other runs are as they were before there were archives.
+    if kept := archives.text(conn, key):
+        found["archive"] = kept
     return found
 
 

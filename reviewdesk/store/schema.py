@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reviewdesk.errors import DeskError
 from reviewdesk.store import reruns, runs
+from reviewdesk.store.archives import keep_archives
 from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, rebuild
@@ -342,6 +343,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     cover_runs,
     keep_orders,
     add_adjudications,
+    keep_archives,
 )
 
 

@@ -48,6 +48,11 @@ _HIDDEN = (
     "left out, for they rest on what the jurors said of verdicts that have no label."
 )
 
+_OF_ARCHIVE = (
+    "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
+    "flagged and audited verdicts alone; archive --json sums up all of them."
+)
+
 
 def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN) -> Document:
     """Return all figures of a run's jurors; a blind document uses the labelled verdicts alone.
@@ -55,7 +60,8 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
     ``target`` says what the intervals of the rates describe.
     """
     if not page.jurors:
-        text = Paragraph("No juror sat in this run.", Tone.STRONG)
+        why = _OF_ARCHIVE if page.of_archive else "No juror sat in this run."
+        text = Paragraph(why, Tone.STRONG)
         return Document((Section("", (text,)),))
     counts = labels.jurors([one.counts for one in page.jurors], elsewhere="")
     if blind:

@@ -70,7 +70,7 @@ def short(found: RunDetails) -> Section:
     """Return a line about a run, then its counts, agreement, audit and notes, indented below it."""
     run = found.run
     text = (
-        f"  {run.hash[:8]}  {run.verdicts:,} verdicts, {run.flagged:,} flagged, {run.audit:,} to "
+        f"  {run.hash[:8]}  {words.held(run)}, {run.flagged:,} flagged, {run.audit:,} to "
         f"audit, {found.labels.given:,} labelled, {run.failed_ballots:,} failed ballots, "
         f"{run.skipped:,} skipped"
     )
@@ -134,7 +134,7 @@ def _counts(found: RunDetails) -> _Pairs:
     ]
     flags = [f"{carried[flag]:,} {word}" for flag, word in WORDS.items() if carried.get(flag)]
     return [
-        ("decisions", f"{run.verdicts:,} verdicts: {', '.join(decided) or 'none'}"),
+        ("decisions", f"{run.whole:,} verdicts: {', '.join(decided) or 'none'}"),
         ("flags", f"{run.flagged:,} flagged for review: {', '.join(flags) or 'none'}"),
         ("ballots", _ballots_text(found)),
     ]
@@ -151,7 +151,7 @@ def _about(found: RunDetails, *, blind: bool) -> _Pairs:
         ("file", outside(run.file, 1000)),
         ("format", outside(run.format, 80)),
         ("loaded", (words.moment(run.loaded_at), " UTC")),
-        ("verdicts", f"{run.verdicts:,}"),
+        ("verdicts", words.held(run, "")),
     ]
     # The item pane of a blind session shows no label of the file either.
     if blind:
@@ -277,7 +277,7 @@ def _desk(found: RunDetails, *, blind: bool) -> _Pairs:
 
 
 def _decisions(found: RunDetails) -> _Pairs:
-    made, whole = found.tally.decisions, found.run.verdicts
+    made, whole = found.tally.decisions, found.run.whole
     return [
         (word or "no decision", f"{made.get(word, 0):,}  {words.share(made.get(word, 0), whole)}")
         for word in (*Decision, None)

@@ -9,7 +9,7 @@ from reviewdesk.domain.canonical import CanonicalBallot
 from reviewdesk.domain.canonical import number as known_number
 from reviewdesk.domain.gates.limits import Op
 from reviewdesk.domain.panel import samples
-from reviewdesk.domain.records import Metrics
+from reviewdesk.domain.records import Metrics, Run
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.views.document import Text, Tone, outside
 
@@ -40,6 +40,12 @@ def count(value: int | None) -> str:
 def plural(value: int, one: str, many: str = "") -> str:
     """Return a count with its noun in singular or plural."""
     return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def held(run: Run, noun: str = " verdicts") -> str:
+    """Return how many verdicts a run is of, and of an archive also how many the desk holds."""
+    kept = f" ({run.verdicts:,} held here)" if run.verdicts != run.whole else ""
+    return f"{run.whole:,}{noun}{kept}"
 
 
 def share(part: int, whole: int) -> str:

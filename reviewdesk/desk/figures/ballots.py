@@ -9,6 +9,7 @@ from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.jurors.accuracy import LabelledPanel
 from reviewdesk.domain.records import Run, Truth
 from reviewdesk.domain.verdict import Policy
+from reviewdesk.errors import UsageError
 from reviewdesk.store import jurors, runs
 from reviewdesk.store.explain import explained
 from reviewdesk.store.jurors import DatedTruth
@@ -18,6 +19,16 @@ from reviewdesk.store.verdicts import first_key
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk
     from reviewdesk.domain.run.columns import Columns
+
+
+def every_ballot(run: Run) -> None:
+    """Raise UsageError if the desk does not hold every ballot of the run, as of an archive."""
+    if run.whole != run.verdicts:
+        raise UsageError(
+            f"{run.name} is an archive, of which the desk holds {run.verdicts:,} of "
+            f"{run.whole:,} verdicts; this needs every ballot",
+            "Load the parts that it is about.",
+        )
 
 
 def panels(desk: Desk, run: Run) -> Columns:

@@ -92,4 +92,4 @@ def _counts(run: Run, labelled: list[LabelledRow]) -> TruthCounts:
         for verdict in labelled
         if verdict.decided and verdict.decision is not None
     )
-    return TruthCounts(run.verdicts, len(labelled), dict(cells))
+    return TruthCounts(run.whole, len(labelled), dict(cells))

@@ -46,8 +46,10 @@ def jurors_page(desk: Desk, run: Run, window: int | None = None) -> JurorsPage:
     from reviewdesk.domain.jurors.pairs import pairs
     from reviewdesk.domain.jurors.strata import first_seats
 
+    if run.whole != run.verdicts:
+        return JurorsPage((), 0, Basis(0, window), LeniencyCounter().leniency({}), of_archive=True)
     now = panels(desk, run)
-    past = (panels(desk, one) for one in desk.runs() if _run_time(one) < _run_time(run))
+    past = (panels(desk, one) for one in _runs_before(desk, run))
     offsets = drift.drifts(drift.offsets(now), drift.earlier(past, now.names))
     with reading(desk.conn, desk.path):
         counted = _label_figures(desk, run, now, window)
@@ -99,6 +101,13 @@ def _facts(
         for (name, one), weight in zip(seats.items(), weights, strict=True)
     ]
     return tuple(sorted(facts, key=lambda one: (one.counts.seat, one.name))), mean
+
+
+def _runs_before(desk: Desk, run: Run) -> list[Run]:
+    """Return the runs that were made before; an archive holds flagged verdicts above all."""
+    return [
+        one for one in desk.runs() if _run_time(one) < _run_time(run) and one.whole == one.verdicts
+    ]
 
 
 def _run_time(run: Run) -> tuple[str, int]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reviewdesk.desk.figures.ballots import panels
+from reviewdesk.desk.figures.ballots import every_ballot, panels
 from reviewdesk.domain.canonical import stored_body
 from reviewdesk.domain.records import Item, Run
 from reviewdesk.domain.run.packing import seat_names
 from reviewdesk.domain.verdict import verdict_reader
 from reviewdesk.domain.whatif.item import outcomes
-from reviewdesk.domain.whatif.policies import PolicyResult, Variant, WhatIfTable, outliers, whole
+from reviewdesk.domain.whatif.policies import (
+    PolicyCounts,
+    PolicyResult,
+    Variant,
+    WhatIfTable,
+    most_seated,
+    outliers,
+    whole,
+)
 from reviewdesk.domain.whatif.replay import Replay, replay
 from reviewdesk.errors import UsageError
-from reviewdesk.store import runs, verdicts
+from reviewdesk.store import archives, runs, verdicts
 from reviewdesk.store.connect import reading
 
 if TYPE_CHECKING:
@@ -31,17 +39,38 @@ def what_if(desk: Desk, run: Run, variants: Sequence[Variant] | None = None) -> 
     with reading(desk.conn, desk.path):
         labelled = figures.labelled(desk.conn, run.key)
         totals = figures.run_figures(desk.conn, run.key)
+        archive = archives.stats(desk.conn, run.key)
+    if archive is None:
+        known, names, standing = None, columns.names, table.as_it_stands(columns)
+        busiest = table.busiest(columns)
+    else:
+        known = {one.variant: one for one in archive.policies}
+        names, standing = tuple(archive.jurors), archive.standing
+        busiest = most_seated({name: one.seats for name, one in archive.jurors.items()})
     if variants is None:
-        variants = whole(table.busiest(columns))
-    known_jurors(columns.names, variants, run.name)
+        variants = whole(busiest)
+    known_jurors(names, variants, run.name)
+    _kept_policies(known, variants, run.name)
     found = summary.summarise(labelled, totals)
     return WhatIfTable(
-        verdicts=len(columns),
+        verdicts=standing.verdicts,
         design=found.design,
-        standing=table.standing(columns, found.headline, found.confidence_source),
-        rows=table.results(columns, variants, table.truths(columns, labelled, totals)),
-        jurors=len(columns.names),
+        standing=table.standing(standing, found.headline, found.confidence_source),
+        rows=table.results(columns, variants, table.truths(columns, labelled, totals), known),
+        jurors=len(names),
     )
+
+
+def _kept_policies(
+    known: Mapping[Variant, PolicyCounts] | None, variants: Sequence[Variant], where: str
+) -> None:
+    """Raise UsageError if an archive keeps no counts of a variant."""
+    missing = [] if known is None else [one for one in variants if one not in known]
+    if missing:
+        raise UsageError(
+            f"{where} is an archive, which keeps no counts of {missing[0].name}",
+            "It keeps those of the table that whatif prints without options.",
+        )
 
 
 def known_jurors(names: Sequence[str], variants: Sequence[Variant], where: str) -> None:
@@ -66,6 +95,7 @@ def replay_run(
     desk: Desk, run: Run, order: Sequence[str], variants: Sequence[Variant]
 ) -> tuple[Replay, ...]:
     """Replay a run as a panel that asks the jurors of ``order`` and stops when it has decided."""
+    every_ballot(run)
     read = verdict_reader(run.header, runs.options(desk.conn, run.key))
     known_jurors(panels(desk, run).names, [Variant(dropped=name) for name in order], run.name)
     with reading(desk.conn, desk.path):

@@ -261,6 +261,8 @@ class JurorsPage(Frozen):
     """The model of each juror's first ballot, by the juror's name."""
     pairs: tuple[JurorPair, ...] = ()
     """The pairs of jurors that sat on the same verdicts."""
+    of_archive: bool = False
+    """Whether the run is an archive: its jurors are not compared, as most ballots are not here."""
 
     @property
     def designs(self) -> tuple[Design, ...]:

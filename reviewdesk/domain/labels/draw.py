@@ -62,6 +62,12 @@ def draw(ids: Iterable[str], strata: npt.ArrayLike, seed: str, share: float = AU
 
 def _permutation(ids: Iterable[str], seed: str) -> Ints:
     """Return the verdicts' places in file order, in the order of the draw."""
+    words = draw_keys(ids, seed)
+    return np.lexsort((words[:, 1], words[:, 0])).astype(np.int32)
+
+
+def draw_keys(ids: Iterable[str], seed: str) -> npt.NDArray[np.uint64]:
+    """Return what the draw sorts verdicts by, as two numbers each: ``[n, 2]``."""
     start = hashlib.sha256(seed.encode())
 
     def key(name: str) -> bytes:
@@ -73,8 +79,7 @@ def _permutation(ids: Iterable[str], seed: str) -> Ints:
     keys, given = bytearray(), iter(ids)
     while some := b"".join(map(key, islice(given, _SOME))):
         keys += some
-    words = np.frombuffer(keys, ">u8").astype(np.uint64).reshape(-1, 2)
-    return np.lexsort((words[:, 1], words[:, 0])).astype(np.int32)
+    return np.frombuffer(keys, ">u8").astype(np.uint64).reshape(-1, 2)
 
 
 def _interleave(first: Ints, second: Ints) -> Ints:

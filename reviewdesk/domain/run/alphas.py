@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from reviewdesk.domain.run.columns import score_units, vote_units
 from reviewdesk.domain.run.measures import RunAlphas, RunMeasures, Undefined
-from reviewdesk.domain.run.packing import PackedRun
+from reviewdesk.domain.run.packing import Bar, PackedRun
 from reviewdesk.domain.stats.alpha import (
     ENOUGH,
     AlphaState,
-    alpha_nominal,
+    LogMoments,
+    NominalState,
     alpha_ordinal,
     interval_ci,
+    merged_ci,
 )
 
 
@@ -28,8 +30,34 @@ def run_measures(read: Callable[..., PackedRun]) -> RunMeasures:
     del scores
     found = read("seated", "votes")
     votes = vote_units(found).T
-    nominal = alpha_nominal(votes)
-    low, high = interval or (None, None)
+    return _measures(found.names, found.quorums, state, interval, NominalState.of(votes), ordinal)
+
+
+def merged_measures(
+    names: tuple[str, ...],
+    quorums: tuple[Bar, ...],
+    state: AlphaState,
+    logs: LogMoments | None,
+    votes: NominalState,
+    ranks: AlphaState,
+) -> RunMeasures:
+    """Compute the figures of an archive from the merged states of its parts.
+
+    ``logs`` is ``None`` if one of its units has no logarithm; ``ranks`` is of the mid-ranks.
+    """
+    interval = None if logs is None else merged_ci(state, logs)
+    return _measures(names, quorums, state, interval, votes, ranks.alpha)
+
+
+def _measures(
+    names: tuple[str, ...],
+    quorums: tuple[Bar, ...],
+    state: AlphaState,
+    interval: tuple[float, float] | None,
+    votes: NominalState,
+    ordinal: float | None,
+) -> RunMeasures:
+    alpha, nominal, (low, high) = state.alpha, votes.alpha, interval or (None, None)
     reasons: dict[str, Undefined] = {}
     if alpha is None:
         reasons |= dict.fromkeys(("alpha", "alpha_low", "alpha_high"), _why_no_alpha(state))
@@ -40,10 +68,10 @@ def run_measures(read: Callable[..., PackedRun]) -> RunMeasures:
     if ordinal is None:
         reasons["alpha_ordinal"] = _why_no_alpha(state)
     if nominal is None:
-        reasons["alpha_votes"] = _why_no_alpha(AlphaState.of(votes))
+        reasons["alpha_votes"] = Undefined.NO_VARIATION if votes.values else Undefined.NO_PAIRS
     return RunMeasures(
-        names=found.names,
-        quorums=found.quorums,
+        names=names,
+        quorums=quorums,
         alphas=RunAlphas(alpha, low, high, nominal, ordinal, reasons),
         mass=state.W if state.splits else None,
     )

@@ -36,7 +36,7 @@ class IdSet:
         """Return True if none of the ids was met."""
         if not self._new.isdisjoint(names):
             return False
-        first, second = _hashes(names)
+        first, second = id_hashes(names)
         start, end = (np.searchsorted(self._first, first, side) for side in ("left", "right"))
         return not any(
             second[at] in self._second[start[at] : end[at]] for at in np.flatnonzero(start < end)
@@ -46,7 +46,7 @@ class IdSet:
         """Add ids."""
         self._new.update(names)
         if len(self._new) >= _MOST:
-            first, second = _hashes(self._new)
+            first, second = id_hashes(self._new)
             first = np.concatenate([self._first, first])
             order = np.argsort(first, kind="stable")
             self._first = first[order]
@@ -54,6 +54,7 @@ class IdSet:
             self._new.clear()
 
 
-def _hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
+def id_hashes(names: Collection[str]) -> tuple[_Hashes, _Hashes]:
+    """Return two hashes of each id, which are the same within one process only."""
     first = np.fromiter(map(hash, names), np.int64, len(names))
     return first, np.fromiter((hash(f"{name}\0") for name in names), np.int64, len(names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from operator import and_
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -86,6 +86,18 @@ class Counts:
     voteless: int = 0
     human_labels: int = 0
     stated_escalation: bool = False
+    tp: int = 0
+    fn: int = 0
+    tn: int = 0
+    fp: int = 0
+    """The confusion of the decisions with the labels of people that the reports hold."""
+
+    def merge(self, other: Counts) -> Counts:
+        """Return the counts over the verdicts of both."""
+        every = {one.name: getattr(self, one.name) for one in fields(Counts)}
+        made = Counts(**{name: mine + getattr(other, name) for name, mine in every.items()})
+        made.stated_escalation = self.stated_escalation or other.stated_escalation
+        return made
 
     def count(self, bodies: Sequence[CanonicalVerdict], found: SettledVerdicts) -> None:
         """Add verdicts to the counts."""
@@ -103,8 +115,10 @@ class Counts:
         self.stated_scores += sum(stated)
         self.decided_stated += sum(map(and_, decided, stated))
         self.decided_scored += sum(map(and_, decided, scored))
-        labelled = [one for one in bodies if "human" in one]
-        self.human_labels += sum(isinstance(one["human"], dict) for one in labelled)
+        for body, made in zip(bodies, decisions, strict=True):
+            if "human" in body and (human := body["human"]) is not None:
+                self.human_labels += 1
+                self._confuse(made, human["label"])
         self.stated_escalation |= any(
             "escalate_for_review" in one and one["escalate_for_review"] is not None
             for one in bodies
@@ -112,6 +126,18 @@ class Counts:
         self.verdicts += len(bodies)
         self.ballots += sum(derived["seated"])
         self.fails = self.decided - self.passes
+
+    def _confuse(self, made: str | None, label: str) -> None:
+        """Count a decision of pass or fail against a label of pass or fail."""
+        match made, label:
+            case Decision.PASS, Decision.PASS:
+                self.tp += 1
+            case Decision.FAIL, Decision.PASS:
+                self.fn += 1
+            case Decision.FAIL, Decision.FAIL:
+                self.tn += 1
+            case Decision.PASS, Decision.FAIL:
+                self.fp += 1
 
     def confidence_source(self) -> str:
         """Return ``support`` if every decided verdict has a score, else ``vote_share``.

@@ -83,6 +83,84 @@ class AlphaState(Frozen):
         return 1 - (self.W / self.N) / (self.M2 / (self.N - 1))
 
 
+class NominalState(Frozen):
+    """The counts that give a run's nominal alpha; states of disjoint parts can be merged.
+
+    ``values`` counts the pairable ballots of each value, and ``alike`` the pairs of like ballots
+    within units, each weighted by 2/(m - 1).
+    """
+
+    values: tuple[tuple[float, int], ...] = ()
+    alike: float = 0.0
+
+    @staticmethod
+    def of(units: Units) -> NominalState:
+        """Count one part; raise ValueError if a value is infinite."""
+        found = _pairable(units)
+        every = [np.unique(part.values) for group in found for part in group.parts()]
+        distinct = np.unique(np.concatenate(every or [_NO_VALUES]))
+        count, alike = np.zeros(len(distinct), np.int64), 0.0
+        for group in found:
+            m = len(group.values)
+            for part in group.parts():
+                # How many ballots of each unit have a value; those are alike in pairs.
+                for place, value in enumerate(distinct):
+                    cast = counted(part.values == value).astype(np.int64)
+                    count[place] += cast.sum()
+                    alike += int((cast * (cast - 1)).sum()) / (m - 1)
+        return NominalState(tuple(zip(distinct.tolist(), count.tolist(), strict=True)), alike)
+
+    def merge(self, other: NominalState) -> NominalState:
+        """Return the state of both parts together; associative and commutative up to rounding."""
+        values = dict(self.values)
+        for value, count in other.values:
+            values[value] = values.get(value, 0) + count
+        return NominalState(tuple(sorted(values.items())), self.alike + other.alike)
+
+    @property
+    def alpha(self) -> float | None:
+        """Alpha; ``None`` without pairs or variation."""
+        if len(self.values) < 2:
+            return None
+        count = np.array([count for _, count in self.values], np.int64)
+        total = int(count.sum())
+        observed = 1 - self.alike / total
+        expected = 1 - float((count / total * ((count - 1) / (total - 1))).sum())
+        return 1 - observed / expected
+
+
+class LogMoments(Frozen):
+    """Mean and squares of ``log(1 - alpha)`` without each of n units; parts can be merged."""
+
+    n: int = 0
+    mean: float = 0.0
+    M2: float = 0.0
+
+    @staticmethod
+    def of(units: Units, whole: AlphaState) -> LogMoments | None:
+        """Compute the moments of one part of the ``whole``; ``None`` if a unit has no logarithm."""
+        made = LogMoments()
+        for part in (part for group in _pairable(units) for part in group.parts()):
+            logs = part.logs_without(whole)
+            if logs is None:
+                return None
+            mean = float(logs.mean())
+            off = logs - mean
+            made = made.merge(LogMoments(len(logs), mean, float(off @ off)))
+        return made
+
+    def merge(self, other: LogMoments) -> LogMoments:
+        """Return the moments of both parts; associative and commutative up to rounding."""
+        if not self.n or not other.n:
+            return self if self.n else other
+        n, step = self.n + other.n, other.mean - self.mean
+        return LogMoments(
+            n,
+            self.mean + step * (other.n / n),
+            self.M2 + other.M2 + step * step * (self.n * (other.n / n)),
+        )
+
+
 class Contributions(Frozen):
     """Each unit's part in the run's interval alpha: ``contribution`` and ``weight``, ``[units]``.
 
@@ -131,24 +209,7 @@ def alpha_nominal(units: Units) -> float | None:
     D_o is the share of unlike pairs within units (each pair weighted by 1/(m - 1)), D_e the share
     among all N pairable ballots. ``None`` without pairs or variation.
     """
-    found = _pairable(units)
-    every = [np.unique(part.values) for group in found for part in group.parts()]
-    distinct = np.unique(np.concatenate(every or [_NO_VALUES]))
-    if len(distinct) < 2:
-        return None
-    count, alike, total = np.zeros(len(distinct), np.int64), 0.0, 0
-    for group in found:
-        m = len(group.values)
-        for part in group.parts():
-            # How many ballots of each unit have a value; those are alike in pairs.
-            for place, value in enumerate(distinct):
-                cast = counted(part.values == value).astype(np.int64)
-                count[place] += cast.sum()
-                alike += int((cast * (cast - 1)).sum()) / (m - 1)
-            total += part.values.size
-    observed = 1 - alike / total
-    expected = 1 - float((count / total * ((count - 1) / (total - 1))).sum())
-    return 1 - observed / expected
+    return NominalState.of(units).alpha
 
 
 def contributions(units: Units) -> Contributions | None:
@@ -184,10 +245,24 @@ def interval_ci(units: Units, level: float = 0.95) -> tuple[float, float] | None
             return None
         without[start : start + len(logs)] = logs
         start += len(logs)
-    whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
     without -= without.mean()
-    error = math.sqrt((n - 1) / n * float(without @ without))
-    half = t_quantile((1 + level) / 2, n - 1) * error
+    return _ends(state, float(without @ without), level)
+
+
+def merged_ci(
+    state: AlphaState, logs: LogMoments, level: float = 0.95
+) -> tuple[float, float] | None:
+    """Return what ``interval_ci`` does, from the states of all parts."""
+    if state.units < ENOUGH or not (state.varies and state.splits):
+        return None
+    return _ends(state, logs.M2, level)
+
+
+def _ends(state: AlphaState, squares: float, level: float) -> tuple[float, float]:
+    """Return the ends of the interval, given the squared deviations of the n logarithms."""
+    n = state.units
+    whole = math.log(state.W / state.N / (state.M2 / (state.N - 1)))
+    half = t_quantile((1 + level) / 2, n - 1) * math.sqrt((n - 1) / n * squares)
     return 1 - math.exp(whole + half), 1 - math.exp(whole - half)
 
 

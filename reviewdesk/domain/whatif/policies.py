@@ -16,7 +16,7 @@ for the decision instead. No policy here reads labels: panels with nothing else 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import product
@@ -25,7 +25,7 @@ from typing import TypeVar
 from reviewdesk.domain.jury.outliers import Outliers
 from reviewdesk.domain.records import Design
 from reviewdesk.domain.verdict import Decision, Rounding, Strategy
-from reviewdesk.frozen import Frozen
+from reviewdesk.frozen import Frozen, field
 
 T = TypeVar("T")
 
@@ -129,6 +129,43 @@ class Result(Frozen):
     own: bool = False
 
 
+class PolicyCounts(Frozen):
+    """What one policy decides over some verdicts, in counts; those of two parts add up.
+
+    ``valued`` says that every verdict that it decides has a value, ``own`` that every verdict
+    names this policy itself.
+    """
+
+    variant: Variant = field(default_factory=Variant)
+    verdicts: int = 0
+    flipped: int = 0
+    changed: int = 0
+    decided: int = 0
+    undecided: int = 0
+    passes: int = 0
+    valued: bool = True
+    own: bool = True
+
+    def merge(self, other: PolicyCounts) -> PolicyCounts:
+        """Return the counts over the verdicts of both."""
+        return PolicyCounts(
+            self.variant,
+            self.verdicts + other.verdicts,
+            self.flipped + other.flipped,
+            self.changed + other.changed,
+            self.decided + other.decided,
+            self.undecided + other.undecided,
+            self.passes + other.passes,
+            self.valued and other.valued,
+            self.own and other.own,
+        )
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of passes among the decided verdicts; ``None`` without one."""
+        return self.passes / self.decided if self.decided else None
+
+
 class WhatIfTable(Frozen):
     """The policies of one run beside the run as it stands; ``design`` is that of its labels.
 
@@ -175,6 +212,13 @@ def settings(names: Iterable[str]) -> tuple[Variant, ...]:
         *(Variant(threshold=threshold) for threshold in THRESHOLDS),
         *(Variant(dropped=name) for name in names),
     )
+
+
+def most_seated(seats: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the jurors with the most seats, at most ``MOST_LEFT_OUT``, in the order given."""
+    names = list(seats)
+    most = sorted(names, key=lambda name: -seats[name])[:MOST_LEFT_OUT]
+    return tuple(name for name in names if name in most)
 
 
 def outliers() -> tuple[Variant, ...]:

@@ -5,7 +5,7 @@ The figures are defined in ``domain/whatif/policies.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -27,7 +27,7 @@ from reviewdesk.domain.run.columns import (
 from reviewdesk.domain.stats.calibration import Counters, Rows
 from reviewdesk.domain.verdict import SLACK, Decision
 from reviewdesk.domain.whatif.bulk import Panels
-from reviewdesk.domain.whatif.policies import MOST_LEFT_OUT, Result, Variant
+from reviewdesk.domain.whatif.policies import PolicyCounts, Result, Variant, most_seated
 from reviewdesk.frozen import Frozen
 
 _PASS, _FAIL = DECISIONS.index(Decision.PASS), DECISIONS.index(Decision.FAIL)
@@ -65,17 +65,16 @@ def truths(columns: Columns, labelled: Sequence[LabelledRow], figures: RunFigure
     )
 
 
-def standing(columns: Columns, headline: Metrics, confidence: str) -> Result:
+def standing(found: PolicyCounts, headline: Metrics, confidence: str) -> Result:
     """Return the result of the run as it stands, with the headline of its calibration page."""
-    decided, passes = _is_decided(columns.decision), int((columns.decision == _PASS).sum())
     return Result(
-        variant=Variant(),
+        variant=found.variant,
         flipped=0,
         changed=0,
-        decided=int(decided.sum()),
-        inconclusive=int((~decided).sum()),
-        undecided=int((columns.decision < 0).sum()),
-        pass_rate=passes / int(decided.sum()) if decided.any() else None,
+        decided=found.decided,
+        inconclusive=found.verdicts - found.decided,
+        undecided=found.undecided,
+        pass_rate=found.pass_rate,
         n_labelled=headline.n,
         accuracy=headline.accuracy,
         brier=headline.brier,
@@ -85,17 +84,64 @@ def standing(columns: Columns, headline: Metrics, confidence: str) -> Result:
     )
 
 
-def results(columns: Columns, variants: Iterable[Variant], labels: Truths) -> tuple[Result, ...]:
-    """Decide every verdict by each variant, and return the counts and figures of each."""
+def as_it_stands(columns: Columns) -> PolicyCounts:
+    """Count the decisions of a run."""
+    return _counts(columns, columns.decision, Variant(), valued=True, own=True)
+
+
+def _counts(
+    columns: Columns, made: Small, variant: Variant, *, valued: bool, own: bool
+) -> PolicyCounts:
+    before, now = columns.decision, _is_decided(made)
+    return PolicyCounts(
+        variant=variant,
+        verdicts=len(columns),
+        flipped=int((now & _is_decided(before) & (made != before)).sum()),
+        changed=int((made != before).sum()),
+        decided=int(now.sum()),
+        undecided=int((made < 0).sum()),
+        passes=int((made == _PASS).sum()),
+        valued=valued,
+        own=own,
+    )
+
+
+def results(
+    columns: Columns,
+    variants: Iterable[Variant],
+    labels: Truths,
+    known: Mapping[Variant, PolicyCounts] | None = None,
+) -> tuple[Result, ...]:
+    """Decide every verdict by each variant, and return the counts and figures of each.
+
+    The columns of an archive hold only some of its verdicts, and the counts of all are ``known``.
+    """
+    return tuple(
+        _result(panels, made, found if known is None else known[found.variant], labels)
+        for panels, made, found in _decided(columns, variants)
+    )
+
+
+def policy_counts(columns: Columns, variants: Iterable[Variant]) -> tuple[PolicyCounts, ...]:
+    """Decide every verdict by each variant, and return the counts."""
+    return tuple(found for _, _, found in _decided(columns, variants))
+
+
+def _decided(
+    columns: Columns, variants: Iterable[Variant]
+) -> Iterator[tuple[Panels, Small, PolicyCounts]]:
+    """Yield each variant's panels, decisions and counts."""
     panels = Panels(columns)
-    found = []
     # Variants that change the ballots in the same way are adjacent, so that one changed form of
     # them is in memory at a time.
     for ballots, same in groupby(variants, _ballots):
         changed = panels.under(ballots)
-        found += [_result(columns, changed, variant, labels) for variant in same]
+        for variant in same:
+            made = changed.decide(variant)
+            valued = bool((changed.valued(variant) | ~_is_decided(made)).all())
+            own = is_own(columns, variant)
+            yield changed, made, _counts(columns, made, variant, valued=valued, own=own)
         del changed
-    return tuple(found)
 
 
 def _ballots(variant: Variant) -> Variant:
@@ -103,27 +149,24 @@ def _ballots(variant: Variant) -> Variant:
     return Variant(threshold=variant.threshold, dropped=variant.dropped)
 
 
-def _result(columns: Columns, panels: Panels, variant: Variant, labels: Truths) -> Result:
-    made, before = panels.decide(variant), columns.decision
-    now, then = _is_decided(made), _is_decided(before)
-    decided = int(now.sum())
+def _result(panels: Panels, made: Small, found: PolicyCounts, labels: Truths) -> Result:
     # One mapping to a confidence serves all verdicts that the policy decides.
-    source = SUPPORT if bool((panels.valued(variant) | ~now).all()) else VOTE_SHARE
-    figures = Counters.of(_rows(panels, variant, made, source, labels))
+    source = SUPPORT if found.valued else VOTE_SHARE
+    figures = Counters.of(_rows(panels, found.variant, made, source, labels))
     return Result(
-        variant=variant,
-        flipped=int((now & then & (made != before)).sum()),
-        changed=int((made != before).sum()),
-        decided=decided,
-        inconclusive=len(columns) - decided,
-        undecided=int((made < 0).sum()),
-        pass_rate=int((made == _PASS).sum()) / decided if decided else None,
+        variant=found.variant,
+        flipped=found.flipped,
+        changed=found.changed,
+        decided=found.decided,
+        inconclusive=found.verdicts - found.decided,
+        undecided=found.undecided,
+        pass_rate=found.pass_rate,
         n_labelled=figures.n,
         accuracy=figures.accuracy,
         brier=figures.brier,
         ece=figures.ece if figures.n else None,
         confidence=source,
-        own=is_own(columns, variant),
+        own=found.own,
     )
 
 
@@ -175,5 +218,4 @@ def is_own(columns: Columns, variant: Variant) -> bool:
 def busiest(columns: Columns) -> tuple[str, ...]:
     """Return the jurors with the most seats, at most ``MOST_LEFT_OUT``, in column order."""
     seats = np.bincount(columns.juror[columns.juror >= 0], minlength=len(columns.names))
-    most = np.argsort(-seats, kind="stable")[:MOST_LEFT_OUT]
-    return tuple(columns.names[i] for i in sorted(most.tolist()))
+    return most_seated(dict(zip(columns.names, seats.tolist(), strict=True)))

@@ -18,7 +18,7 @@ import msgspec
 
 from reviewdesk.domain.run.counting import count_of
 from reviewdesk.reports.bytes.strict_json import MAX_DEPTH, NonStandardJsonError, decode
-from reviewdesk.reports.bytes.window import Window
+from reviewdesk.reports.bytes.window import TextLine, Window
 from reviewdesk.reports.canonical.models import JurorModel, VerdictModel
 from reviewdesk.reports.report import PlainVerdicts, ReportVerdict
 
@@ -133,6 +133,22 @@ class VerdictList(Window):
             return ReportVerdict("", decode(data.decode(), 0, self._tally)[0], origin)
         except (json.JSONDecodeError, NonStandardJsonError):
             return None
+
+
+def plain_lines(lines: list[TextLine]) -> PlainVerdicts | None:
+    """Return the verdicts that lines hold, or None unless all of them are plain, one on a line."""
+    every = [line.data.strip(b" \t\r\n") for line in lines]
+    try:
+        values = _VALUES.decode(b"[%b]" % b",".join(every))
+    except UNCLEAN:
+        return None
+    if [bytes(one) for one in values] != every:
+        return None
+    found = plain_verdicts(every, 0)
+    return None if found is None else found._replace(lines=[line.number for line in lines])
+
+
+_VALUES = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def plain_verdicts(every: list[bytes], index: int) -> PlainVerdicts | None:

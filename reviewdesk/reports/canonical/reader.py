@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
+from reviewdesk.errors import InputFileError
 from reviewdesk.reports.bytes.source import Source
 from reviewdesk.reports.bytes.strict_json import Fail, ImportTally, failing
-from reviewdesk.reports.bytes.window import line_value, text_lines
-from reviewdesk.reports.canonical.clean import VerdictList, clean_verdict
+from reviewdesk.reports.bytes.window import TextLine, line_value, text_lines
+from reviewdesk.reports.canonical.clean import VerdictList, clean_verdict, plain_lines
 from reviewdesk.reports.canonical.rules import header_body, header_problem
 from reviewdesk.reports.dialect import Dialect, FirstLook
 from reviewdesk.reports.options import ReadOptions
 from reviewdesk.reports.report import PlainVerdicts, Report, ReportVerdict
 from reviewdesk.reports.wording import must_be, spell_path
+
+_MOST_LINES, _MOST_BYTES = 64, 1 << 18
+"""How many lines of JSON Lines are decoded together, and about how many bytes."""
 
 
 def _open_document(source: Source, look: FirstLook, options: ReadOptions) -> Report:
@@ -61,16 +65,42 @@ def _open_lines(source: Source, look: FirstLook, options: ReadOptions) -> Report
         header = _header(value, f"line {first.number}: ", fail)
         total = sum(1 for _ in lines)
 
-    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict]:
-        for line in islice(text_lines(stream, fail, counted), 1, None):
-            where = f"line {line.number}"
-            if (clean := clean_verdict(line.data)) is None:
-                yield ReportVerdict(where, line_value(line, fail, counted))
+    def items(stream: BinaryIO, counted: ImportTally) -> Iterator[ReportVerdict | PlainVerdicts]:
+        lines = islice(text_lines(stream, fail, counted), 1, None)
+        for some in _some(lines):
+            if found := plain_lines(some):
+                yield found
             else:
-                text = line.data.strip()
-                yield ReportVerdict(where, clean.value, text=text, plain=clean.plain)
+                yield from (_line_verdict(line, fail, counted) for line in some)
 
     return Report(source, "canonical-jsonl", header, items, total=total, skip_bad=skip_bad)
+
+
+def _some(lines: Iterator[TextLine]) -> Iterator[list[TextLine]]:
+    """Yield lines some at a time; an error comes after the lines before it."""
+    some, size, error = list[TextLine](), 0, None
+    while True:
+        try:
+            line = next(lines, None)
+        except InputFileError as found:
+            line, error = None, found
+        if line is not None:
+            some.append(line)
+            size += len(line.data)
+        if some and (line is None or len(some) == _MOST_LINES or size > _MOST_BYTES):
+            yield some
+            some, size = [], 0
+        if error is not None:
+            raise error
+        if line is None:
+            return
+
+
+def _line_verdict(line: TextLine, fail: Fail, counted: ImportTally) -> ReportVerdict:
+    where = f"line {line.number}"
+    if (clean := clean_verdict(line.data)) is None:
+        return ReportVerdict(where, line_value(line, fail, counted))
+    return ReportVerdict(where, clean.value, text=line.data.strip(), plain=clean.plain)
 
 
 def _header(value: Any, line: str, fail: Fail) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from reviewdesk.store.rows import insert, value, waiting
 if TYPE_CHECKING:
     from reviewdesk.domain.canonical import Written
     from reviewdesk.domain.labels.draw import Draw
-    from reviewdesk.domain.run.digest import RunDigest, TagDigest
     from reviewdesk.domain.run.measures import RunMeasures
-    from reviewdesk.domain.run.tally import Counts, RunTally
+    from reviewdesk.domain.run.tally import Counts
     from reviewdesk.domain.run.window import VerdictWindow, WindowReader
 
 _MOST_BYTES = 2 << 20
@@ -52,22 +51,29 @@ class NewRun(Frozen):
     header: Mapping[str, Any]
     seed: str | None
     audit_share: float
+    name: str = ""
+    """A name for a run whose header states none and whose file gives none."""
 
 
 class ReadReport(Frozen):
     """A report whose bodies are in the desk and whose rows wait: its counts, draw and notes."""
 
     new: NewRun
-    tally: RunTally
+    counts: Counts
     measures: RunMeasures
-    digest: RunDigest
-    tags: TagDigest
     drawn: Draw
     columns: Sequence[Any]
     """The columns ``_DRAWN`` of the rows."""
     seed: str
     notes: list[str]
     skipped: int
+    archive: str | None = None
+    """The statistics of an archive, whose counts, measures and strata are more than its rows."""
+
+    @property
+    def rows(self) -> int:
+        """The number of verdicts that the desk holds."""
+        return len(self.columns[0])
 
 
 class Ingest:
@@ -75,7 +81,11 @@ class Ingest:
 
     def __init__(self, hold: Hold, new: NewRun, progress: Callable[[float, int], None]) -> None:
         """Tell ``progress`` the share and the number of verdicts read; it may raise to cancel."""
+        # Imported here because both load numpy, which commands that only read do not need.
+        from reviewdesk.domain.run.digest import RunDigest, TagDigest
+
         self._hold, self._conn, self._new, self._progress = hold, hold.conn, new, progress
+        self.digest, self.tags = RunDigest(), TagDigest()
 
     def read(
         self,
@@ -88,25 +98,26 @@ class Ingest:
         ``position`` is the share of the file read; ``notes`` is called after the last body and
         returns the reader's notes and the number of skipped rows.
         """
-        # Imported here because both load numpy, which commands that only read do not need.
-        from reviewdesk.domain.run.digest import RunDigest, TagDigest
         from reviewdesk.domain.run.window import WindowReader
 
-        new, digest, tags = self._new, RunDigest(), TagDigest()
+        new = self._new
         reader = WindowReader(new.header, new.options, new.hash)
         for window in reader.windows(bodies):
-            share = _READING * position()
-            self._write(window, share)
-            self._stage(window)
-            digest.add("body", window.bodies)
-            for name, column in window.columns.items():
-                digest.add(name, column)
-            digest.add_packed(window.packed)
-            tags.add(window.tags)
-            self._progress(share, reader.tally.verdicts)
+            self.keep(window, position())
+            self._progress(_READING * position(), reader.tally.verdicts)
         if not reader.tally.verdicts:
             self._progress(1.0, 0)
-        return self._draw(reader, digest, tags, *notes())
+        return self._draw(reader, *notes())
+
+    def keep(self, window: VerdictWindow, position: float) -> None:
+        """Write the bodies of the next window; its rows wait until the run is drawn."""
+        self._write(window, _READING * position)
+        self._stage(window)
+        self.digest.add("body", window.bodies)
+        for name, column in window.columns.items():
+            self.digest.add(name, column)
+        self.digest.add_packed(window.packed)
+        self.tags.add(window.tags)
 
     def _write(self, window: VerdictWindow, share: float) -> None:
         """Write the bodies of a window, but those that an earlier load has left."""
@@ -137,39 +148,34 @@ class Ingest:
         for row in self._conn.execute("SELECT ids FROM staged_windows ORDER BY first"):
             yield from marshal.loads(row[0])  # noqa: S302 - written above
 
-    def _draw(
-        self,
-        reader: WindowReader,
-        digest: RunDigest,
-        tags: TagDigest,
-        notes: list[str],
-        skipped: int,
-    ) -> ReadReport:
+    def _draw(self, reader: WindowReader, notes: list[str], skipped: int) -> ReadReport:
         """Draw the strata, which are known only once the whole run has been read."""
-        from reviewdesk.domain.labels.draw import draw
-
         new, tally = self._new, reader.tally
-        strata = tally.strata()
         # The default seed comes from the items and not from the panel's answers. So two runs over
         # the same items draw the same ones, and the order of a blind queue does not hint at a
         # decision.
         seed = new.seed or tally.contents.hexdigest()
-        drawn = draw(self._staged_ids(), strata, seed, new.audit_share)
-        columns: Sequence[Any] = (
-            tally.final_flags(), strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit
-        )  # fmt: skip
-        for name, column in zip(_DRAWN, columns, strict=True):
-            for start in range(0, tally.verdicts, MOST):
-                digest.add(name, column[start : start + MOST].tolist())
+        drawn, columns = self.draw(tally.final_flags(), tally.strata(), seed, new.audit_share)
         found = measures.figures(self._conn, self._hold.hidden.run, reader)
         noted = with_undecided(notes, tally)
-        return ReadReport(new, tally, found, digest, tags, drawn, columns, seed, noted, skipped)
+        return ReadReport(new, tally, found, drawn, columns, seed, noted, skipped)
+
+    def draw(self, flags: Any, strata: Any, seed: str, share: float) -> tuple[Draw, list[Any]]:
+        """Draw the verdicts that were kept, and return the draw with the columns ``_DRAWN``."""
+        from reviewdesk.domain.labels.draw import draw
+
+        drawn = draw(self._staged_ids(), strata, seed, share)
+        columns = [flags, strata, drawn.rank, drawn.order, drawn.mixed, drawn.audit]
+        for name, column in zip(_DRAWN, columns, strict=True):
+            for start in range(0, len(column), MOST):
+                self.digest.add(name, column[start : start + MOST].tolist())
+        return drawn, columns
 
     def write_rows(self, read: ReadReport) -> None:
         """Write the rows of the run, but those that an earlier load has left."""
         from reviewdesk.domain.run.tally import DERIVED
 
-        hold, hidden, count = self._hold, self._hold.hidden, read.tally.verdicts
+        hold, hidden, count = self._hold, self._hold.hidden, read.rows
         names = ", ".join(("key", "run", "pos", "id", "test", "item", *DERIVED, *_DRAWN))
         query = f"INSERT INTO verdicts ({names}) VALUES ({', '.join('?' * len(names.split()))})"
         self._write_orders(read)
@@ -249,7 +255,7 @@ def with_undecided(notes: list[str], counts: Counts) -> list[str]:
     return kept + [f"{count} {reason}" for count, reason in reasons if count]
 
 
-def show(hold: Hold, read: ReadReport, at: str) -> int:
+def show(hold: Hold, ingest: Ingest, read: ReadReport, at: str) -> int:
     """Make a hidden run whose rows are written visible, inside a step; return the run's key."""
     from reviewdesk.domain.run.digest import RULES
 
@@ -261,20 +267,21 @@ def show(hold: Hold, read: ReadReport, at: str) -> int:
         [(run, h, sizes[h], audited.get(h, 0)) for h in sorted(sizes)],
     )
     measures.enter(conn, run, read.measures)
-    content = read.digest.hexdigest(runs.facts(conn, run))
+    content = ingest.digest.hexdigest(runs.facts(conn, run))
     conn.execute("UPDATE runs SET content = ? WHERE key = ?", (content, run))
-    hashes = {"content": content, "columns": read.digest.columns(), "tags": read.tags.hexdigest()}
-    runs.cover(conn, run, at, "run", {**hashes, "rules": RULES})
+    columns, tags = ingest.digest.columns(), ingest.tags.hexdigest()
+    hashes = {"content": content, "columns": columns, "tags": tags, "rules": RULES}
+    runs.cover(conn, run, at, "run", hashes)
     hold.end()
     return run
 
 
 def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
-    new, tally = read.new, read.tally
+    new, counts = read.new, read.counts
     row = {
         "key": key,
         "hash": new.hash,
-        "name": runs.unique_name(conn, str(new.header.get("report_id") or ""), new.file),
+        "name": runs.unique_name(conn, str(new.header.get("report_id") or new.name), new.file),
         "file": new.file,
         "file_hash": new.file_hash,
         "format": new.format,
@@ -283,18 +290,19 @@ def _insert_run(conn: sqlite3.Connection, key: int, read: ReadReport) -> None:
         "seed": read.seed,
         "header": json.dumps(new.header, ensure_ascii=False, separators=(",", ":")),
         "notes": json.dumps(read.notes, ensure_ascii=False),
-        "verdicts": tally.verdicts,
-        "ballots": tally.ballots,
-        "failed_ballots": tally.failed,
+        "verdicts": read.rows,
+        "ballots": counts.ballots,
+        "failed_ballots": counts.failed,
         "flagged": sum(n for h, n in read.drawn.sizes.items() if h < FIRST_REST),
         "audit": sum(read.drawn.audited.values()),
         "skipped": read.skipped,
-        "passed": tally.passes,
-        "failed": tally.fails,
-        "escalation_stated": tally.stated_escalation,
-        "confidence_source": tally.confidence_source(),
-        "scores_stated": bool(tally.stated_scores),
-        "human_labels": tally.human_labels,
+        "passed": counts.passes,
+        "failed": counts.fails,
+        "escalation_stated": counts.stated_escalation,
+        "confidence_source": counts.confidence_source(),
+        "scores_stated": bool(counts.stated_scores),
+        "human_labels": counts.human_labels,
+        "archive": read.archive,
         "opened": value(conn, "SELECT ifnull(max(opened), 0) + 1 FROM runs"),
     }
     insert(conn, "runs", row)

@@ -34,8 +34,11 @@ def run_line(line: RunLine, tally: DecisionCounts | None) -> dict[str, Any]:
     """Return one entry of ``runs --json``; verdicts without a decision count as ``none``."""
     run, alphas = line.run, line.alphas
     tally = tally or DecisionCounts({}, {})
+    held = {"held": run.verdicts} if run.whole != run.verdicts else {}
     return {
-        **shape(run, "run=name hash file format verdicts ballots flagged audit"),
+        **shape(run, "run=name hash file format verdicts=whole"),
+        **held,
+        **shape(run, "ballots flagged audit"),
         "labelled": line.labelled,
         "failed_ballots": run.failed_ballots,
         "unknown_ballots": tally.unknown_ballots,

@@ -141,3 +141,21 @@ def test_an_error_among_many_names_its_place(at: int) -> None:
 def test_what_the_models_allow_and_the_rules_refuse_is_never_plain(text: str) -> None:
     found = clean_verdict(PLAIN.replace('{"id": "j", "score": 1}', text).encode())
     assert found is None or not found.plain
+
+
+@pytest.mark.parametrize(
+    ("lines", "where"),
+    [
+        # Joined with commas, each of these would be a list of three.
+        ([f"{PLAIN},{PLAIN}", PLAIN[:20], PLAIN[20:]], "line 2"),
+        ([f"{PLAIN}\v", PLAIN], "line 2"),
+        ([PLAIN, PLAIN], "line 3"),
+        ([PLAIN, PLAIN.replace('"a"', '"b"'), PLAIN[:-3]], "line 4"),
+    ],
+)
+def test_lines_decoded_together_are_refused_where_each_alone_would_be(
+    lines: list[str], where: str
+) -> None:
+    data = "\n".join(['{"schema": "reviewdesk.report/1"}', *lines]).encode()
+    with pytest.raises(ReportError, match=rf"report.json: {where}[,:] "):
+        list(read(Source.from_bytes("report.json", data)).verdicts())

@@ -1,0 +1,88 @@
+"""Put many report parts together as one run, read by several processes or machines."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reviewdesk.cli import completion, invocation
+from reviewdesk.cli.common import (
+    ProgressLine,
+    force_option,
+    json_option,
+    open_desk,
+    output_option,
+    put,
+    put_json,
+    say,
+    shared_options,
+)
+from reviewdesk.cli.review import load_options, loading_options
+from reviewdesk.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reviewdesk.desk import Desk
+
+
+@click.command(epilog="Example: reviewdesk archive 's3://runs/2026/*.jsonl.gz' -o 2026.db")
+@click.argument(
+    "patterns", nargs=-1, required=True, metavar="PATTERN...", shell_complete=completion.files
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of dask: tcp://HOST:8786; else workers here.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="How many here; else one for each core."
+)
+@output_option("A new desk for the archive; else it is a run of your desk.")
+@force_option
+@loading_options
+@json_option
+@shared_options
+def archive(
+    *, patterns: tuple[str, ...], scheduler: str | None, workers: int | None, output: Path | None,
+    force: bool, as_json: bool, **given: Any,
+) -> None:  # fmt: skip
+    """Put many report parts together as one run.
+
+    The run has the figures of all parts, and holds the flagged verdicts and the audit. PATTERN is a
+    path or an address (s3://, gs://, az://, https://) and may hold * and **; parts are reports that
+    open reads, packed with gzip or not, or Parquet. Bad parts are named, and the rest goes on.
+    """
+    from reviewdesk.cli.plain import section_text
+    from reviewdesk.desk.archive.archive import put_together, workers_at
+    from reviewdesk.views import archive as views
+    from reviewdesk.views.json import archive as shapes
+
+    options, limit = load_options(given), given["max_size"]
+    size = invocation.bytes_of(limit) if limit else None
+    bar = ProgressLine(f"archiving {', '.join(patterns)}")
+    with workers_at(scheduler, workers) as crew, _target(output, force=force) as desk:
+        try:
+            made = put_together(desk, patterns, options, crew, max_size=size, told=bar)
+        finally:
+            bar.done()
+    for reason in made.bad:
+        say(reason)
+    if as_json:
+        put_json(shapes.archived(made))
+    else:
+        put(section_text(views.archived(made)))
+    if made.bad:
+        click.get_current_context().exit(ExitCode.BAD_INPUT)
+
+
+@contextmanager
+def _target(output: Path | None, *, force: bool) -> Iterator[Desk]:
+    """Open the desk of the options, or a new one, which has its name only once it is whole."""
+    if output is None:
+        with open_desk() as desk:
+            yield desk
+        return
+    from reviewdesk.desk.files import whole_desk
+
+    with whole_desk(output, force=force) as part, open_desk(part) as desk:
+        yield desk

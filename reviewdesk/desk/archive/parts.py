@@ -1,0 +1,165 @@
+"""Read one part of an archive: its sufficient statistics, then those verdicts that are kept.
+
+Both run where there is room, be it another machine. They read a part window by window, depend on
+nothing but their arguments, and return what is to be known of a part whatever its size.
+"""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from reviewdesk.desk.loading import LoadOptions, garbage_waits
+from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.remote.parts import local_copy
+from reviewdesk.scale.crew import Step
+
+if TYPE_CHECKING:
+    from reviewdesk.domain.run.stats import Stats
+    from reviewdesk.reports.bytes.source import Source
+
+ESCALATED = 1 << 4
+"""The bit of ``PartSummary.sides`` for a verdict that recomputation escalates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How every part is read: the options of ``ingest``, and the largest part in bytes."""
+
+    options: LoadOptions
+    max_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class BadPart:
+    """Why a part cannot be read, in a sentence that names it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartSummary:
+    """What is known of a part that was read: its statistics, and columns over its verdicts."""
+
+    stats: Stats
+    header: dict[str, Any]
+    sha256: str
+    contents: str
+    """The default seed of a run that holds this part alone."""
+    format: str
+    notes: tuple[str, ...]
+    skipped: int
+    ids: tuple[bytes, ...]
+    """The ids of each window as ``marshal`` writes a list."""
+    sides: bytes
+    """The stratum of each verdict without recomputed escalations, with ``ESCALATED``."""
+    seated: bytes
+    streamed: bool
+    """Whether the part was read without a look at the whole first."""
+    scores: bytes
+    """The scores as they are packed, ``seated`` of each verdict."""
+
+
+def part_stats(address: str, reading: Reading | None = None) -> Stats:
+    """Return the sufficient statistics of a part.
+
+    Raises:
+        ReportError: it cannot be read.
+    """
+    return _summary(address, reading or default_reading()).stats
+
+
+def default_reading() -> Reading:
+    """Return how parts are read without options."""
+    from reviewdesk.reports.bytes.source import DEFAULT_MAX_SIZE
+
+    return Reading(LoadOptions(), DEFAULT_MAX_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """The task that reads a part for the first time."""
+
+    reading: Reading
+
+    def __call__(self, address: str, _start: int) -> Step[PartSummary | BadPart]:
+        """Return what is known of the part, or why it cannot be read."""
+        try:
+            return Step(_summary(address, self.reading))
+        except ReviewDeskError as error:
+            return Step(BadPart(str(error)))
+
+
+def _summary(address: str, reading: Reading) -> PartSummary:
+    """Read a part, again with a look at the whole first where an error may come of not looking."""
+    with opened(address, reading) as source, garbage_waits():
+        if not reading.options.skip_bad:
+            with suppress(ReportError):
+                return _read(source, reading, streamed=True)
+        return _read(source, reading, streamed=False)
+
+
+@contextmanager
+def opened(address: str, reading: Reading) -> Iterator[Source]:
+    """Return a part as a source; one in Parquet as the JSON Lines that its rows make."""
+    from reviewdesk.reports.bytes.source import Source
+
+    try:
+        with local_copy(address) as path, _as_json(path) as text:
+            yield replace(Source.from_path(text, reading.max_size), name=address)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ReportError(address, "", f"cannot be read: {reason}") from error
+
+
+@contextmanager
+def _as_json(path: Path) -> Iterator[Path]:
+    from reviewdesk.scale.parquet import as_lines, is_parquet
+
+    if not path.is_file() or not is_parquet(path):
+        yield path
+        return
+    with TemporaryDirectory(prefix="reviewdesk-") as folder:
+        lines = Path(folder, "part.jsonl")
+        with lines.open("wb") as out:
+            as_lines(path, out)
+        yield lines
+
+
+def _read(source: Source, reading: Reading, *, streamed: bool) -> PartSummary:
+    from reviewdesk.domain.run.stats_counter import StatsCounter
+    from reviewdesk.domain.run.tally import DERIVED_ESCALATION
+    from reviewdesk.domain.run.window import WindowReader
+    from reviewdesk.reports import read
+
+    report = read(source, reading.options.reading(), streamed=streamed)
+    reader = WindowReader(report.header, reading.options.identity(), "")
+    counter, ids, seated, scores = StatsCounter(reader), list[bytes](), bytearray(), bytearray()
+    for window in reader.windows(report.written()):
+        counter.add(window)
+        ids.append(marshal.dumps(list(window.columns["id"])))
+        seated += window.packed["seated"]
+        scores += window.packed["scores"]
+    tally = reader.tally
+    pairs = zip(tally.sides, tally.preliminary, strict=True)
+    sides = (side | (ESCALATED if flags & DERIVED_ESCALATION else 0) for side, flags in pairs)
+    return PartSummary(
+        stats=counter.stats(),
+        header=report.header,
+        sha256=source.sha256(),
+        contents=tally.contents.hexdigest(),
+        format=report.format,
+        notes=tuple(report.notes),
+        skipped=report.skipped,
+        ids=tuple(ids),
+        sides=array("b", sides).tobytes(),
+        seated=bytes(seated),
+        streamed=streamed,
+        scores=bytes(scores),
+    )

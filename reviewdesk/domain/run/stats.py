@@ -1,0 +1,182 @@
+"""Sufficient statistics of verdicts, from which the figures of a whole archive are merged.
+
+``Stats.merge`` is associative and commutative: exact for counts, up to rounding for sums of
+scores. A part of an archive becomes one ``Stats``, whatever its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from operator import add
+from typing import Any, TypeVar
+
+import msgspec
+
+from reviewdesk.domain.assessment.flags import Flag
+from reviewdesk.domain.audit.mismatches import Breach
+from reviewdesk.domain.labels.sampling import FIRST_REST, STRATA
+from reviewdesk.domain.run.details import DecisionCounts
+from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
+from reviewdesk.domain.stats.alpha import AlphaState, NominalState
+from reviewdesk.domain.verdict import Decision
+from reviewdesk.domain.whatif.policies import PolicyCounts, Variant
+
+BINS = 10
+"""Equal bins of the scores from 0 to 1."""
+NO_DECISION = "none"
+Key = TypeVar("Key")
+Record = TypeVar("Record", "Moments", "JurorSums", "Stats")
+_NO_SIZES = (0,) * len(STRATA)
+_NO_BINS = (0,) * BINS
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How many numbers there are, their sum and the sum of their squares."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both."""
+        return _summed(self, other)
+
+
+@dataclass(frozen=True, slots=True)
+class JurorSums:
+    """What one juror did: its seats, votes and scores, and how its scores lie to the panel's.
+
+    A residual is a juror's score less the mean of its panel's, where two or more gave scores.
+    """
+
+    seats: int = 0
+    failed: int = 0
+    answered: int = 0
+    passes: int = 0
+    scores: Moments = field(default_factory=Moments)
+    residuals: Moments = field(default_factory=Moments)
+
+    def merge(self, other: JurorSums) -> JurorSums:
+        """Return the sums of both."""
+        return _summed(self, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The sufficient statistics of some verdicts; those of disjoint parts can be merged."""
+
+    counts: Counts = field(default_factory=Counts)
+    sizes: tuple[int, ...] = _NO_SIZES
+    """The verdicts of each stratum, as long as recomputed escalations flag none."""
+    escalated: tuple[int, ...] = _NO_SIZES
+    """Those of them that recomputation escalates."""
+    decisions: Mapping[str, int] = field(default_factory=dict)
+    flags: Mapping[int, int] = field(default_factory=dict)
+    """By bit, with ``DERIVED_ESCALATION``."""
+    breaches: Mapping[int, int] = field(default_factory=dict)
+    unanimous_scores: int = 0
+    unanimous_votes: int = 0
+    unknown_ballots: int = 0
+    scores: Moments = field(default_factory=Moments)
+    bins: tuple[int, ...] = _NO_BINS
+    """The verdicts with a score in each bin."""
+    bin_passes: tuple[int, ...] = _NO_BINS
+    alpha: AlphaState = field(default_factory=AlphaState)
+    votes: NominalState = field(default_factory=NominalState)
+    jurors: Mapping[str, JurorSums] = field(default_factory=dict)
+    standing: PolicyCounts = field(default_factory=PolicyCounts)
+    """The verdicts as they stand."""
+    policies: tuple[PolicyCounts, ...] = ()
+    """Other rules, each over all verdicts; ``Variant()`` is the rule of each verdict itself."""
+
+    def merge(self, other: Stats) -> Stats:
+        """Return the statistics of both; neither may hold a verdict of the other."""
+        bare, more = replace(self, policies=()), replace(other, policies=())
+        return replace(_summed(bare, more), policies=_merged_policies(self, other))
+
+    def strata(self) -> tuple[int, ...]:
+        """Return the size of each stratum; recomputed escalations count if none is stated."""
+        if self.counts.stated_escalation:
+            return self.sizes
+        pairs = zip(self.sizes, self.escalated, strict=True)
+        sizes = [size - moved for size, moved in pairs]
+        for h, moved in enumerate(self.escalated):
+            sizes[h % FIRST_REST] += moved
+        return tuple(sizes)
+
+    def decision_counts(self) -> DecisionCounts:
+        """Return the counts by decision, flag and breach, as those of a loaded run."""
+        flags = {flag: self.flags[flag] for flag in Flag if self.flags.get(flag)}
+        derived = self.flags.get(DERIVED_ESCALATION, 0)
+        if derived and not self.counts.stated_escalation:
+            flags[Flag.ESCALATED] = derived
+        return DecisionCounts(
+            {_decision(word): count for word, count in self.decisions.items()},
+            flags,
+            {kind: self.breaches[kind] for kind in Breach if self.breaches.get(kind)},
+            self.unanimous_scores,
+            self.unanimous_votes,
+            self.unknown_ballots,
+        )
+
+    def as_json(self) -> str:
+        """Return the statistics as JSON, which ``from_json`` reads."""
+        return msgspec.json.encode(self).decode()
+
+    @staticmethod
+    def from_json(text: str) -> Stats:
+        """Read what ``as_json`` wrote."""
+        return msgspec.json.decode(text, type=Stats)
+
+
+def _decision(word: str) -> Decision | None:
+    return None if word == NO_DECISION else Decision(word)
+
+
+def _summed(one: Record, other: Record) -> Record:
+    """Return a record whose fields are the sums of those of both."""
+    made = {f.name: _sum(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)}
+    return replace(one, **made)
+
+
+def _sum(one: Any, other: Any) -> Any:
+    if isinstance(one, int | float):
+        return one + other
+    if isinstance(one, tuple):
+        return tuple(map(add, one, other))
+    if isinstance(one, Mapping):
+        return merged(one, other)
+    return one.merge(other)
+
+
+def merged(one: Mapping[Key, Any], other: Mapping[Key, Any]) -> dict[Key, Any]:
+    """Return the sums of what both have under each key."""
+    made = dict(one)
+    for key, value in other.items():
+        made[key] = _sum(made[key], value) if key in made else value
+    return made
+
+
+def _merged_policies(one: Stats, other: Stats) -> tuple[PolicyCounts, ...]:
+    """Merge the counts of each policy.
+
+    Without a juror that is on none of its panels, a part stands as its own rules decide it.
+    """
+    if not one.standing.verdicts or not other.standing.verdicts:
+        return one.policies or other.policies
+    made = []
+    for variant in dict.fromkeys([kept.variant for part in (one, other) for kept in part.policies]):
+        ours, theirs = _under(one, variant), _under(other, variant)
+        if ours is not None and theirs is not None:
+            made.append(ours.merge(theirs))
+    return tuple(made)
+
+
+def _under(part: Stats, variant: Variant) -> PolicyCounts | None:
+    """Return what a policy decides in a part; ``None`` if that was not kept."""
+    known = {one.variant: one for one in part.policies}
+    if variant in known or variant.dropped is None or variant.dropped in part.jurors:
+        return known.get(variant)
+    return replace(known[Variant()], variant=variant)

@@ -1,0 +1,71 @@
+"""Mid-ranks of ballots that are too many to sort at once, for the ordinal alpha of an archive.
+
+The distinct values are counted from the lowest up, so many at a time; each such table gives the
+ranks of its values in every block of verdicts. Blocks are ``[seats, verdicts]``, NaN where a
+ballot is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reviewdesk.domain.stats.dense import Floats, Ints, given
+
+MOST = 1 << 20
+"""The distinct values in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """Consecutive distinct values of pairable ballots, and the mid-rank of each among all."""
+
+    values: Floats
+    middle: Floats
+    below: int
+    """How many ballots are no higher than the last value: where the next table goes on."""
+
+
+def lowest(blocks: Iterable[Floats], before: RankTable | None, most: int = MOST) -> RankTable:
+    """Return the table of the ``most`` lowest values that follow those of the table ``before``."""
+    values: Floats = np.empty(0)
+    count: Ints = np.empty(0, np.int64)
+    above = -np.inf if before is None else before.values[-1]
+    for block in blocks:
+        found = _pairable(block)
+        more, times = np.unique(found[found > above], return_counts=True)
+        # A value that is dropped here is too high for the final table too, so counts are whole.
+        values, count = _merged(values, count, more, times)
+        values, count = values[:most], count[:most]
+    start = 0 if before is None else before.below
+    ends = start + np.cumsum(count)
+    return RankTable(values, ends - count + (count + 1) / 2, int(ends[-1]) if len(ends) else start)
+
+
+def _merged(values: Floats, count: Ints, more: Floats, times: Ints) -> tuple[Floats, Ints]:
+    both, place = np.unique(np.concatenate([values, more]), return_inverse=True)
+    total = np.zeros(len(both), np.int64)
+    np.add.at(total, place, np.concatenate([count, times]))
+    return both, total
+
+
+def _pairable(block: Floats) -> Floats:
+    """Return the values of the verdicts that have two or more."""
+    kept = block[:, np.asarray(given(block)) >= 2]
+    found: Floats = kept[~np.isnan(kept)]
+    return found
+
+
+def ranks(block: Floats, tables: Iterable[RankTable]) -> Floats:
+    """Return the mid-rank of each ballot of a block; NaN for one that no table holds."""
+    made = np.full(block.shape, np.nan)
+    for table in tables:
+        if not len(table.values):
+            continue
+        here = (block >= table.values[0]) & (block <= table.values[-1])
+        place = np.searchsorted(table.values, block[here])
+        found = table.values[place] == block[here]
+        made[here] = np.where(found, table.middle[place], np.nan)
+    return made

@@ -1,0 +1,1 @@
+"""Files at any address that fsspec knows: s3, gs, az, sftp, http and more."""

@@ -1,0 +1,185 @@
+"""Workers that do tasks: processes of this machine, or those of a scheduler that is running."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from reviewdesk.errors import UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+_AHEAD = 2
+"""Tasks for each thread that are given out: one that runs, and one that waits for it to end."""
+_LEAST = 4
+_TIMEOUT = 30
+"""Seconds in which a scheduler must answer."""
+_TRIES = 2
+"""How often a task that raises is tried again, as a place may be out of reach for a moment."""
+_CONFIG = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.admin.log-format": "%(message)s",
+    "distributed.worker.profile.enabled": False,
+}
+
+
+class Step(NamedTuple, Generic[Value]):
+    """What a task returns: a value, and where it goes on; ``None`` at its end."""
+
+    value: Value
+    follows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Why a task has no result: it raised, or the workers that did it died."""
+
+    reason: str
+
+
+Task = Callable[[Item, int], Step[Value]]
+
+
+@dataclass(slots=True)
+class Crew:
+    """Gives out tasks, a few at a time, and takes back their results as they come."""
+
+    client: Client
+    local: bool
+    _token: str = field(default_factory=lambda: secrets.token_hex(6))
+    _round: int = 0
+
+    def run(
+        self, task: Task[Item, Value], items: Sequence[Item]
+    ) -> Iterator[tuple[int, Value | Lost, bool]]:
+        """Yield the results of each item's task with the item's place, and whether it is the last.
+
+        A task that goes on is given out again once its result has been taken, so that results
+        do not pile up. A task whose worker dies is done again elsewhere.
+        """
+        from distributed import as_completed
+
+        self._round += 1
+        waiting = iter(enumerate(items))
+        running: dict[Future[Any], tuple[int, Item, int]] = {}
+        done = as_completed(loop=self.client.loop)
+
+        def give(place: int, item: Item, start: int) -> None:
+            key = f"reviewdesk-{self._token}-{self._round}-{place}-{start}"
+            future = self.client.submit(task, item, start, key=key, pure=False, retries=_TRIES)
+            running[future] = place, item, start
+            done.add(future)
+
+        def fill() -> None:
+            while len(running) < self._room():
+                if (following := next(waiting, None)) is None:
+                    return
+                give(*following, 0)
+
+        try:
+            fill()
+            while running:
+                future = next(done)
+                place, item, _ = running.pop(future)
+                result = _result(future)
+                future.release()
+                following = None if isinstance(result, Lost) else result.follows
+                if following is not None:
+                    give(place, item, following)
+                fill()
+                value = result if isinstance(result, Lost) else result.value
+                yield place, value, following is None
+        finally:
+            if running:
+                self.client.cancel(list(running))
+
+    def _room(self) -> int:
+        """Return how many tasks may be out; workers may come and go."""
+        threads = sum(map(int, self.client.nthreads().values()))
+        return max(_LEAST, _AHEAD * threads)
+
+
+def _result(future: Future[Any]) -> Any:
+    """Return what a task returned; ``Lost`` if it has no result."""
+    from distributed.scheduler import KilledWorker
+
+    if future.cancelled():
+        raise UsageError("the scheduler was lost before the parts were read", "Start again.")
+    found = future.exception()
+    if found is None:
+        return future.result()
+    if isinstance(found, KilledWorker):
+        return Lost("each worker that read it died; perhaps its memory was too small")
+    if isinstance(found, ImportError):
+        return Lost(f"what reads it is not installed where it is read: {found}")
+    return Lost(str(found) or type(found).__name__)
+
+
+@contextmanager
+def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
+    """Connect to the scheduler at an address; without one, start workers on this machine.
+
+    Raises:
+        UsageError: the extra is not installed, or no scheduler answers.
+    """
+    try:
+        import dask
+        from distributed import Client
+    except ImportError as error:
+        raise UsageError(
+            "archive needs what the plain installation leaves out",
+            "Install it: pip install 'reviewdesk[scale]'.",
+        ) from error
+
+    with ExitStack() as stack, dask.config.set(_CONFIG):
+        _quiet()
+        if scheduler is None:
+            scheduler = stack.enter_context(_local(workers or max(2, os.cpu_count() or 1)))
+            stack.callback(_quiet)
+            client = stack.enter_context(Client(scheduler, set_as_default=False))
+            yield Crew(client, local=True)
+            return
+        try:
+            client = Client(scheduler, timeout=_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            reason = str(error) or type(error).__name__
+            raise UsageError(
+                f"{scheduler}: no scheduler of dask answers: {reason}",
+                "Write its address as it prints it: tcp://HOST:8786.",
+            ) from error
+        stack.enter_context(client)
+        yield Crew(client, local=False)
+
+
+@contextmanager
+def _local(workers: int) -> Iterator[Any]:
+    """Start workers that only this process reaches, without a dashboard."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        memory_limit=0,
+        security=True,
+        silence_logs=logging.CRITICAL,
+    ) as cluster:
+        yield cluster
+
+
+def _quiet() -> None:
+    """Let what the library logs of workers that come and go not reach the terminal."""
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
