@@ -54,7 +54,7 @@ def archive(
     """
     from reviewdesk.cli.plain import section_text
     from reviewdesk.desk.archive.archive import put_together, workers_at
-    from reviewdesk.views import archive as views
+    from reviewdesk.views import queue as views
     from reviewdesk.views.json import archive as shapes
 
     options, limit = load_options(given), given["max_size"]

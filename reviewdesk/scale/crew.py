@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from reviewdesk.errors import UsageError
@@ -71,34 +72,28 @@ class Crew:
 
         self._round += 1
         waiting = iter(enumerate(items))
-        running: dict[Future[Any], tuple[int, Item, int]] = {}
+        running: dict[Future[Any], tuple[int, Item]] = {}
         done = as_completed(loop=self.client.loop)
 
         def give(place: int, item: Item, start: int) -> None:
             key = f"reviewdesk-{self._token}-{self._round}-{place}-{start}"
             future = self.client.submit(task, item, start, key=key, pure=False, retries=_TRIES)
-            running[future] = place, item, start
+            running[future] = place, item
             done.add(future)
 
-        def fill() -> None:
-            while len(running) < self._room():
-                if (following := next(waiting, None)) is None:
-                    return
-                give(*following, 0)
-
         try:
-            fill()
-            while running:
+            while True:
+                for place, item in islice(waiting, max(0, self._room() - len(running))):
+                    give(place, item, 0)
+                if not running:
+                    return
                 future = next(done)
-                place, item, _ = running.pop(future)
-                result = _result(future)
+                place, item = running.pop(future)
+                value, follows = _result(future)
                 future.release()
-                following = None if isinstance(result, Lost) else result.follows
-                if following is not None:
-                    give(place, item, following)
-                fill()
-                value = result if isinstance(result, Lost) else result.value
-                yield place, value, following is None
+                if follows is not None:
+                    give(place, item, follows)
+                yield place, value, follows is None
         finally:
             if running:
                 self.client.cancel(list(running))
@@ -109,7 +104,7 @@ class Crew:
         return max(_LEAST, _AHEAD * threads)
 
 
-def _result(future: Future[Any]) -> Any:
+def _result(future: Future[Any]) -> Step[Any]:
     """Return what a task returned; ``Lost`` if it has no result."""
     from distributed.scheduler import KilledWorker
 
@@ -117,12 +112,13 @@ def _result(future: Future[Any]) -> Any:
         raise UsageError("the scheduler was lost before the parts were read", "Start again.")
     found = future.exception()
     if found is None:
-        return future.result()
+        made: Step[Any] = future.result()
+        return made
     if isinstance(found, KilledWorker):
-        return Lost("each worker that read it died; perhaps its memory was too small")
+        return Step(Lost("each worker that read it died; perhaps its memory was too small"))
     if isinstance(found, ImportError):
-        return Lost(f"what reads it is not installed where it is read: {found}")
-    return Lost(str(found) or type(found).__name__)
+        return Step(Lost(f"what reads it is not installed where it is read: {found}"))
+    return Step(Lost(str(found) or type(found).__name__))
 
 
 @contextmanager

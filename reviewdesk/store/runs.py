@@ -17,8 +17,9 @@ from reviewdesk.domain.run.details import DecisionCounts
 from reviewdesk.domain.run.packing import COLUMNS
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.errors import AmbiguousError, NotFoundError
-from reviewdesk.store import archives, events, measures
+from reviewdesk.store import events, measures
 from reviewdesk.store.events import NewEvent
+from reviewdesk.store.load import archives
 from reviewdesk.store.rows import decision, record, value
 from reviewdesk.store.verdicts import first_key
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from reviewdesk.errors import DeskError
 from reviewdesk.store import reruns, runs
-from reviewdesk.store.archives import keep_archives
 from reviewdesk.store.connect import APPLICATION_ID, refuse_read_only, writing
 from reviewdesk.store.copies.backup import back_up
 from reviewdesk.store.label_state import LAYOUT, add_adjudications, rebuild
 from reviewdesk.store.load import orders
+from reviewdesk.store.load.archives import keep_archives
 
 Migration = Callable[[sqlite3.Connection], None]
 RECORDED = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at TEXT NOT NULL)"

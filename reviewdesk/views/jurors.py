@@ -48,11 +48,6 @@ _HIDDEN = (
     "left out, for they rest on what the jurors said of verdicts that have no label."
 )
 
-_OF_ARCHIVE = (
-    "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
-    "flagged and audited verdicts alone; archive --json sums up all of them."
-)
-
 
 def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN) -> Document:
     """Return all figures of a run's jurors; a blind document uses the labelled verdicts alone.
@@ -60,9 +55,8 @@ def jurors(page: JurorsPage, *, blind: bool = False, target: Target = Target.RUN
     ``target`` says what the intervals of the rates describe.
     """
     if not page.jurors:
-        why = _OF_ARCHIVE if page.of_archive else "No juror sat in this run."
-        text = Paragraph(why, Tone.STRONG)
-        return Document((Section("", (text,)),))
+        why = words.OF_ARCHIVE if page.of_archive else "No juror sat in this run."
+        return Document((Section("", (Paragraph(why, Tone.STRONG),)),))
     counts = labels.jurors([one.counts for one in page.jurors], elsewhere="")
     if blind:
         return Document(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from reviewdesk.domain.archive.result import Archived
 from reviewdesk.domain.assessment.flags import in_words
 from reviewdesk.domain.records import Loaded, QueueRow
 from reviewdesk.views.document import Paragraph, Section, Words, outside
-from reviewdesk.views.words import NONE, number
+from reviewdesk.views.words import NONE, held, number, plural
 
 
 def queue_row(row: QueueRow, *, blind: bool = False) -> Words:
@@ -36,6 +37,20 @@ def loaded(file: str, made: Loaded) -> Section:
         Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
     ]
     return Section("", (Paragraph((outside(file), ": ", outside(run.name), counts)), *more))
+
+
+def archived(made: Archived) -> Section:
+    """Return what an archive holds, with the notes of its readers."""
+    run = made.run
+    counts = (
+        f" ({'new' if made.new else 'known'}, {plural(made.parts, 'part')}), "
+        f"{held(run)}, {run.ballots:,} ballots, {run.flagged:,} flagged, {run.audit:,} to "
+        f"audit, {run.failed_ballots:,} failed ballots, {run.skipped:,} skipped"
+    )
+    notes = [
+        Paragraph(("note: ", outside(note, 5000)), indent=2) for note in (*run.notes, *made.notes)
+    ]
+    return Section("", (Paragraph((outside(run.file), ": ", outside(run.name), counts)), *notes))
 
 
 def file_labels(found: int) -> str:

@@ -15,6 +15,10 @@ from reviewdesk.views.document import Text, Tone, outside
 
 NONE = "-"
 """The text for an undefined figure."""
+OF_ARCHIVE = (
+    "This run is an archive. Its jurors are not compared, as the desk holds the ballots of its "
+    "flagged and audited verdicts alone; archive --json sums up all of them."
+)
 SIDES = {Op.AT_MOST: "at most", Op.AT_LEAST: "at least"}
 VOTES = {True: "pass", False: "fail", None: "no vote"}
 _TONES = {Decision.PASS: Tone.PASS, Decision.FAIL: Tone.FAIL}

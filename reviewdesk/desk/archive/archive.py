@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from reviewdesk.desk.archive import write
 from reviewdesk.desk.archive.common import Common
-from reviewdesk.desk.archive.kept import KeptPart, KeptTask, Piece
+from reviewdesk.desk.archive.kept import KeptPart, KeptPiece, KeptTask
 from reviewdesk.desk.archive.names import archive_name, part_names
 from reviewdesk.desk.archive.parts import (
     BadPart,
@@ -176,7 +176,7 @@ class _Reading:
         items = [self._kept_part(part, selection) for part in parts]
         ended = 0
         for place, found, last in self.crew.run(KeptTask(self.reading, self.hash()), items):
-            if isinstance(found, Piece):
+            if isinstance(found, KeptPiece):
                 self.scratch.put_piece(parts[place], found)
             else:
                 self._leave_out(parts[place], found)

@@ -41,7 +41,7 @@ class KeptPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class KeptPiece:
     """Consecutive windows of the kept verdicts; their columns index ``names`` and ``quorums``."""
 
     windows: list[VerdictWindow]
@@ -49,7 +49,7 @@ class Piece:
     quorums: tuple[Bar, ...]
 
 
-_Pieces = Generator[Piece, None, None]
+_Pieces = Generator[KeptPiece, None, None]
 _open: dict[tuple[str, str, int], _Pieces] = {}
 """The parts that this process is in the midst of, by archive, address and the piece that follows;
 each is taken out while it is read."""
@@ -63,7 +63,7 @@ class KeptTask:
     reading: Reading
     run_hash: str
 
-    def __call__(self, part: KeptPart, start: int) -> Step[Piece | BadPart]:
+    def __call__(self, part: KeptPart, start: int) -> Step[KeptPiece | BadPart]:
         """Return the piece at ``start``, which counts pieces, or why the part cannot be read."""
         key = self.run_hash, part.address
         with _lock:
@@ -77,7 +77,7 @@ class KeptTask:
         except ReviewDeskError as error:
             return Step(BadPart(str(error)))
         if piece is None:
-            return Step(Piece([], (), ()))
+            return Step(KeptPiece([], (), ()))
         self._leave_open((*key, start + 1), pieces)
         return Step(piece, start + 1)
 
@@ -106,10 +106,10 @@ class KeptTask:
                 windows.append(window)
                 size += sum(map(len, window.bodies))
                 if size > _MOST_BYTES:
-                    yield Piece(windows, reader.names, reader.quorums)
+                    yield KeptPiece(windows, reader.names, reader.quorums)
                     windows, size = [], 0
             if windows:
-                yield Piece(windows, reader.names, reader.quorums)
+                yield KeptPiece(windows, reader.names, reader.quorums)
 
 
 def _kept(part: KeptPart, written: Iterator[Written]) -> Iterator[Written]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reviewdesk.desk.archive.kept import Piece
+    from reviewdesk.desk.archive.kept import KeptPiece
     from reviewdesk.desk.archive.parts import PartSummary
     from reviewdesk.domain.stats.ranks import RankTable
 
@@ -30,12 +30,12 @@ class Scratch:
         found: PartSummary = pickle.loads(self._path(part, "summary").read_bytes())  # noqa: S301 - written above
         return found
 
-    def put_piece(self, part: int, piece: Piece) -> None:
+    def put_piece(self, part: int, piece: KeptPiece) -> None:
         """Append a piece to those of a part."""
         with self._path(part, "pieces").open("ab") as file:
             pickle.dump(piece, file)
 
-    def pieces(self, part: int) -> Iterator[Piece]:
+    def pieces(self, part: int) -> Iterator[KeptPiece]:
         """Yield the pieces of a part in their order."""
         path = self._path(part, "pieces")
         if not path.exists():

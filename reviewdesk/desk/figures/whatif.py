@@ -22,8 +22,9 @@ from reviewdesk.domain.whatif.policies import (
 )
 from reviewdesk.domain.whatif.replay import Replay, replay
 from reviewdesk.errors import UsageError
-from reviewdesk.store import archives, runs, verdicts
+from reviewdesk.store import runs, verdicts
 from reviewdesk.store.connect import reading
+from reviewdesk.store.load import archives
 
 if TYPE_CHECKING:
     from reviewdesk.desk.core import Desk

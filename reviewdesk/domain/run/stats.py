@@ -26,20 +26,20 @@ BINS = 10
 """Equal bins of the scores from 0 to 1."""
 NO_DECISION = "none"
 Key = TypeVar("Key")
-Record = TypeVar("Record", "Moments", "JurorSums", "Stats")
+Record = TypeVar("Record", "ScoreSums", "JurorSums", "Stats")
 _NO_SIZES = (0,) * len(STRATA)
 _NO_BINS = (0,) * BINS
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class ScoreSums:
     """How many numbers there are, their sum and the sum of their squares."""
 
     n: int = 0
     total: float = 0.0
     squares: float = 0.0
 
-    def merge(self, other: Moments) -> Moments:
+    def merge(self, other: ScoreSums) -> ScoreSums:
         """Return the moments of both."""
         return _summed(self, other)
 
@@ -55,8 +55,8 @@ class JurorSums:
     failed: int = 0
     answered: int = 0
     passes: int = 0
-    scores: Moments = field(default_factory=Moments)
-    residuals: Moments = field(default_factory=Moments)
+    scores: ScoreSums = field(default_factory=ScoreSums)
+    residuals: ScoreSums = field(default_factory=ScoreSums)
 
     def merge(self, other: JurorSums) -> JurorSums:
         """Return the sums of both."""
@@ -79,7 +79,7 @@ class Stats:
     unanimous_scores: int = 0
     unanimous_votes: int = 0
     unknown_ballots: int = 0
-    scores: Moments = field(default_factory=Moments)
+    scores: ScoreSums = field(default_factory=ScoreSums)
     bins: tuple[int, ...] = _NO_BINS
     """The verdicts with a score in each bin."""
     bin_passes: tuple[int, ...] = _NO_BINS

@@ -14,7 +14,7 @@ from reviewdesk.domain.audit.mismatches import Breach
 from reviewdesk.domain.labels.sampling import STRATA
 from reviewdesk.domain.run.columns import Bools, Columns, Floats, Ints, unpacked, vote_units
 from reviewdesk.domain.run.packing import COLUMNS, UNKNOWN, PackedRun
-from reviewdesk.domain.run.stats import BINS, NO_DECISION, JurorSums, Moments, Stats
+from reviewdesk.domain.run.stats import BINS, NO_DECISION, JurorSums, ScoreSums, Stats
 from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.run.window import VerdictWindow, WindowReader
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
@@ -113,9 +113,9 @@ def _breaches(marks: Sequence[int]) -> dict[int, int]:
     return dict(found)
 
 
-def _moments(values: Floats) -> Moments:
+def _moments(values: Floats) -> ScoreSums:
     known = values[~np.isnan(values)]
-    return Moments(len(known), float(known.sum()), float(known @ known))
+    return ScoreSums(len(known), float(known.sum()), float(known @ known))
 
 
 def _bins(scores: Floats) -> tuple[int, ...]:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.domain.canonical import Written, stored_body
-from reviewdesk.store import archives, measures, runs, verdicts
+from reviewdesk.store import measures, runs, verdicts
+from reviewdesk.store.load import archives
 from reviewdesk.store.load.ingest import with_undecided
 from reviewdesk.store.rows import value
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.tally import Counts
+    from reviewdesk.domain.run.window import WindowReader
 
 BATCH = 500
 """Bodies read at once."""
@@ -69,7 +71,7 @@ def differences(
 ) -> Iterator[str]:
     """Decide every verdict of a run again from its body, and say what the desk holds otherwise.
 
-    The draw is not made again; the content hash of the run covers it.
+    The draw is not made again; the content hash covers it, and the figures of an archive.
     """
     from reviewdesk.domain.run.digest import RunDigest, TagDigest
     from reviewdesk.domain.run.tally import DERIVED, final_flags
@@ -99,8 +101,11 @@ def differences(
         yield "its packed ballots are not what its bodies give"
     if tags.hexdigest() != runs.tag_hash(conn, run):
         yield "its tags are not what its bodies give"
-    if archives.text(conn, run) is not None:
-        return
+    if not archives.text(conn, run):
+        yield from _sum_differences(conn, run, reader)
+
+
+def _sum_differences(conn: sqlite3.Connection, run: int, reader: WindowReader) -> Iterator[str]:
     if not measures.holds(conn, run, measures.figures(conn, run, reader)):
         yield "its figures are not what its bodies give"
     if not runs.counts_are(conn, run, reader.tally):

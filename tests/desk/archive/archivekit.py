@@ -1,0 +1,70 @@
+"""Parts of an archive, the plain load of the same verdicts, and a crew that is this process."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reviewdesk.scale.crew import Item, Lost, Task, Value
+from tests.helpers import verdict
+
+HEADER = {
+    "schema": "reviewdesk.report/1",
+    "report_id": "run",
+    "defaults": {"threshold": 0.6, "quorum": 0.5, "strategy": "mean"},
+}
+
+
+def verdicts(count: int, seed: int = 1, *, stated: bool = False) -> list[dict[str, Any]]:
+    """Verdicts of two to five jurors that waver; some fail, and some have labels of people."""
+    dice = random.Random(seed)
+    made = []
+    for at in range(count):
+        seats = dice.randint(2, 5)
+        scores = [None if dice.random() < 0.03 else round(dice.random(), 3) for _ in range(seats)]
+        if scores == [None] * seats:
+            scores[0] = 0.5
+        body = verdict(f"v{at}", *scores, flagged=stated and at % 5 == 0)
+        if not stated:
+            del body["escalate_for_review"]
+        if at % 7 == 0:
+            body["human"] = {"label": dice.choice(["pass", "fail"])}
+        made.append(body)
+    return made
+
+
+def lines(bodies: Sequence[dict[str, Any]], **header: Any) -> bytes:
+    """A report in JSON Lines."""
+    return b"".join(json.dumps(one).encode() + b"\n" for one in [{**HEADER, **header}, *bodies])
+
+
+def write_parts(folder: Path, bodies: Sequence[dict[str, Any]], count: int) -> list[str]:
+    """Write verdicts as so many parts in their order, and return the paths."""
+    folder.mkdir(exist_ok=True)
+    size = -(-len(bodies) // count)
+    paths = []
+    for part in range(count):
+        path = folder / f"part-{part}.jsonl"
+        path.write_bytes(lines(bodies[part * size : (part + 1) * size]))
+        paths.append(str(path))
+    return paths
+
+
+@dataclass
+class Here:
+    """Does tasks in this process, item after item; ``fails`` names those that a worker loses."""
+
+    fails: dict[int, str] = field(default_factory=dict)
+
+    def run(
+        self, task: Task[Item, Value], items: Sequence[Item]
+    ) -> Iterator[tuple[int, Value | Lost, bool]]:
+        for place, item in enumerate(items):
+            follows: int | None = 0
+            while follows is not None:
+                value, follows = task(item, follows)
+                yield place, value, follows is None
