@@ -21,7 +21,7 @@ HEADER = {
 
 def verdicts(count: int, seed: int = 1, *, stated: bool = False) -> list[dict[str, Any]]:
     """Verdicts of two to five jurors that waver; some fail, and some have labels of people."""
-    dice = random.Random(seed)
+    dice = random.Random(seed)  # noqa: S311 - invented verdicts
     made = []
     for at in range(count):
         seats = dice.randint(2, 5)
