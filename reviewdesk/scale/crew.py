@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from reviewdesk.errors import UsageError
+from reviewdesk.scale.cluster import cluster
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -22,16 +21,8 @@ Value = TypeVar("Value")
 _AHEAD = 2
 """Tasks for each thread that are given out: one that runs, and one that waits for it to end."""
 _LEAST = 4
-_TIMEOUT = 30
-"""Seconds in which a scheduler must answer."""
 _TRIES = 2
 """How often a task that raises is tried again, as a place may be out of reach for a moment."""
-_CONFIG = {
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-    "distributed.admin.log-format": "%(message)s",
-    "distributed.worker.profile.enabled": False,
-}
 
 
 class Step(NamedTuple, Generic[Value]):
@@ -56,7 +47,6 @@ class Crew:
     """Gives out tasks, a few at a time, and takes back their results as they come."""
 
     client: Client
-    local: bool
     _token: str = field(default_factory=lambda: secrets.token_hex(6))
     _round: int = 0
 
@@ -128,54 +118,5 @@ def crew(scheduler: str | None, workers: int | None = None) -> Iterator[Crew]:
     Raises:
         UsageError: the extra is not installed, or no scheduler answers.
     """
-    try:
-        import dask
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError(
-            "archive needs what the plain installation leaves out",
-            "Install it: pip install 'reviewdesk[scale]'.",
-        ) from error
-
-    with ExitStack() as stack, dask.config.set(_CONFIG):
-        _quiet()
-        if scheduler is None:
-            scheduler = stack.enter_context(_local(workers or max(2, os.cpu_count() or 1)))
-            stack.callback(_quiet)
-            client = stack.enter_context(Client(scheduler, set_as_default=False))
-            yield Crew(client, local=True)
-            return
-        try:
-            client = Client(scheduler, timeout=_TIMEOUT, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            reason = str(error) or type(error).__name__
-            raise UsageError(
-                f"{scheduler}: no scheduler of dask answers: {reason}",
-                "Write its address as it prints it: tcp://HOST:8786.",
-            ) from error
-        stack.enter_context(client)
-        yield Crew(client, local=False)
-
-
-@contextmanager
-def _local(workers: int) -> Iterator[Any]:
-    """Start workers that only this process reaches, without a dashboard."""
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address=None,
-        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-        memory_limit=0,
-        security=True,
-        silence_logs=logging.CRITICAL,
-    ) as cluster:
-        yield cluster
-
-
-def _quiet() -> None:
-    """Let what the library logs of workers that come and go not reach the terminal."""
-    for name in ("distributed", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with cluster("archive", scheduler, workers) as client:
+        yield Crew(client)
