@@ -114,6 +114,7 @@ def test_a_block_that_asks_for_nothing_is_run() -> None:
         ("README.md", "each line by itself, with an index that has the package"),
         ("README.md", "installs what it needs"),
         ("README.md", "it is what runs this"),
+        ("docs/how-to/archives.md", "the parts and the places are yours"),
         ("docs/how-to/live-panels.md", "asks models"),
     }
 
