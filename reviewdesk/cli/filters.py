@@ -55,11 +55,11 @@ def filters(ctx: click.Context, *, as_json: bool) -> None:
 
     with open_desk() as desk:
         found = saved(desk)
-    if as_json:
-        put_json(found)
-        return
-    for name, text in found.items():
-        put(f"@{show_line(name):20} {show_line(text)}")
+        if as_json:
+            put_json(found)
+            return
+        for name, text in found.items():
+            put(f"@{show_line(name):20} {show_line(text)}")
 
 
 @filters.command(epilog="Example: reviewdesk filters save todo 'esc label:none'")

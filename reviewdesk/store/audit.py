@@ -29,6 +29,10 @@ LAYOUT_HASH = "3cff6721eb9d89573aab9a9805ec9a481c6b0151efc41f6e16553b6f4104b13a"
 """The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
 _OWN = ("sqlite_", "search_")
 """The beginnings of names that SQLite gives to tables of its own."""
+_STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
+"""SQLite's name for the kind that a column of each declared type stores."""
+_UNHASHED = frozenset({"drafts", "filters", "kept_settings", "loads", "meta", "runs", "views"})
+"""Small tables whose texts no other check reads: here one that is not UTF-8 shows itself."""
 _EVENTS = "SELECT count(*) FROM label_events"
 
 
@@ -91,7 +95,7 @@ def verify(
     problems, older = [*_file_problems(conn), *other], list[str]()
     checks: list[Check] = [
         _place_problems, _chain_problems, _desk_problems, label_state.problems, _run_problems,
-        _rerun_problems, _migration_problems,
+        _rerun_problems, _migration_problems, _kind_problems,
     ]  # fmt: skip
     if full is not None:
         checks.append(partial(_decided_again, full, older))
@@ -190,6 +194,29 @@ def _migration_problems(conn: sqlite3.Connection) -> list[str]:
     found = {row["name"] for row in conn.execute("SELECT name FROM migrations")}
     gone = [f"the record of the migration {name} is gone" for name in made - found]
     return sorted(gone) + [f"{len(found - made)} migrations are not ours"] * bool(found - made)
+
+
+def _kind_problems(conn: sqlite3.Connection) -> Iterator[str]:
+    """Report values of another kind than their column's in our tables.
+
+    A hash over bytes cannot tell a text from a blob, and some tables that are read have no hash.
+    What is not ours is never read.
+    """
+    for table in [name for kind, name in made_objects()[-1] if kind == "table"]:
+        columns = conn.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall()
+        declared = [(name, _STORED[kind]) for name, kind in columns if kind in _STORED]
+        if table.startswith(_OWN) or not declared:
+            continue  # SQLite's own, the full-text table, or one that is gone
+        counts = [f"total(typeof({name}) NOT IN ('{kind}', 'null'))" for name, kind in declared]
+        found = conn.execute(f"SELECT {', '.join(counts)} FROM {table}").fetchone()
+        for (name, kind), wrong in zip(declared, found, strict=True):
+            if wrong:
+                yield f"{table}.{name} holds a value of a wrong kind: {wrong:.0f} not {kind}"
+        if table in _UNHASHED:
+            try:
+                conn.execute(f"SELECT * FROM {table}").fetchall()
+            except DeskError as error:
+                yield f"{table} holds what is no text: {error}"
 
 
 def _chain_problems(conn: sqlite3.Connection) -> list[str]:
