@@ -10,10 +10,11 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from reviewdesk.errors import TransportError
+from reviewdesk.frozen import Frozen
 from reviewdesk.live.keys import is_malformed, known_keys
 from reviewdesk.live.records import Request, Response, Transport
 from reviewdesk.live.references import MARK, KeyReferenceError
@@ -61,16 +62,14 @@ def key_names(request: Request) -> frozenset[str]:
     return frozenset(name for value in request.headers.values() for name in _MARK.findall(value))
 
 
-@dataclass(frozen=True, slots=True)
-class SenderFacts:
+class SenderFacts(Frozen):
     """What a sender says of itself: its version, and which variables hold a key."""
 
     version: str
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SendFailure:
+class SendFailure(Frozen):
     """Why a request got no response, in the words of a TransportError."""
 
     kind: str

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from reviewdesk.errors import UsageError
+from reviewdesk.frozen import Frozen
 from reviewdesk.scale.cluster import cluster
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class Step(NamedTuple, Generic[Value]):
     follows: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Frozen):
     """Why a task has no result: it raised, or the workers that did it died."""
 
     reason: str

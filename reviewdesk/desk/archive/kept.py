@@ -7,13 +7,13 @@ A worker goes on where it was; another one reads the part from its start and com
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.archive.parts import BadPart, Reading, opened
 from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.scale.crew import Step
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ _MOST_OPEN = 4
 """How many parts a process keeps open between two pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPart:
+class KeptPart(Frozen):
     """Which verdicts of a part are kept, and under which ids; bits are by place in the file."""
 
     address: str
@@ -40,8 +39,7 @@ class KeptPart:
     """The verdicts whose ids other parts have too: theirs becomes ``NAME:ID``."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPiece:
+class KeptPiece(Frozen):
     """Consecutive windows of the kept verdicts; their columns index ``names`` and ``quorums``."""
 
     windows: list[VerdictWindow]
@@ -56,8 +54,7 @@ each is taken out while it is read."""
 _lock = Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTask:
+class KeptTask(Frozen):
     """The task that reads the kept verdicts of a part for the run with this hash."""
 
     reading: Reading

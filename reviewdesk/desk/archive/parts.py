@@ -10,13 +10,14 @@ import marshal
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.loading import LoadOptions, garbage_waits
 from reviewdesk.errors import ReportError, ReviewDeskError
+from reviewdesk.frozen import Frozen
 from reviewdesk.remote.parts import local_copy
 from reviewdesk.scale.crew import Step
 
@@ -28,23 +29,20 @@ ESCALATED = 1 << 4
 """The bit of ``PartSummary.sides`` for a verdict that recomputation escalates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Frozen):
     """How every part is read: the options of ``ingest``, and the largest part in bytes."""
 
     options: LoadOptions
     max_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class BadPart:
+class BadPart(Frozen):
     """Why a part cannot be read, in a sentence that names it."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartSummary:
+class PartSummary(Frozen):
     """What is known of a part that was read: its statistics, and columns over its verdicts."""
 
     stats: Stats
@@ -82,8 +80,7 @@ def default_reading() -> Reading:
     return Reading(LoadOptions(), DEFAULT_MAX_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryTask:
+class SummaryTask(Frozen):
     """The task that reads a part for the first time."""
 
     reading: Reading

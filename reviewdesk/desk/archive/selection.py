@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.desk.archive.parts import ESCALATED
 from reviewdesk.desk.archive.scratch import Scratch, ids_of
 from reviewdesk.domain.labels.sampling import FIRST_REST, audit_shares
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.desk.archive.parts import PartSummary
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Frozen):
     """Bits of each part by place in the file, and the strata of its kept verdicts in file order."""
 
     kept: Mapping[int, bytes]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.archive.figures import archive_measures
 from reviewdesk.desk.archive.scratch import Scratch
 from reviewdesk.desk.archive.selection import Selection
 from reviewdesk.desk.loading import LoadOptions, write_new
+from reviewdesk.frozen import Frozen
 from reviewdesk.store import runs
 from reviewdesk.store.connect import refuse_read_only
 from reviewdesk.store.explain import explained
@@ -26,8 +27,7 @@ ALL = 1.0
 """The audit share of the verdicts that are kept: the rest of them is the audit."""
 
 
-@dataclass(frozen=True, slots=True)
-class WholeArchive:
+class WholeArchive(Frozen):
     """An archive whose parts are read, with what is kept of them in ``scratch``."""
 
     hash: str

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reviewdesk.domain.records import Run
+from reviewdesk.frozen import Frozen
 
 if TYPE_CHECKING:
     from reviewdesk.domain.run.stats import Stats
 
 
-@dataclass(frozen=True, slots=True)
-class Archived:
+class Archived(Frozen):
     """The run of an archive: of how many parts, and why those left out cannot be read."""
 
     run: Run

@@ -7,7 +7,7 @@ scores. A part of an archive becomes one ``Stats``, whatever its size.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from operator import add
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from reviewdesk.domain.run.tally import DERIVED_ESCALATION, Counts
 from reviewdesk.domain.stats.alpha import AlphaState, NominalState
 from reviewdesk.domain.verdict import Decision
 from reviewdesk.domain.whatif.policies import PolicyCounts, Variant
+from reviewdesk.frozen import Frozen, field
 
 BINS = 10
 """Equal bins of the scores from 0 to 1."""
@@ -31,8 +32,7 @@ _NO_SIZES = (0,) * len(STRATA)
 _NO_BINS = (0,) * BINS
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreSums:
+class ScoreSums(Frozen):
     """How many numbers there are, their sum and the sum of their squares."""
 
     n: int = 0
@@ -44,8 +44,7 @@ class ScoreSums:
         return _summed(self, other)
 
 
-@dataclass(frozen=True, slots=True)
-class JurorSums:
+class JurorSums(Frozen):
     """What one juror did: its seats, votes and scores, and how its scores lie to the panel's.
 
     A residual is a juror's score less the mean of its panel's, where two or more gave scores.
@@ -63,8 +62,7 @@ class JurorSums:
         return _summed(self, other)
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Frozen):
     """The sufficient statistics of some verdicts; those of disjoint parts can be merged."""
 
     counts: Counts = field(default_factory=Counts)

@@ -8,18 +8,17 @@ ballot is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from reviewdesk.domain.stats.dense import Floats, Ints, given
+from reviewdesk.frozen import Frozen
 
 MOST = 1 << 20
 """The distinct values in a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankTable:
+class RankTable(Frozen):
     """Consecutive distinct values of pairable ballots, and the mid-rank of each among all."""
 
     values: Floats
