@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
-SCHEMA = 17
+SCHEMA = 18
 """The version of the schema that these statements read."""
 SECONDS = 0.05
 """How long all the statements together may take."""
