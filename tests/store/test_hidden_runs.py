@@ -317,4 +317,28 @@ def test_a_process_number_that_was_given_again_does_not_hold(
     assert [one.held for one in hidden_runs.hidden_runs(desk.conn)] == [False]
 
 
+PLANTED = {
+    "a run that is there": "1, 'x', 'f', 1, '', 1, '1', '', 40, 40, 0.5",
+    "verdicts of a run": "9, 'x', 'f', 1, '', 1, '1', '', 40, 40, 0.5",
+    "rows without end": "9, 'x', 'f', 1, '', 1, '1', '', 1000000000000, 1000000000000, 0.5",
+    "a share beyond all": "9, 'x', 'f', 99, '', 1, '1', '', 0, 0, 1e300",
+    "no number": "9, 'x', 'f', 'a', '', 'b', '1', '', 'c', 'd', 'e'",
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_load_that_claims_what_is_not_its_own_is_named_and_deletes_nothing(
+    desk: Desk, name: str
+) -> None:
+    before = stored(desk)
+    desk.conn.execute(f"INSERT INTO loads VALUES ({PLANTED[name]})")
+    said = "the load of f claims rows that it did not write"
+    found = desk.verify()
+    assert said in found.problems
+    assert found.loading == ()
+    with pytest.raises(DeskError, match=said):
+        load(desk, BIG)
+    assert stored(desk) == before
+
+
 # Nobody sees it

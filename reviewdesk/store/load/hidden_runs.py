@@ -89,6 +89,22 @@ def hidden_runs(conn: sqlite3.Connection) -> list[HiddenRun]:
     return [record(HiddenRun, row) for row in rows]
 
 
+_CLAIMS = """SELECT l.file FROM loads l WHERE NOT (
+      l.run NOT IN (SELECT key FROM runs) AND l.share BETWEEN 0 AND 1
+      AND l.bodies = (SELECT count(*) FROM bodies b
+                      WHERE b.verdict >= l.first AND b.verdict < l.first + l.bodies)
+      AND l.rows = (SELECT count(*) FROM verdicts v
+                    WHERE v.key >= l.first AND v.key < l.first + l.bodies AND +v.run = l.run)
+      AND NOT EXISTS (SELECT 1 FROM verdicts v
+                      WHERE v.key >= l.first AND v.key < l.first + l.bodies AND +v.run <> l.run))"""
+
+
+def problems(conn: sqlite3.Connection) -> Iterator[str]:
+    """Say which hidden runs claim a run that is there, its verdicts, or rows that nobody wrote."""
+    for row in conn.execute(_CLAIMS).fetchall():
+        yield f"the load of {row['file']} claims rows that it did not write"
+
+
 def of_hash(conn: sqlite3.Connection, run_hash: str) -> HiddenRun | None:
     """Return the hidden run with this hash, or ``None``."""
     row = conn.execute("SELECT * FROM loads WHERE hash = ?", (run_hash,)).fetchone()
@@ -291,8 +307,15 @@ def _take(conn: sqlite3.Connection, left: HiddenRun) -> HiddenRun:
 
 
 def sweep_left(conn: sqlite3.Connection, path: Path, run_hash: str, made: str) -> None:
-    """Delete every run that its load left, but the one that a load of ``run_hash`` goes on with."""
+    """Delete every run that its load left, but the one that a load of ``run_hash`` goes on with.
+
+    Raises:
+        DeskError: one claims rows that it did not write, which would be deleted with it.
+    """
     with explained(path):
+        if foreign := next(problems(conn), None):
+            hint = "Ask desk verify for the rest, and restore a backup."
+            raise DeskError(f"{path}: {foreign}", hint)
         left = [one for one in hidden_runs(conn) if not one.held]
     for one in left:
         if (one.hash, one.made) == (run_hash, made):
