@@ -6,13 +6,15 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from reviewdesk.errors import DeskError, ReviewDeskError, UsageError
 from reviewdesk.frozen import Frozen
+from reviewdesk.store.audit import refuse_harmful
 from reviewdesk.store.connect import connect_read_only, is_read_only
 from reviewdesk.store.events import desk_id
-from reviewdesk.store.explain import explained
+from reviewdesk.store.explain import BUSIEST, explained
 from reviewdesk.store.load.hidden_runs import hidden_runs
 from reviewdesk.store.rows import value
 
@@ -21,7 +23,7 @@ _DESCRIBING = frozenset(
 )
 """Pragmas whose argument names what they describe; with one, any other pragma sets something."""
 _STEPS = 100_000
-"""Steps of SQLite's machine between two looks at whether the user pressed ctrl+c."""
+"""Steps of SQLite's machine between two looks at the clock, and at whether ctrl+c was pressed."""
 _BATCH = 200
 
 
@@ -70,22 +72,32 @@ def query(path: Path, sql: str, values: Mapping[str, str]) -> Iterator[QueryRows
 
     Raises:
         UsageError: the statement is wrong, would write, or returns no rows.
-        DeskError: the file is not a desk or cannot be read.
+        DeskError: the file is not a desk or cannot be read, holds views or triggers that are not
+            ours, or the statement ran for too long without a row.
         KeyboardInterrupt: the user pressed ctrl+c while the statement ran.
     """
     with connect_read_only(path) as conn:
+        with explained(path):
+            refuse_harmful(conn, path)
         conn.execute("PRAGMA query_only=ON")
         conn.text_factory = _decode
         conn.set_authorizer(_authorize)
-        conn.set_progress_handler(lambda: 0, _STEPS)
+        end = [monotonic() + BUSIEST]
+        conn.set_progress_handler(lambda: monotonic() > end[0], _STEPS)
+
+        def batch() -> list[tuple[Any, ...]]:
+            end[0] = monotonic() + BUSIEST
+            return cursor.fetchmany(_BATCH)
+
         try:
             cursor = conn.execute(sql, values)
             if cursor.description is None:
                 raise UsageError("SQL: the statement returns no rows", "Write a SELECT.")
             columns = tuple(column[0] for column in cursor.description)
-            yield QueryRows(columns, iter(lambda: cursor.fetchmany(_BATCH), []))
+            yield QueryRows(columns, iter(batch, []))
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            interrupted = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+            if interrupted and monotonic() <= end[0]:
                 raise KeyboardInterrupt from error
             raise _explained(path, error) from error
         except UnicodeEncodeError as error:

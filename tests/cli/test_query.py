@@ -9,12 +9,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from reviewdesk.domain.records import Truth
 from reviewdesk.errors import DeskError
+from reviewdesk.store import sql as store_sql
 from reviewdesk.store.sql import query
 from tests.cli.conftest import Cli
 from tests.cli.gatekit import Write
@@ -248,3 +250,21 @@ def test_rows_stream_and_a_closed_pipe_ends_it(
     assert process.wait() == 0
     assert process.stderr.read() == ""
     process.stderr.close()
+
+
+def test_a_view_that_answers_without_end_is_refused_before_it_is_read(
+    loaded: Cli, desk_path: Path
+) -> None:
+    with closing(sqlite3.connect(desk_path, isolation_level=None)) as conn:
+        conn.execute("DROP VIEW labels")
+        conn.execute(f"CREATE VIEW labels AS {COUNTING}")
+    done = loaded("desk", "query", "SELECT count(*) FROM labels")
+    assert (done.code, done.out) == (2, "")
+    assert "the view labels was changed, so the desk was not opened" in done.err
+
+
+def test_a_statement_without_end_is_stopped(loaded: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_sql, "BUSIEST", 0)
+    done = loaded("desk", "query", f"SELECT count(*) FROM ({COUNTING})")
+    assert (done.code, done.out) == (2, "")
+    assert "a statement ran for over 60 seconds and was stopped" in done.err
