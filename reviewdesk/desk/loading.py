@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import partial
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from reviewdesk.desk.labels.batches import import_human
 from reviewdesk.domain.content import canonical_json
 from reviewdesk.domain.labels.sampling import AUDIT_SHARE
 from reviewdesk.domain.records import Loaded, Run
-from reviewdesk.errors import Cancelled, ReportError, UsageError
+from reviewdesk.errors import Cancelled, DeskError, ReportError, UsageError
 from reviewdesk.frozen import Frozen, field
 from reviewdesk.store import measures, runs
 from reviewdesk.store.connect import refuse_read_only, writing
@@ -36,6 +36,8 @@ ProgressCall = Callable[[float, int], bool]
 
 _LOOK = 0.1
 """Seconds between two looks at a load that another process does."""
+_STILL = 60.0
+"""Seconds in which such a load must have come further."""
 
 
 class LoadOptions(Frozen):
@@ -209,9 +211,21 @@ def _told(progress: ProgressCall | None, share: float, count: int) -> None:
 
 
 def _wait(desk: OpenFile, run_hash: str, progress: ProgressCall | None) -> None:
-    """Wait while another process loads the same bytes, and tell how far that is."""
+    """Wait while another process loads the same bytes, and tell how far that is.
+
+    Raises:
+        DeskError: it comes no further, as a process that the desk names and that loads nothing.
+    """
+    last, since = None, monotonic()
     while (other := hidden_runs.of_hash(desk.conn, run_hash)) is not None and other.held:
         _told(progress, other.share, other.bodies)
+        if (now := (other.bodies, other.rows)) != last:
+            last, since = now, monotonic()
+        if monotonic() - since > _STILL:
+            raise DeskError(
+                f"{other.file}: process {other.pid} is loading it and comes no further",
+                "End that process, and load it again.",
+            )
         sleep(_LOOK)
 
 

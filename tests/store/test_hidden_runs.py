@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import pairwise
@@ -10,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from reviewdesk.desk import Desk, LoadOptions
+from reviewdesk.desk import Desk, LoadOptions, loading
 from reviewdesk.domain.records import Truth
 from reviewdesk.domain.run import window
 from reviewdesk.errors import Cancelled, DeskError
 from reviewdesk.store.load import hidden_runs
+from reviewdesk.store.load.process import process_start
 from tests.helpers import contents, load, numbered, open_desk, report, source, spawn, verdict
 
 BIG = numbered(1100, report_id="big", generator={"model": "gpt-4o"})
@@ -315,6 +317,17 @@ def test_a_process_number_that_was_given_again_does_not_hold(
     # Process 1 runs, and was not started then.
     desk.conn.execute("UPDATE loads SET pid = 1, started = 'earlier'")
     assert [one.held for one in hidden_runs.hidden_runs(desk.conn)] == [False]
+
+
+def test_a_load_waits_for_no_process_that_loads_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(desk, BIG, 1, monkeypatch)
+    query = "UPDATE loads SET pid = ?, started = ?"
+    desk.conn.execute(query, (os.getppid(), process_start(os.getppid())))
+    monkeypatch.setattr(loading, "_STILL", 0)
+    with pytest.raises(DeskError, match="is loading it and comes no further"):
+        load(desk, BIG)
 
 
 PLANTED = {
