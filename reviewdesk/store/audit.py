@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -30,6 +31,7 @@ LAYOUT_HASH = "3cff6721eb9d89573aab9a9805ec9a481c6b0151efc41f6e16553b6f4104b13a"
 """The sha256 of the objects of a desk with every migration applied; a test says when it is old."""
 _OWN = ("sqlite_", "search_")
 """The beginnings of names that SQLite gives to tables of its own."""
+_LITERAL_OR_SPACE = re.compile(r"('[^']*')|[ \t\n\f\r]+")
 _STORED = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 """SQLite's name for the kind that a column of each declared type stores."""
 _UNHASHED = frozenset({"drafts", "filters", "kept_settings", "loads", "meta", "runs", "views"})
@@ -123,7 +125,12 @@ def objects(conn: sqlite3.Connection) -> Objects:
            ORDER BY type, name"""
     )
     # What SQLite makes for itself is written as its own version likes.
-    return {(t, n): None if n.startswith(_OWN) else " ".join((s or "").split()) for t, n, s in rows}
+    return {(t, n): None if n.startswith(_OWN) else _single_spaced(s or "") for t, n, s in rows}
+
+
+def _single_spaced(sql: str) -> str:
+    """Return SQL on one line, with the spaces in its literals and those that SQLite knows not."""
+    return _LITERAL_OR_SPACE.sub(lambda found: found[1] or " ", sql).strip()
 
 
 def made_objects() -> list[Objects]:

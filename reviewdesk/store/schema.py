@@ -366,6 +366,10 @@ def migrate(
         )
     if version == len(MIGRATIONS):
         return
+    if _recorded(conn) & {one.__name__ for one in MIGRATIONS[max(version, 0) :]}:
+        raise DeskError(
+            f"{path}: its schema number was changed to {version}", "Restore a backup of it."
+        )
     refuse_read_only(conn, "and of an older reviewdesk, so it cannot be brought up to date")
     if version and copies:
         back_up(conn, path, path.with_name(f"{path.name}.schema-{version}.backup"), replace=True)
@@ -380,6 +384,13 @@ def migrate(
                 conn.execute("INSERT INTO migrations VALUES (?, ?)", (migration.__name__, at))
                 migration(conn)
                 conn.execute(f"PRAGMA user_version={number}")
+
+
+def _recorded(conn: sqlite3.Connection) -> set[str]:
+    """Return the names of the migrations that the desk records."""
+    if conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone() is None:
+        return set()
+    return {row[0] for row in conn.execute("SELECT name FROM migrations")}
 
 
 def is_current(path: Path) -> bool:

@@ -247,6 +247,23 @@ def test_a_statement_without_end_is_stopped(path: Path, monkeypatch: pytest.Monk
         assert desk.verify().ok
 
 
+def test_a_literal_of_a_view_that_has_another_space_is_seen(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        query = "SELECT sql FROM sqlite_master WHERE name = 'item_tags'"
+        made = conn.execute(query).fetchone()[0]
+        conn.execute("DROP VIEW item_tags")
+        conn.execute(made.replace("' ', '-'", "'\n', '-'"))
+    assert verify(path).problems == ("the view item_tags was changed",)
+
+
+@pytest.mark.parametrize("number", [-1, 0, 5, 16])
+def test_a_schema_number_that_was_set_back_is_one_sentence(path: Path, number: int) -> None:
+    edit(path, f"PRAGMA user_version={number}")
+    with pytest.raises(DeskError, match=f"its schema number was changed to {number}"):
+        verify(path)
+    assert not list(path.parent.glob("*.backup"))
+
+
 def test_a_huge_text_is_one_sentence(path: Path) -> None:
     with closing(open_desk(path)) as desk:
         desk.conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000)
