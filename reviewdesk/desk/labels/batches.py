@@ -57,21 +57,23 @@ class Batches:
 
 def import_human(desk: OpenFile, run: Run) -> str:
     """Record the human labels of a run's report, for items without a label; say how many."""
-    batches, found = Batches(desk, run.human_labels), 0
+    batches, found, held = Batches(desk, run.human_labels), 0, 0
     for rows in labels.human(desk.conn, run.key, BATCH):
 
         def entries(rows: Sequence[labels.HumanLabel] = rows) -> list[NewEvent]:
-            nonlocal found
-            held = queue.marks(desk.conn, [row.item for row in rows])
-            fresh = [row for row in rows if row.item not in held]
+            nonlocal found, held
+            marked = queue.marks(desk.conn, [row.item for row in rows])
+            fresh = [row for row in rows if row.item not in marked]
             found += len(fresh)
+            held += len(rows)
             made = (_human_events(desk, run, row, batches.detail) for row in fresh)
             return [*{one.item: one for pair in made for one in pair}.values()]
 
         batches.record(entries)
-    left = run.human_labels - found
+    left, gone = held - found, run.human_labels - held
     alone = f"; {left} left alone: the item has a label" if left else ""
-    return f"{batches.new} label{'s' * (batches.new != 1)} taken from the file{alone}"
+    absent = f"; {gone} left out: the desk does not hold the verdict" if gone else ""
+    return f"{batches.new} label{'s' * (batches.new != 1)} taken from the file{alone}{absent}"
 
 
 def _human_events(

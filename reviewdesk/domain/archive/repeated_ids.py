@@ -29,6 +29,6 @@ def repeated(data: bytes) -> Iterator[tuple[int, int]]:
     rows = np.frombuffer(data, ROW)
     order = np.lexsort((rows["second"], rows["first"]))
     first, second = rows["first"][order], rows["second"][order]
-    same = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
-    found = order[np.append(same, False) | np.append(False, same)]
+    pairs = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] == second[:-1]))
+    found = order[np.union1d(pairs, pairs + 1)]
     yield from zip(rows["part"][found].tolist(), rows["place"][found].tolist(), strict=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reviewdesk.scale.crew import Item, Lost, Task, Value
+from reviewdesk.desk.archive.kept import KeptPart
+from reviewdesk.scale.crew import Crew, Item, Lost, Task, Value
 from tests.helpers import verdict
 
 HEADER = {
@@ -54,16 +54,25 @@ def write_parts(folder: Path, bodies: Sequence[dict[str, Any]], count: int) -> l
     return paths
 
 
-@dataclass
-class Here:
-    """Does tasks in this process, item after item; ``fails`` names those that a worker loses."""
+class Here(Crew):
+    """Does tasks in this process, item after item.
 
-    fails: dict[int, str] = field(default_factory=dict)
+    ``lost`` says of which items no worker returns: of addresses in the first reading, of short
+    names in the second.
+    """
+
+    def __init__(self, *lost: str) -> None:
+        """Need no client."""
+        self._lost = lost
 
     def run(
         self, task: Task[Item, Value], items: Sequence[Item]
     ) -> Iterator[tuple[int, Value | Lost, bool]]:
         for place, item in enumerate(items):
+            name = item.name if isinstance(item, KeptPart) else item
+            if name in self._lost:
+                yield place, Lost("each worker that read it died"), True
+                continue
             follows: int | None = 0
             while follows is not None:
                 value, follows = task(item, follows)

@@ -1,0 +1,168 @@
+"""An archive beside the plain load of one report that holds all of its parts."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reviewdesk.desk import LoadOptions
+from reviewdesk.desk.archive.archive import put_together
+from reviewdesk.domain.archive.result import Archived
+from reviewdesk.errors import UsageError
+from tests.desk.archive.archivekit import HEADER, Here, lines, verdicts, write_parts
+from tests.helpers import load, open_desk, verdict
+
+WAVERING = verdicts(60)
+CALM = [
+    verdict(
+        f"v{at}", *((0.9, 0.85, 0.8) if at % 3 else (0.1, 0.15, 0.2)), flagged=at % 5 == 0,
+        human={"label": "pass"},
+    )
+    for at in range(60)
+]  # fmt: skip
+"""Verdicts of jurors that agree, so that nothing but the stated escalations is flagged."""
+
+
+def archive(desk: Path, *patterns: str, crew: Here | None = None, **options: Any) -> Archived:
+    """Put parts together in a desk."""
+    with closing(open_desk(desk)) as opened:
+        return put_together(opened, patterns, LoadOptions(**options), crew or Here())
+
+
+def plain(desk: Path, bodies: Sequence[dict[str, Any]], **options: Any) -> None:
+    """Load one report that holds all verdicts."""
+    with closing(open_desk(desk)) as opened:
+        load(opened, lines(bodies), "whole.jsonl", **options)
+
+
+def drawn(desk: Path) -> tuple[list[tuple[Any, ...]], list[str], list[tuple[Any, ...]]]:
+    """What is flagged or audited: by place in the queue, in blind order; and the strata."""
+    with closing(open_desk(desk)) as opened:
+        rows = opened.conn.execute(
+            "SELECT id, stratum, rank, audit, flags, body, mix FROM verdicts JOIN bodies "
+            "ON verdict = key WHERE stratum < 3 OR audit ORDER BY draw"
+        ).fetchall()
+        strata = opened.conn.execute("SELECT * FROM strata ORDER BY stratum").fetchall()
+    mixed = [row["id"] for row in sorted(rows, key=lambda row: row["mix"])]
+    found = [(*tuple(row)[:-2], json.loads(row["body"])) for row in rows]
+    return found, mixed, [tuple(row) for row in strata]
+
+
+@pytest.mark.parametrize("bodies", [WAVERING, CALM], ids=["recomputed", "stated"])
+def test_flags_order_and_draw_are_those_of_the_plain_load(
+    tmp_path: Path, bodies: list[dict[str, Any]]
+) -> None:
+    plain(tmp_path / "plain.db", bodies, seed="s")
+    parts = write_parts(tmp_path / "parts", bodies, 4)
+    made = archive(tmp_path / "archive.db", *reversed(parts), seed="s")
+    assert (made.run.whole, made.parts, made.bad) == (60, 4, ())
+    rows, mixed, strata = drawn(tmp_path / "archive.db")
+    assert (rows, mixed, strata) == drawn(tmp_path / "plain.db")
+    assert len(rows) == made.run.verdicts
+
+
+def test_the_default_seed_comes_from_the_contents_in_any_order_and_form(tmp_path: Path) -> None:
+    parts = write_parts(tmp_path / "parts", CALM, 3)
+    made = archive(tmp_path / "one.db", *parts)
+    (tmp_path / "other").mkdir()
+    for number, path in enumerate(parts):
+        packed = gzip.compress(Path(path).read_bytes())
+        (tmp_path / "other" / f"{9 - number}.jsonl.gz").write_bytes(packed)
+    other = archive(tmp_path / "two.db", str(tmp_path / "other" / "*"))
+    assert made.run.seed == other.run.seed
+    assert len(bytes.fromhex(made.run.seed)) == sha256().digest_size
+    rows, others = drawn(tmp_path / "one.db")[0], drawn(tmp_path / "two.db")[0]
+    assert {row[0] for row in rows} == {row[0] for row in others}
+    fewer = archive(tmp_path / "three.db", *parts[:2])
+    assert fewer.run.seed != made.run.seed
+
+
+def test_an_archive_is_written_once(tmp_path: Path) -> None:
+    parts = write_parts(tmp_path / "parts", CALM, 2)
+    first = archive(tmp_path / "desk.db", *parts)
+    again = archive(tmp_path / "desk.db", *parts)
+    assert (first.new, again.new, again.run.hash) == (True, False, first.run.hash)
+
+
+def test_ids_that_several_parts_have_carry_the_part(tmp_path: Path) -> None:
+    bodies = [*CALM[:20], {**CALM[20], "id": "v0"}, *CALM[21:]]
+    archive(tmp_path / "archive.db", *write_parts(tmp_path / "parts", bodies, 3), seed="s")
+    renamed = [dict(body) for body in bodies]
+    renamed[0]["id"], renamed[20]["id"] = "part-0:v0", "part-1:v0"
+    plain(tmp_path / "plain.db", renamed, seed="s")
+    ids, mixed, strata = drawn(tmp_path / "archive.db")
+    assert {"part-0:v0", "part-1:v0"} <= {row[0] for row in ids}
+    assert (ids, mixed, strata) == drawn(tmp_path / "plain.db")
+
+
+def test_bad_parts_are_named_and_the_rest_is_the_archive(tmp_path: Path) -> None:
+    parts = write_parts(tmp_path / "parts", CALM, 3)
+    Path(parts[1]).write_text('{"schema": "reviewdesk.report/1"}\n{"id": \n')
+    other = tmp_path / "parts" / "part-9.jsonl"
+    other.write_bytes(lines(CALM[:2], defaults={"threshold": 0.9}))
+    absent = str(tmp_path / "parts" / "absent.jsonl")
+    made = archive(tmp_path / "archive.db", *parts, str(other), absent, seed="s")
+    assert made.parts == 2
+    assert sorted(reason.split(":")[0] for reason in made.bad) == [absent, parts[1], str(other)]
+    assert any("not those of" in reason for reason in made.bad)
+    assert sum("left out a part" in note for note in made.run.notes) == 3
+    plain(tmp_path / "plain.db", CALM[:20] + CALM[40:], seed="s")
+    assert drawn(tmp_path / "archive.db") == drawn(tmp_path / "plain.db")
+
+
+@pytest.mark.parametrize("reading", ["first", "second"])
+def test_a_part_whose_workers_die_is_left_out_of_the_draw(tmp_path: Path, reading: str) -> None:
+    parts = write_parts(tmp_path / "parts", CALM, 3)
+    lost = Here({"first": parts[1], "second": "part-1"}[reading])
+    made = archive(tmp_path / "archive.db", str(tmp_path / "parts" / "*"), crew=lost, seed="s")
+    assert made.bad == (f"{parts[1]}: each worker that read it died",)
+    plain(tmp_path / "plain.db", CALM[:20] + CALM[40:], seed="s")
+    assert drawn(tmp_path / "archive.db") == drawn(tmp_path / "plain.db")
+
+
+def test_no_part_and_no_match_leave_the_desk_empty(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no file fits this pattern"):
+        archive(tmp_path / "archive.db", str(tmp_path / "*.jsonl"))
+    with pytest.raises(UsageError, match="no part can be read"):
+        archive(tmp_path / "archive.db", str(tmp_path / "absent.jsonl"))
+    with pytest.raises(UsageError, match="holds a password"):
+        archive(tmp_path / "archive.db", "s3://ann:secret@evals/*.jsonl")
+    assert drawn(tmp_path / "archive.db") == ([], [], [])
+
+
+def test_parquet_is_json_lines(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "parquet").mkdir()
+    for number, path in enumerate(write_parts(tmp_path / "parts", WAVERING, 2)):
+        _, *bodies = map(json.loads, Path(path).read_text().splitlines())
+        # Nested columns in one part, a text of JSON in the other.
+        rows = [
+            {"human": None} | one | ({} if number else {"jurors": json.dumps(one["jurors"])})
+            for one in bodies
+        ]
+        table = pyarrow.Table.from_pylist(rows)
+        table = table.replace_schema_metadata({"reviewdesk": json.dumps(HEADER)})
+        parquet.write_table(table, tmp_path / "parquet" / f"part-{number}.parquet")
+    one = archive(tmp_path / "lines.db", str(tmp_path / "parts" / "*"))
+    other = archive(tmp_path / "rows.db", str(tmp_path / "parquet" / "*.parquet"))
+    assert (one.run.seed, one.stats) == (other.run.seed, other.stats)
+    lined, columned = drawn(tmp_path / "lines.db"), drawn(tmp_path / "rows.db")
+    # A column has a null where a body may lack the key.
+    assert [row[:-1] for row in lined[0]] == [row[:-1] for row in columned[0]]
+    assert lined[1:] == columned[1:]
+
+
+def test_labels_of_the_parts_are_taken_where_the_verdict_is_held(tmp_path: Path) -> None:
+    parts = write_parts(tmp_path / "parts", CALM, 2)
+    made = archive(tmp_path / "archive.db", *parts, import_labels=True)
+    held = made.run.verdicts
+    gone = f"{60 - held} left out: the desk does not hold the verdict"
+    assert made.notes == (f"{held} labels taken from the file; {gone}",)
